@@ -1,0 +1,47 @@
+/** The least that could answer: node:http, our connection pool, the same transaction, the rows as JSON; nothing else. */
+
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { openDatabase } from '../server/database/database.ts';
+import { apiKeyDigest, enterWithApiKey } from '../server/domain/api-keys.ts';
+import { contactById, contactsPage, createContact, type NewContact } from '../server/domain/contacts.ts';
+import type { Statement } from '../server/database/statement.ts';
+
+const database = openDatabase({ url: process.env['DATABASE_URL'] ?? '', poolSize: 10 });
+const nowhere = { address: null, requestId: null };
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  return text;
+}
+
+/** /contacts/<id>, /contacts, /contacts?<createdAt>,<id> and POST /contacts. */
+async function statementOf(request: IncomingMessage): Promise<Statement<unknown>> {
+  const url = request.url ?? '';
+  if (request.method === 'POST') return createContact(JSON.parse(await bodyOf(request)) as NewContact, null, nowhere);
+  if (url.startsWith('/contacts/')) return contactById(url.slice(10));
+  const [createdAt = '', id = ''] = url.slice(10).split(',');
+  return contactsPage(51, id ? { createdAt, id } : null);
+}
+
+const server = createServer((request, response) => {
+  const digest = apiKeyDigest(request.headers.authorization?.slice(7) ?? '') ?? Buffer.alloc(32);
+  void statementOf(request)
+    .then((statement) => database.together(enterWithApiKey(digest), statement))
+    .then(([, answer]) => {
+      response.setHeader('Content-Type', 'application/json');
+      response.end(JSON.stringify(answer));
+    })
+    .catch((error: Error) => {
+      response.statusCode = 500;
+      response.end(error.message);
+    });
+});
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+});
+process.on('SIGTERM', () => {
+  server.close(() => void database.close());
+  server.closeAllConnections();
+});

@@ -1,0 +1,18 @@
+import type { Cluster } from './cluster.ts';
+import type { Data } from './data.ts';
+import type { Generator } from './load.ts';
+
+/** What a suite works with. */
+export interface Bench {
+  readonly cluster: Cluster;
+  /** How the server's role reaches the database. */
+  readonly databaseUrl: string;
+  readonly data: Data;
+  readonly generator: Generator;
+  /** How many contacts there are at the end. */
+  readonly rows: number;
+  /** How long one measurement takes, in seconds, in so many rounds. */
+  readonly seconds: number;
+  readonly rounds: number;
+  say(line: string): void;
+}

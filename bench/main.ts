@@ -1,0 +1,47 @@
+/** npm run bench [-- --quick] [suite …]: measures the service beside what the database and Node could do at best. */
+
+import os from 'node:os';
+import { parseArgs } from 'node:util';
+import type { Bench } from './bench.ts';
+import { openCluster, urlOf } from './cluster.ts';
+import { openData, type Data } from './data.ts';
+import { startGenerator, type Generator } from './load.ts';
+import { benchRest } from './rest.ts';
+import { benchTools } from './tools.ts';
+
+/** Each prints its own tables. */
+const suites: Record<string, (bench: Bench) => Promise<void>> = { rest: benchRest, tools: benchTools };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+});
+const chosen = positionals.length > 0 ? positionals : Object.keys(suites);
+const unknown = chosen.filter((name) => !(name in suites));
+if (values.help || unknown.length > 0) {
+  process.stdout.write(
+    `npm run bench -- [--quick] [suite …]\n\n  suites   ${Object.keys(suites).join(', ')} (all when none is named)\n` +
+      '  --quick  100,000 contacts and short measurements\n\n' +
+      'Starts a PostgreSQL of its own; with DATABASE_URL (a login that may create databases and roles) it uses a database of its own there.\n',
+  );
+  process.exit(unknown.length > 0 ? 2 : 0);
+}
+
+const cluster = await openCluster();
+let data: Data | undefined;
+let generator: Generator | undefined;
+try {
+  data = await openData(cluster);
+  generator = startGenerator();
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  const [cpu] = os.cpus();
+  say(`${os.availableParallelism()} × ${cpu?.model ?? 'CPU'}, Node.js ${process.versions.node}, ${cluster.version}`);
+  say('Database, server and load generator share the machine.\n');
+  const size = values.quick ? { rows: 100_000, seconds: 1.5, rounds: 2 } : { rows: 1_000_000, seconds: 4, rounds: 4 };
+  const bench: Bench = { cluster, databaseUrl: urlOf(cluster.server), data, generator, ...size, say };
+  for (const name of chosen) await suites[name]?.(bench);
+} finally {
+  generator?.stop();
+  await data?.close();
+  await cluster.close();
+}

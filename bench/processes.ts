@@ -1,0 +1,102 @@
+/** Starts what is measured as processes of their own, and watches how much memory they take. */
+
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+export interface Service {
+  readonly origin: string;
+  /** The most memory that the process has had resident, in megabytes. */
+  peakMemory(): number;
+  /** The processor time that it has used, in seconds; null where that cannot be told. */
+  processorTime(): number | null;
+  stop(): Promise<void>;
+}
+
+const root = path.join(import.meta.dirname, '..');
+
+function residentNow(pid: number): number {
+  try {
+    const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    if (peak) return Number(peak) / 1024;
+  } catch {
+    // Not a Linux: ask ps for what it is at this moment.
+  }
+  return Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) / 1024 || 0;
+}
+
+/** User and system time, in the hundredths of a second that Linux counts in. */
+function processorTime(pid: number): number | null {
+  try {
+    const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    const [user, system] = afterName.slice(11, 13);
+    return (Number(user) + Number(system)) / 100;
+  } catch {
+    return null;
+  }
+}
+
+function firstLine(child: ChildProcess, name: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk;
+      if (text.includes('\n')) resolve(text.slice(0, text.indexOf('\n')));
+    });
+    child.once('exit', (code) => reject(new Error(`${name} ended with code ${code} before it was ready.`)));
+  });
+}
+
+async function started(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<[ChildProcess, string]> {
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return [child, await firstLine(child, name)];
+}
+
+function service(child: ChildProcess, origin: string): Service {
+  let peak = 0;
+  const look = () => (peak = Math.max(peak, residentNow(child.pid ?? 0)));
+  const watch = setInterval(look, 250);
+  return {
+    origin,
+    peakMemory: () => Math.round(look()),
+    processorTime: () => processorTime(child.pid ?? 0),
+    async stop() {
+      clearInterval(watch);
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** The real service, as `dealkeep serve` starts it, with its limits out of the way. */
+export async function startDealkeep(databaseUrl: string, env: NodeJS.ProcessEnv = {}): Promise<Service> {
+  const [child, line] = await started('dealkeep serve', ['server/main.ts', 'serve', '--json'], {
+    DATABASE_URL: databaseUrl,
+    MIGRATE_DATABASE_URL: '',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    RATE_LIMIT_STORE: 'memory',
+    RATE_LIMIT_REST_IP: '1000000',
+    LOG_LEVEL: 'warn',
+    WEB_BUILD: 'off',
+    ...env,
+  });
+  return service(child, new URL((JSON.parse(line) as { url: string }).url).origin);
+}
+
+/** The bare server of bare.ts on the same database. */
+export async function startBare(databaseUrl: string): Promise<Service> {
+  const [child, line] = await started('the bare server', ['bench/bare.ts'], { DATABASE_URL: databaseUrl });
+  return service(child, line);
+}
+
+/** The SDK alone, in bare-sdk.ts; `results` is a file with what each of its tools returns, as JSON. */
+export async function startBareSdk(results: string): Promise<Service> {
+  const [child, line] = await started('the bare SDK', ['bench/bare-sdk.ts'], { BENCH_RESULTS: results });
+  return service(child, line);
+}

@@ -1,0 +1,116 @@
+/** What is asked of the REST API, and the same of the bare server and of pgbench. */
+
+import type { Bench } from './bench.ts';
+import { largeTenants, tenants } from './data.ts';
+import { request } from './load.ts';
+import type { Service } from './processes.ts';
+
+export interface Operation {
+  readonly name: string;
+  readonly ours: readonly string[];
+  readonly bare: readonly string[];
+  /** The status of ours; the bare server knows only 200. */
+  readonly expect: number;
+  /** The script for pgbench; null: it has no such thing. */
+  readonly sql: string | null;
+}
+
+const fields = 'id, type, display_name, email, phone, created_at, updated_at';
+const order = 'order by brokerage_id, created_at desc, id desc';
+
+/** One transaction with one sync, as we send it. */
+const script = (settings: string, tenant: string, query: string) => `${settings}
+\\startpipeline
+select key_id, brokerage_id, scopes, ceiling from app.enter_with_api_key(sha256(bench.token_of(${tenant})::bytea));
+${query};
+\\endpipeline
+`;
+
+interface Page {
+  data: { id: string; createdAt: string }[];
+  pagination: { nextCursor: string | null };
+}
+
+/** Goes from page to page, as a client would, to the place before page `number` of 50. */
+async function walk(origin: string, token: string, number: number): Promise<{ cursor: string; position: string }> {
+  let cursor: string | null = null;
+  let last: Page['data'][number] | undefined;
+  for (let page = 1; page < number; page += 1) {
+    const response: Response = await fetch(`${origin}/api/v1/contacts${cursor === null ? '' : `?cursor=${cursor}`}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    const { data, pagination } = (await response.json()) as Page;
+    cursor = pagination.nextCursor;
+    last = data.at(-1);
+  }
+  if (cursor === null || last === undefined) throw new Error(`There is no page ${number}.`);
+  return { cursor, position: `${last.createdAt},${last.id}` };
+}
+
+/** Every operation, for contacts that are loaded; `ours` is walked through to find the deep pages. */
+export async function restOperations({ data, rows }: Bench, ours: Service): Promise<Operation[]> {
+  const bearer = (tenant: number) => ({ Authorization: `Bearer ${data.tokenOf(tenant)}` });
+  const get = (tenant: number, suffix: string) => ({
+    ours: request('GET', `/api/v1/contacts${suffix}`, bearer(tenant)),
+    bare: request('GET', `/contacts${suffix}`, bearer(tenant)),
+  });
+  const post = (tenant: number) => {
+    const name = `New at ${tenant}`;
+    const body = JSON.stringify({ type: 'person', displayName: name, email: 'new@example.com', phone: '+1 555 0100' });
+    return {
+      ours: request('POST', '/api/v1/contacts', bearer(tenant), body),
+      bare: request('POST', '/contacts', bearer(tenant), body),
+    };
+  };
+  const operation = (
+    name: string,
+    requests: readonly { ours: string; bare: string }[],
+    sql: string | null,
+    expect = 200,
+  ): Operation => ({
+    name,
+    expect,
+    sql,
+    ours: requests.map((pair) => pair.ours),
+    bare: requests.map((pair) => pair.bare),
+  });
+
+  const everyTenant = Array.from({ length: tenants }, (_, index) => index + 1);
+  const deepest = Math.min(500, Math.floor(rows / 2 / largeTenants / 50));
+  const deep = await Promise.all(
+    everyTenant.slice(0, largeTenants).map(async (tenant) => {
+      const { cursor, position } = await walk(ours.origin, data.tokenOf(tenant), deepest);
+      return { ours: get(tenant, `?cursor=${cursor}`).ours, bare: get(tenant, `?${position}`).bare };
+    }),
+  );
+  const anyContact = `\\set n random(1, ${rows})`;
+  const anyTenant = `\\set t random(1, ${tenants})`;
+  return [
+    operation(
+      'get one',
+      (await data.sample(2_000)).map(({ id, tenant }) => get(tenant, `/${id}`)),
+      script(
+        anyContact,
+        'bench.tenant_of(:n)',
+        `select ${fields} from contacts where id = bench.id_of(:n) and archived_at is null`,
+      ),
+    ),
+    operation(
+      'page 1 of 50',
+      everyTenant.map((tenant) => get(tenant, '')),
+      script(anyTenant, ':t', `select ${fields} from contacts where archived_at is null ${order} limit 51`),
+    ),
+    operation(`page ${deepest}`, deep, null),
+    operation(
+      'create',
+      everyTenant.map(post),
+      script(
+        anyTenant,
+        ':t',
+        `select id, created_at, repeated
+         from app.create_contact('person', 'New', 'new@example.com', '+1 555 0100', null, null, null, null)`,
+      ),
+      201,
+    ),
+  ];
+}

@@ -1,0 +1,19 @@
+/** Tables for the terminal. */
+
+/** The rows under their heads; numbers to the right. */
+export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const line = (cells: readonly string[]) =>
+    widths
+      .map((width, column) => {
+        const cell = cells[column] ?? '';
+        return /^[\d,.–]|^$/.test(cell) ? cell.padStart(width) : cell.padEnd(width);
+      })
+      .join('  ')
+      .trimEnd();
+  return [line(heads), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
+}
+
+export const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
+export const millis = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
+export const percent = (part: number, of: number): string => `${Math.round((part / of) * 100)} %`;

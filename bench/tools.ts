@@ -1,0 +1,237 @@
+/** The tool server beside the bare SDK and beside pgbench, and refreshes of tokens beside pgbench. */
+
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import type { Statement } from '../server/database/statement.ts';
+import { recordToolRead } from '../server/domain/audit.ts';
+import { deal } from '../server/domain/deals.ts';
+import { offers } from '../server/domain/offers.ts';
+import { plPeriods } from '../server/domain/qoe.ts';
+import { enterWithAccessToken } from '../server/domain/tokens.ts';
+import type { Bench } from './bench.ts';
+import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
+import { request } from './load.ts';
+import { findPgbench, runPgbench } from './pgbench.ts';
+import { startBareSdk, startDealkeep, type Service } from './processes.ts';
+import { millis, percent, table, whole } from './table.ts';
+import { clientOf, deals, openToolsData, perDeal, type ToolsData } from './tools-data.ts';
+
+const concurrencies = [1, 16, 64];
+
+/** A port that nobody listens on: tokens are issued for an address that is known before the server starts. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+interface Setting {
+  readonly bench: Bench;
+  readonly data: ToolsData;
+  readonly port: number;
+}
+
+const addressAt = (port: number) => `http://127.0.0.1:${port}`;
+
+/** Ours, with its limits out of the way. */
+const start = ({ bench, port }: Setting, env: NodeJS.ProcessEnv = {}) =>
+  startDealkeep(bench.databaseUrl, {
+    PORT: String(port),
+    RATE_LIMIT_TOOLS: '1000000',
+    RATE_LIMIT_TOKEN_CLIENT: '1000000',
+    RATE_LIMIT_TOKEN_IP: '1000000',
+    ...env,
+  });
+
+// Tools ---------------------------------------------------------------------------------------------------------------
+
+interface ToolCase {
+  readonly tool: string;
+  readonly era: '2026-07-28' | '2025-11-25';
+  /** What the tool sends to the database between entering and the record, with SQL for its parameters. */
+  readonly statement: Statement<unknown>;
+  readonly parameters: readonly string[];
+}
+
+const dealOf = `bench.uuid_of('deal', :t)`;
+const nobody = randomUUID();
+const cases: readonly ToolCase[] = [
+  { tool: 'svc_deals_get', era: '2026-07-28', statement: deal(nobody), parameters: [dealOf] },
+  { tool: 'svc_deals_get', era: '2025-11-25', statement: deal(nobody), parameters: [dealOf] },
+  { tool: 'svc_offers_list', era: '2026-07-28', statement: offers(nobody), parameters: [dealOf] },
+  {
+    tool: 'svc_qoe_pl_periods',
+    era: '2026-07-28',
+    statement: plPeriods(nobody, null, null),
+    parameters: [dealOf, 'null', 'null'],
+  },
+];
+
+const withParameters = (text: string, parameters: readonly string[]): string =>
+  `${text.replaceAll(/\$(\d+)/g, (_, at: string) => parameters[Number(at) - 1] ?? 'null').replaceAll(/\s+/g, ' ')};`;
+
+/** The transaction of a call for pgbench. */
+function script({ tool, statement, parameters }: ToolCase, baseUrl: string): string {
+  const token = `sha256(bench.secret_of('dka_', :t)::bytea)`;
+  const record = [`'${tool}'`, 'null', `'ok'`, dealOf, `'127.0.0.1'::inet`, `'bench'`];
+  return [
+    `\\set t random(1, ${deals})`,
+    '\\startpipeline',
+    withParameters(enterWithAccessToken(Buffer.alloc(32), '').text, [token, `'${baseUrl}/api/mcp'`]),
+    withParameters(statement.text, parameters),
+    withParameters(recordToolRead('', null, '', null, null, null).text, record),
+    '\\endpipeline',
+    '',
+  ].join('\n');
+}
+
+function message({ tool, era }: ToolCase, dealId: string): string {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': era,
+    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+  };
+  const params = { name: tool, arguments: { deal_id: dealId }, ...(era === '2026-07-28' ? { _meta: meta } : {}) };
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+}
+
+const headersOf = ({ tool, era }: ToolCase, token: string) => ({
+  Authorization: `Bearer ${token}`,
+  Accept: 'application/json, text/event-stream',
+  'MCP-Protocol-Version': era,
+  ...(era === '2026-07-28' ? { 'Mcp-Method': 'tools/call', 'Mcp-Name': tool } : {}),
+});
+
+/** What a tool answers about the first deal; insists that it is a success. */
+async function answerOf(ours: Service, data: ToolsData, asked: ToolCase): Promise<Record<string, unknown>> {
+  const response = await fetch(`${ours.origin}/api/mcp`, {
+    method: 'POST',
+    headers: { ...headersOf(asked, data.accessToken(1)), 'Content-Type': 'application/json' },
+    body: message(asked, data.dealId(1)),
+  });
+  const text = await response.text();
+  const { result } = JSON.parse(text) as { result?: { isError?: boolean; structuredContent: Record<string, unknown> } };
+  if (!result || result.isError) throw new Error(`${asked.tool} (${asked.era}) failed: ${text.slice(0, 500)}`);
+  return result.structuredContent;
+}
+
+async function calls(setting: Setting): Promise<void> {
+  const { bench, data } = setting;
+  const { cluster, seconds, say } = bench;
+  const pgbench = findPgbench();
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-bench-results-'));
+  const ours = await start(setting);
+  const services = [ours];
+  try {
+    const results: Record<string, unknown> = {};
+    for (const asked of cases) results[asked.tool] = await answerOf(ours, data, asked);
+    await writeFile(path.join(directory, 'results.json'), JSON.stringify(results));
+    const bare = await startBareSdk(path.join(directory, 'results.json'));
+    services.push(bare);
+    const lines: string[][] = [];
+    for (const asked of cases) {
+      const name = `${asked.tool} (${asked.era})`;
+      const requests = Array.from({ length: deals }, (_, at) =>
+        request('POST', '/api/mcp', headersOf(asked, data.accessToken(at + 1)), message(asked, data.dealId(at + 1))),
+      );
+      for (const connections of concurrencies) {
+        say(`Measuring ${name} at concurrency ${connections}`);
+        const load = { connections, seconds: Math.ceil(seconds) };
+        const limit = pgbench
+          ? whole(await runPgbench(pgbench, cluster.server, script(asked, addressAt(setting.port)), load))
+          : '–';
+        const compared = await inTurns(bench, name, connections, {
+          bare: { service: bare, requests, expect: 200 },
+          ours: { service: ours, requests, expect: 200 },
+        });
+        lines.push([name, String(connections), limit, ...cells(compared)]);
+      }
+    }
+    say(
+      `\nTool calls: ${perDeal.offers} offers, ${perDeal.periods} periods; "bare" is the SDK alone, returning the same as a constant\n`,
+    );
+    say(table(['', 'conc.', 'pgbench /s', ...comparisonHeads], lines));
+    if (!pgbench) say('\npgbench is not installed here: its column is left out.');
+    say(`\nPeak memory: ours ${ours.peakMemory()} MB, bare ${bare.peakMemory()} MB\n`);
+  } finally {
+    for (const service of services) await service.stop();
+    await rm(directory, { recursive: true });
+  }
+}
+
+// Refreshes -----------------------------------------------------------------------------------------------------------
+
+const rotation = `
+select outcome from (select nextval('bench.unused') as n) x, lateral app.refresh_tokens(${clientOf('n')},
+  sha256(bench.secret_of('dkr_', n)::bytea), null, null, null, sha256(('access' || n)::bytea), sha256(('refresh' || n)::bytea),
+  null, '127.0.0.1', 'bench');
+`;
+
+/** The most refreshes a second that are prepared for; a faster machine is told to raise it. */
+const fastest = 2_500;
+
+async function refreshes(setting: Setting): Promise<void> {
+  const { bench, data } = setting;
+  const { cluster, generator, seconds, say } = bench;
+  const pgbench = findPgbench();
+  const lines: string[][] = [];
+  const held = '(held on purpose)';
+  for (const overlap of ['off', 'on']) {
+    const ours = await start(setting, { REFRESH_OVERLAP: overlap });
+    try {
+      for (const connections of concurrencies) {
+        say(`Measuring refreshes with REFRESH_OVERLAP=${overlap} at concurrency ${connections}`);
+        const limit =
+          pgbench && overlap === 'off'
+            ? await runPgbench(pgbench, cluster.server, rotation, { connections, seconds: Math.ceil(seconds) })
+            : null;
+        const warmUp = 0.5;
+        const most = overlap === 'off' ? fastest : connections * 12;
+        const tokens = await data.refreshTokens(Math.ceil(most * (seconds / 2 + warmUp)));
+        const { rate, p50, p99 } = await generator.send({
+          label: `refresh ${overlap} ${connections}`,
+          port: portOf(ours),
+          requests: tokens.map(({ token, clientId }) =>
+            request(
+              'POST',
+              '/api/mcp/token',
+              {},
+              JSON.stringify({ grant_type: 'refresh_token', client_id: clientId, refresh_token: token }),
+            ),
+          ),
+          connections,
+          seconds: seconds / 2,
+          warmUp,
+          expect: 200,
+        });
+        const share = limit === null ? (overlap === 'on' ? held : '–') : percent(rate, limit);
+        const best = limit === null ? '–' : whole(limit);
+        lines.push([`overlap ${overlap}`, String(connections), best, whole(rate), millis(p50), millis(p99), share]);
+      }
+    } finally {
+      await ours.stop();
+    }
+  }
+  say('\nRefreshes of tokens, each of a family of its own\n');
+  say(table(['REFRESH_OVERLAP', 'conc.', 'pgbench /s', 'ours /s', 'p50 ms', 'p99 ms', 'of pgbench'], lines));
+  say('\nWith overlap on, each refresh waits 100 ms for others of the same token, so that all of them get one answer.');
+}
+
+/** Prints both tables. */
+export async function benchTools(bench: Bench): Promise<void> {
+  bench.say('Loading deals, offers, accounts and tokens');
+  const port = await freePort();
+  const tokens = Math.ceil(concurrencies.length * bench.seconds * fastest * 3);
+  const data = await openToolsData(bench.cluster, addressAt(port), tokens);
+  try {
+    await calls({ bench, data, port });
+    await refreshes({ bench, data, port });
+  } finally {
+    await data.close();
+  }
+}

@@ -1,0 +1,76 @@
+/** Installs what is missing, and tells where this checkout's Node.js and tools are. Plain JavaScript: it runs on Node 20. */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+export const root = path.dirname(import.meta.dirname);
+export const tools = path.join(root, 'node_modules', '.bin');
+
+function packagesOf(file) {
+  try {
+    return JSON.parse(readFileSync(path.join(root, file), 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether every package of the lock file is installed in that version; one for another platform may be missing. */
+function isInstalled() {
+  const installed = packagesOf('node_modules/.package-lock.json');
+  if (!installed) return false;
+  return Object.entries(packagesOf('package-lock.json')).every(([name, { version, integrity, optional, peer }]) => {
+    if (name === '') return true;
+    const found = installed[name];
+    if (!found) return Boolean(optional || peer);
+    return found.version === version && found.integrity === integrity;
+  });
+}
+
+/** Installs with npm when the lock file asks for something else than what is there. Ends the process when that fails. */
+export function ensureInstalled() {
+  if (isInstalled()) return;
+  process.stderr.write('Installing what is missing (npm ci) …\n');
+  // What npm says goes to standard error: standard output belongs to the program.
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  });
+  if (status !== 0) {
+    process.stderr.write('npm ci failed: see its message above, mend the cause and start again.\n');
+    process.exit(1);
+  }
+}
+
+/** Runs a program in this one's place: same input and output, signals passed on, its exit code ours. */
+export function become(file, args, options = {}) {
+  const env = { ...process.env, PATH: `${tools}${path.delimiter}${process.env.PATH ?? ''}` };
+  const child = spawn(file, args, { stdio: 'inherit', env, ...options });
+  child.on('error', (error) => {
+    process.stderr.write(`${file} cannot be started: ${error.message}\n`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    for (const forwarded of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(forwarded);
+    process.kill(process.pid, signal);
+  });
+  // Ctrl-C in a terminal goes to the whole group, so the child has it already; it must only not end us first.
+  process.on('SIGINT', () => {
+    if (!process.stdin.isTTY) child.kill('SIGINT');
+  });
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  endWith(child);
+}
+
+/** Under `npm start`, npm is our parent: when it is killed without being able to tell us, we stop too. */
+function endWith(child) {
+  const parent = process.ppid;
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    child.kill('SIGTERM');
+  }, 250);
+  watch.unref();
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+/** Runs a command with this checkout's Node.js and tools first in PATH: node bin/run.js vitest run */
+
+import { become, ensureInstalled, root } from './install.js';
+
+ensureInstalled();
+const [command, ...args] = process.argv.slice(2);
+if (command === undefined) {
+  process.stderr.write('Usage: node bin/run.js <command> [arguments]\n');
+  process.exit(2);
+}
+become(command, args, { cwd: root });

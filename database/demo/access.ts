@@ -1,0 +1,172 @@
+/** How the demo is entered: API keys, each lead's connected client, and what they let their client do. */
+
+import { mintApiKey, type KeyEnvironment, type KeyScope } from '../../server/domain/api-keys.ts';
+import { writeTools } from '../../server/domain/tool-grants.ts';
+import { audit } from './audit.ts';
+import { ago, type Moment } from './moments.ts';
+import type { BrokerageKey, PersonKey } from './people.ts';
+import type { Telling } from './tell.ts';
+
+/** Where the connected clients of the demo take their codes: a program on the same machine. */
+export const redirectUri = 'http://127.0.0.1:8765/callback';
+
+interface Key {
+  readonly brokerage: BrokerageKey;
+  readonly by: PersonKey;
+  readonly name: string;
+  readonly environment: KeyEnvironment;
+  readonly scopes: readonly KeyScope[];
+  readonly ceiling?: number;
+  readonly made: Moment;
+  readonly expires?: Moment;
+  readonly revoked?: Moment;
+  readonly used?: Moment;
+}
+
+const everything: readonly KeyScope[] = ['contacts:read', 'contacts:write'];
+
+const keys = {
+  full: {
+    brokerage: 'bramwellOakes',
+    by: 'judith',
+    name: 'Inquiry form of the website',
+    environment: 'live',
+    scopes: everything,
+    made: ago(60, '15:10'),
+    used: ago(1, '20:05'),
+  },
+  read_only: {
+    brokerage: 'bramwellOakes',
+    by: 'judith',
+    name: 'Weekly report',
+    environment: 'live',
+    scopes: ['contacts:read'],
+    made: ago(58, '16:30'),
+    used: ago(5, '14:00'),
+  },
+  other_brokerage: {
+    brokerage: 'pelicanQuay',
+    by: 'camille',
+    name: 'Mailing list',
+    environment: 'live',
+    scopes: everything,
+    made: ago(40, '17:15'),
+    used: ago(5, '17:05'),
+  },
+  expired: {
+    brokerage: 'bramwellOakes',
+    by: 'judith',
+    name: 'Move from the old address book',
+    environment: 'live',
+    scopes: everything,
+    made: ago(210, '14:20'),
+    expires: ago(120, '14:20'),
+    used: ago(171, '19:45'),
+  },
+  revoked: {
+    brokerage: 'bramwellOakes',
+    by: 'judith',
+    name: 'Phone system',
+    environment: 'live',
+    scopes: everything,
+    made: ago(150, '15:40'),
+    revoked: ago(45, '13:35'),
+    used: ago(46, '20:50'),
+  },
+  small_ceiling: {
+    brokerage: 'bramwellOakes',
+    by: 'judith',
+    name: 'Spreadsheet, twenty requests a minute',
+    environment: 'test',
+    scopes: everything,
+    ceiling: 20,
+    made: ago(30, '18:00'),
+  },
+} as const satisfies Record<string, Key>;
+
+export type KeyName = keyof typeof keys;
+
+/** Keeps the API keys; the token and the id of each. */
+export function issueKeys(telling: Telling): Record<KeyName, { id: string; token: string }> {
+  const { ledger, calendar, userIds, brokerageIds } = telling;
+  const issue = (key: Key) => {
+    const { name, environment, scopes, ceiling = null } = key;
+    const { token, digest, lastFour } = mintApiKey(environment);
+    const made = calendar.at(key.made);
+    const brokerage_id = brokerageIds[key.brokerage];
+    const user_id = userIds[key.by];
+    const expires_at = key.expires ? calendar.at(key.expires) : null;
+    const id = ledger.add('api_keys', made, {
+      brokerage_id,
+      name,
+      environment,
+      scopes,
+      ceiling,
+      last_four: lastFour,
+      expires_at,
+      created_by: user_id,
+      created_at: made,
+      revoked_at: key.revoked ? calendar.at(key.revoked) : null,
+      revoked_by: key.revoked ? user_id : null,
+      last_used_at: key.used ? calendar.at(key.used) : null,
+    });
+    ledger.put('vault.api_key_digests', { digest, key_id: id, issued_by: user_id, issued_at: made });
+    const record = { user_id, brokerage_id, subject_id: id };
+    audit(telling, made, { ...record, action: 'api_key.create' }, { name, environment, scopes, ceiling, expires_at });
+    if (key.revoked) audit(telling, calendar.at(key.revoked), { ...record, action: 'api_key.revoke' });
+    return { id, token };
+  };
+  return {
+    full: issue(keys.full),
+    read_only: issue(keys.read_only),
+    other_brokerage: issue(keys.other_brokerage),
+    expired: issue(keys.expired),
+    revoked: issue(keys.revoked),
+    small_ceiling: issue(keys.small_ceiling),
+  };
+}
+
+/** Keeps a connected client of the person's own; its id, which is the OAuth client_id. `brokerageId`: theirs, if any. */
+export function connectClient(telling: Telling, person: PersonKey, brokerageId: string | null): string {
+  const { ledger, calendar, userIds } = telling;
+  const made = calendar.at(ago(21, '15:05'));
+  const id = ledger.add('connected_clients', made, {
+    created_by: userIds[person],
+    brokerage_id: null,
+    name: 'Assistant on my computer',
+    redirect_uris: [redirectUri],
+    created_at: made,
+    updated_at: made,
+    disabled: false,
+  });
+  audit(telling, made, {
+    user_id: userIds[person],
+    brokerage_id: brokerageId,
+    action: 'client.create',
+    subject_id: id,
+  });
+  return id;
+}
+
+export interface Writer {
+  readonly person: PersonKey;
+  readonly clientId: string;
+  readonly deal: { readonly id: string; readonly brokerageId: string };
+  readonly brokerageId: string | null;
+}
+
+/** Turns every writing tool on for the person's client, and writing through tools for the deal. */
+export function letWrite(telling: Telling, { person, clientId, deal, brokerageId }: Writer): void {
+  const { ledger, calendar, userIds } = telling;
+  const user_id = userIds[person];
+  const granted = calendar.at(ago(20, '14:45'));
+  for (const tool of writeTools) {
+    ledger.put('tool_grants', { user_id, client_id: clientId, tool, expires_at: null, granted_at: granted });
+    const record = { user_id, brokerage_id: brokerageId, action: 'tool_grant.on', subject_id: clientId };
+    audit(telling, granted, record, { tool, expires_at: null });
+  }
+  const opted = calendar.at(ago(20, '14:52'));
+  ledger.put('deal_opt_ins', { user_id, deal_id: deal.id, expires_at: null, opted_in_at: opted });
+  const record = { user_id, brokerage_id: deal.brokerageId, deal_id: deal.id, action: 'deal_opt_in.on' };
+  audit(telling, opted, { ...record, subject_id: deal.id }, { expires_at: null });
+}

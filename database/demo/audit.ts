@@ -1,0 +1,22 @@
+/** What is left in the audit trail of what people did in the web application. */
+
+import type { Telling } from './tell.ts';
+
+interface Done {
+  readonly user_id: string;
+  readonly brokerage_id: string | null;
+  readonly deal_id?: string;
+  readonly action: string;
+  readonly subject_id: string;
+}
+
+/** Keeps a record of something done at that time. */
+export function audit(
+  { ledger }: Pick<Telling, 'ledger'>,
+  at: Date,
+  { user_id, brokerage_id, deal_id, action, subject_id }: Done,
+  details: Readonly<Record<string, unknown>> = {},
+): void {
+  const what = { brokerage_id, deal_id: deal_id ?? null, user_id, action, subject_id, outcome: 'done', details };
+  ledger.add('audit_records', at, { at, address: '203.0.113.24', ...what });
+}

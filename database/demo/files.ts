@@ -1,0 +1,39 @@
+/** The bodies of the demo's documents, for whoever keeps files: the rows tell the same keys, sizes and digests. */
+
+import { createHash } from 'node:crypto';
+import { deals } from './deals/all.ts';
+import type { DealStory, Document } from './shape.ts';
+
+const digest = (content: string | Buffer): Buffer => createHash('sha256').update(content).digest();
+
+/** Where the body of a document is kept: the same key in every load. */
+export function storageKey(deal: DealStory, document: Document): string {
+  const name = JSON.stringify([deal.key, document.request ?? null, document.filename]);
+  return `demo-${digest(name).toString('hex').slice(0, 32)}`;
+}
+
+/** The columns that describe a body. */
+export function bodyColumns(deal: DealStory, document: Document) {
+  const { mediaType, bytes } = document.body;
+  return {
+    size_bytes: bytes.length,
+    media_type: mediaType,
+    sha256: digest(bytes),
+    storage_key: storageKey(deal, document),
+  };
+}
+
+export interface DemoBody {
+  readonly storageKey: string;
+  readonly mediaType: string;
+  readonly bytes: Buffer;
+}
+
+/** The body of every document of the demo, but for those that were taken out of a deal again. */
+export function* demoBodies(): Generator<DemoBody> {
+  for (const deal of deals) {
+    for (const document of deal.documents ?? []) {
+      if (!document.removed) yield { storageKey: storageKey(deal, document), ...document.body };
+    }
+  }
+}

@@ -1,0 +1,210 @@
+/** What the story of a deal is told in; tell.ts makes rows of it. */
+
+import type { Body } from './bodies.ts';
+import type { Books } from './books.ts';
+import type { Moment } from './moments.ts';
+import type { BrokerageKey, PersonKey } from './people.ts';
+
+export interface Part {
+  readonly person: PersonKey;
+  readonly role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
+  readonly advises?: PersonKey;
+  /** When they were invited or joined. */
+  readonly since: Moment;
+  readonly status?: 'invited' | 'removed';
+  /** When they were removed. */
+  readonly until?: Moment;
+}
+
+export interface Nda {
+  readonly buyer: PersonKey;
+  readonly sentBy: PersonKey;
+  readonly sent: Moment;
+  readonly status: 'sent' | 'active' | 'expired' | 'revoked';
+  readonly signed?: Moment;
+  readonly expires: Moment;
+  readonly revoked?: Moment;
+}
+
+export interface Exclusivity {
+  readonly buyer: PersonKey;
+  readonly grantedBy: PersonKey;
+  readonly granted: Moment;
+  readonly expires: Moment;
+}
+
+export interface Seat {
+  readonly person: PersonKey;
+  readonly role: 'reader' | 'editor';
+  readonly addedBy: PersonKey;
+  readonly added: Moment;
+}
+
+export interface Check {
+  readonly category: string;
+  readonly title: string;
+  readonly status: 'not_started' | 'in_progress' | 'completed' | 'not_applicable';
+  readonly completed?: Moment;
+}
+
+export interface Snapshot {
+  readonly type: 'profit_and_loss' | 'customer_revenue' | 'full';
+  readonly status: 'requested' | 'processing' | 'completed' | 'failed';
+  readonly source: string;
+  readonly failure?: string;
+  readonly by: PersonKey;
+  readonly requested: Moment;
+  readonly completed?: Moment;
+  /** What was read from it. */
+  readonly books?: Books;
+}
+
+export interface AddBack {
+  /** A calendar year, counted back from the last one that is over; or the last twelve months. */
+  readonly period: { readonly yearsBack: number } | 'last_twelve_months';
+  readonly category: 'owner_comp' | 'related_party' | 'one_time' | 'other';
+  readonly amount: string;
+  readonly rationale: string;
+  readonly by: PersonKey;
+  readonly at: Moment;
+}
+
+type QuestionCategory =
+  | 'financials'
+  | 'operations'
+  | 'customers'
+  | 'employees'
+  | 'legal'
+  | 'tax'
+  | 'real_estate'
+  | 'technology'
+  | 'transaction'
+  | 'other';
+
+/** `answer` is what the seller wrote, `response` what the broker passed on; both as far as the status has got. */
+export interface Question {
+  readonly category: QuestionCategory;
+  readonly text: string;
+  readonly by: PersonKey;
+  readonly asked: Moment;
+  readonly status: 'pending_broker_review' | 'with_seller' | 'answered' | 'distributed' | 'rejected' | 'withdrawn';
+  /** When it came to this status, where neither an answer nor a response tells. */
+  readonly moved?: Moment;
+  readonly rejection?: string;
+  readonly answer?: { readonly text: string; readonly by: PersonKey; readonly at: Moment };
+  readonly response?: { readonly text: string; readonly at: Moment };
+}
+
+export interface Document {
+  readonly filename: string;
+  readonly category: string;
+  readonly confidentiality: 'public' | 'nda_gated' | 'selected_buyer_only';
+  readonly by: PersonKey;
+  readonly at: Moment;
+  readonly removed?: Moment;
+  readonly body: Body;
+  /** What was asked for: makes it a document produced for diligence. */
+  readonly request?: string;
+  readonly openings?: readonly { readonly person: PersonKey; readonly at: Moment }[];
+}
+
+export interface Terms {
+  readonly purchase_price: string;
+  readonly cash_at_close: string;
+  readonly seller_note?: string;
+  readonly earnout?: string;
+  readonly rollover_equity?: string;
+  readonly financing_contingency: boolean;
+  readonly terms: string;
+}
+
+/** All revisions of one buyer, the first one first. */
+export interface Offers {
+  readonly buyer: PersonKey;
+  readonly revisions: readonly {
+    readonly at: Moment;
+    readonly open: Moment;
+    readonly close: Moment;
+    readonly terms: Terms;
+  }[];
+}
+
+export interface Condition {
+  readonly name: string;
+  readonly status: 'open' | 'in_progress' | 'satisfied' | 'waived';
+  readonly owner?: PersonKey;
+  readonly deadline?: Moment;
+  readonly added: Moment;
+  readonly completed?: Moment;
+}
+
+type FindingStatus = 'open' | 'mitigated' | 'accepted' | 'resolved';
+
+export interface Finding {
+  /** Whose side it belongs to. */
+  readonly side: PersonKey;
+  readonly by: PersonKey;
+  readonly at: Moment;
+  readonly category: string;
+  readonly title: string;
+  readonly description: string;
+  readonly severity: 'critical' | 'major' | 'minor' | 'informational';
+  readonly owner?: PersonKey;
+  /** What became of it after it was opened, in order. */
+  readonly moves?: readonly {
+    readonly to: FindingStatus;
+    readonly by: PersonKey;
+    readonly at: Moment;
+    readonly notes: string;
+  }[];
+  readonly comments?: readonly { readonly by: PersonKey; readonly at: Moment; readonly body: string }[];
+}
+
+export interface Financing {
+  readonly side: PersonKey;
+  readonly by: PersonKey;
+  readonly at: Moment;
+  readonly changed?: Moment;
+  readonly type:
+    | 'sba_7a'
+    | 'sba_504'
+    | 'conventional_senior_debt'
+    | 'mezzanine'
+    | 'seller_note'
+    | 'rollover_equity'
+    | 'cash_buyer_equity'
+    | 'equity_investor_check'
+    | 'earnout_credit'
+    | 'other';
+  readonly name: string;
+  readonly amount: number;
+  readonly status: 'identified' | 'applied' | 'term_sheet' | 'committed' | 'funded' | 'expired' | 'withdrawn';
+}
+
+export interface DealStory {
+  readonly key: string;
+  readonly brokerage: BrokerageKey;
+  readonly title: string;
+  readonly industry: string;
+  readonly location: string;
+  readonly summary: string;
+  readonly askingPrice: string;
+  readonly state: 'draft' | 'listed' | 'under_offer' | 'exclusivity' | 'diligence' | 'closing' | 'closed' | 'withdrawn';
+  readonly by: PersonKey;
+  readonly opened: Moment;
+  readonly changed: Moment;
+  readonly closed?: Moment;
+  readonly parts: readonly Part[];
+  readonly ndas?: readonly Nda[];
+  readonly exclusivity?: Exclusivity;
+  readonly workspace?: readonly Seat[];
+  readonly checklist?: readonly Check[];
+  readonly snapshots?: readonly Snapshot[];
+  readonly addBacks?: readonly AddBack[];
+  readonly questions?: readonly Question[];
+  readonly documents?: readonly Document[];
+  readonly offers?: readonly Offers[];
+  readonly conditions?: readonly Condition[];
+  readonly findings?: readonly Finding[];
+  readonly financing?: readonly Financing[];
+}

@@ -1,0 +1,157 @@
+/** Turns what was found out about a business into rows: the QoE workspace, findings, financing and closing conditions. */
+
+import { amounts } from './books.ts';
+import { yearBefore } from './moments.ts';
+import { decimal } from './money.ts';
+import type { AddBack, Finding, Snapshot } from './shape.ts';
+import type { DealTelling } from './tell.ts';
+
+function tellSnapshot({ ledger, dealId, userIds, at, atOrNull }: DealTelling, snapshot: Snapshot): void {
+  const id = ledger.add('accounting_snapshots', at(snapshot.requested), {
+    deal_id: dealId,
+    snapshot_type: snapshot.type,
+    status: snapshot.status,
+    source_name: snapshot.source,
+    failure: snapshot.failure ?? null,
+    requested_by: userIds[snapshot.by],
+    requested_at: at(snapshot.requested),
+    completed_at: atOrNull(snapshot.completed),
+  });
+  const made = at(snapshot.completed ?? snapshot.requested);
+  const read = snapshot.books?.(made);
+  for (const { label, first, last, lines } of read?.periods ?? []) {
+    ledger.add('pl_periods', made, {
+      deal_id: dealId,
+      snapshot_id: id,
+      period_label: label,
+      period_start_date: first,
+      period_end_date: last,
+      currency: 'USD',
+      ...amounts(lines),
+    });
+  }
+  for (const { first, last, customers } of read?.customers ?? []) {
+    for (const customer of customers) {
+      ledger.add('customer_revenues', made, {
+        deal_id: dealId,
+        snapshot_id: id,
+        customer_name: customer.name,
+        period_start_date: first,
+        period_end_date: last,
+        currency: 'USD',
+        revenue_total: decimal(customer.revenue),
+      });
+    }
+  }
+}
+
+/** `lastYear`: the last one that was over when people began to adjust. */
+function tellAddBack({ ledger, dealId, userIds, at }: DealTelling, addBack: AddBack, lastYear: number): void {
+  const { period } = addBack;
+  ledger.add('normalizations', at(addBack.at), {
+    deal_id: dealId,
+    period_label: period === 'last_twelve_months' ? 'TTM' : `FY${lastYear - period.yearsBack}`,
+    adjustment_category: addBack.category,
+    adjustment_amount: addBack.amount,
+    rationale: addBack.rationale,
+    created_by: userIds[addBack.by],
+    created_at: at(addBack.at),
+  });
+}
+
+function tellFinding({ ledger, dealId, userIds, partOf, at }: DealTelling, finding: Finding): void {
+  const moves = finding.moves ?? [];
+  const latest = moves.at(-1);
+  const id = ledger.add('findings', at(finding.at), {
+    deal_id: dealId,
+    participant_id: partOf(finding.side),
+    category: finding.category,
+    title: finding.title,
+    description: finding.description,
+    severity: finding.severity,
+    status: latest?.to ?? 'open',
+    status_notes: latest?.notes ?? null,
+    owner_user_id: finding.owner ? userIds[finding.owner] : null,
+    created_by: userIds[finding.by],
+    created_at: at(finding.at),
+    updated_at: at(latest?.at ?? finding.at),
+  });
+  let status: string | null = null;
+  for (const move of [{ to: 'open', by: finding.by, at: finding.at, notes: null }, ...moves]) {
+    ledger.add('finding_changes', at(move.at), {
+      finding_id: id,
+      from_status: status,
+      to_status: move.to,
+      notes: move.notes,
+      changed_by: userIds[move.by],
+      changed_at: at(move.at),
+    });
+    status = move.to;
+  }
+  for (const comment of finding.comments ?? []) {
+    ledger.add('finding_comments', at(comment.at), {
+      finding_id: id,
+      body: comment.body,
+      created_by: userIds[comment.by],
+      created_at: at(comment.at),
+    });
+  }
+}
+
+/** Keeps the QoE workspace of a deal, and how far it is from closing. */
+export function tellDiligence(telling: DealTelling): void {
+  const { ledger, calendar, deal, dealId, userIds, partOf, at, atOrNull } = telling;
+  for (const seat of deal.workspace ?? []) {
+    ledger.put('qoe_workspace_members', {
+      deal_id: dealId,
+      participant_id: partOf(seat.person),
+      role: seat.role,
+      added_by: userIds[seat.addedBy],
+      added_at: at(seat.added),
+    });
+  }
+  const began = at(deal.workspace?.[0]?.added ?? deal.opened);
+  for (const [position, check] of (deal.checklist ?? []).entries()) {
+    ledger.add('qoe_checklist', began, {
+      deal_id: dealId,
+      category: check.category,
+      title: check.title,
+      status: check.status,
+      completed_at: atOrNull(check.completed),
+      position,
+      created_at: began,
+      updated_at: at(check.completed ?? deal.workspace?.[0]?.added ?? deal.opened),
+    });
+  }
+  for (const snapshot of deal.snapshots ?? []) tellSnapshot(telling, snapshot);
+  const [firstAddBack] = deal.addBacks ?? [];
+  for (const addBack of deal.addBacks ?? [])
+    tellAddBack(telling, addBack, yearBefore(at(firstAddBack?.at ?? addBack.at)));
+  for (const condition of deal.conditions ?? []) {
+    ledger.add('closing_conditions', at(condition.added), {
+      deal_id: dealId,
+      name: condition.name,
+      status: condition.status,
+      owner_user_id: condition.owner ? userIds[condition.owner] : null,
+      deadline: condition.deadline ? calendar.date(condition.deadline) : null,
+      completed_at: atOrNull(condition.completed),
+      created_at: at(condition.added),
+      updated_at: at(condition.completed ?? condition.added),
+    });
+  }
+  for (const finding of deal.findings ?? []) tellFinding(telling, finding);
+  for (const source of deal.financing ?? []) {
+    ledger.add('financing_sources', at(source.at), {
+      deal_id: dealId,
+      participant_id: partOf(source.side),
+      source_type: source.type,
+      source_name: source.name,
+      commitment_amount: source.amount,
+      currency: 'USD',
+      commitment_status: source.status,
+      created_by: userIds[source.by],
+      created_at: at(source.at),
+      updated_at: at(source.changed ?? source.at),
+    });
+  }
+}

@@ -1,0 +1,208 @@
+/** Turns the story of a deal into rows: the deal, its people, and what was said and shown. */
+
+import { audit } from './audit.ts';
+import { bodyColumns } from './files.ts';
+import type { Ledger } from './ledger.ts';
+import type { Calendar, Moment } from './moments.ts';
+import { ndaTemplate } from '../../server/domain/nda-template.ts';
+import { brokerages, people, type BrokerageKey, type PersonKey } from './people.ts';
+import type { DealStory, Document, Nda, Offers, Part, Question } from './shape.ts';
+
+export interface Telling {
+  readonly ledger: Ledger;
+  readonly calendar: Calendar;
+  readonly userIds: Readonly<Record<PersonKey, string>>;
+  readonly brokerageIds: Readonly<Record<BrokerageKey, string>>;
+}
+
+/** One deal being told: its id, and who its people are. */
+export interface DealTelling extends Telling {
+  readonly deal: DealStory;
+  readonly dealId: string;
+  /** The id of a person's own part in the deal. */
+  readonly partOf: (person: PersonKey) => string;
+  /** The part through which a person sees the deal: that of whom they advise. */
+  readonly sideOf: (person: PersonKey) => string;
+  readonly at: (moment: Moment) => Date;
+  readonly atOrNull: (moment: Moment | undefined) => Date | null;
+  /** Leaves in the audit trail what somebody did on the deal. */
+  readonly note: (
+    moment: Moment,
+    person: PersonKey,
+    action: string,
+    subjectId: string,
+    details?: Readonly<Record<string, unknown>>,
+  ) => void;
+}
+
+/** Keeps the deal and its participants. */
+export function openDeal(telling: Telling, deal: DealStory): DealTelling {
+  const { ledger, calendar, userIds, brokerageIds } = telling;
+  const at = (moment: Moment) => calendar.at(moment);
+  const atOrNull = (moment: Moment | undefined) => (moment ? calendar.at(moment) : null);
+  const dealId = ledger.add('deals', at(deal.opened), {
+    organization_id: brokerageIds[deal.brokerage],
+    title: deal.title,
+    state: deal.state,
+    industry: deal.industry,
+    location: deal.location,
+    summary: deal.summary,
+    asking_price: deal.askingPrice,
+    currency: 'USD',
+    closed_at: atOrNull(deal.closed),
+    created_by: userIds[deal.by],
+    created_at: at(deal.opened),
+    updated_at: at(deal.changed),
+  });
+  const note: DealTelling['note'] = (moment, person, action, subjectId, details) => {
+    const done = { user_id: userIds[person], brokerage_id: brokerageIds[deal.brokerage], deal_id: dealId };
+    audit(telling, at(moment), { ...done, action, subject_id: subjectId }, details);
+  };
+  note(deal.opened, deal.by, 'deal.open', dealId);
+  const parts = new Map<PersonKey, { id: string; part: Part }>();
+  const find = (person: PersonKey) => {
+    const found = parts.get(person);
+    if (!found) throw new Error(`${person} takes no part in ${deal.key}`);
+    return found;
+  };
+  for (const part of deal.parts) {
+    const id = ledger.add('participants', at(part.since), {
+      deal_id: dealId,
+      user_id: userIds[part.person],
+      role: part.role,
+      status: part.status ?? 'active',
+      advises: part.advises ? find(part.advises).id : null,
+      created_at: at(part.since),
+      updated_at: at(part.until ?? part.since),
+    });
+    parts.set(part.person, { id, part });
+    if (part.person !== deal.by && part.status !== 'invited') note(part.since, part.person, 'invitation.accept', id);
+  }
+  const partOf = (person: PersonKey) => find(person).id;
+  const sideOf = (person: PersonKey) => partOf(find(person).part.advises ?? person);
+  return { ...telling, deal, dealId, partOf, sideOf, at, atOrNull, note };
+}
+
+function tellNda({ ledger, deal, dealId, userIds, partOf, at, atOrNull, note }: DealTelling, nda: Nda): void {
+  const id = ledger.add('ndas', at(nda.sent), {
+    deal_id: dealId,
+    participant_id: partOf(nda.buyer),
+    status: nda.status,
+    terms: ndaTemplate(brokerages[deal.brokerage].name, deal.title),
+    sent_by: userIds[nda.sentBy],
+    sent_at: at(nda.sent),
+    signed_at: atOrNull(nda.signed),
+    signed_name: nda.signed ? people[nda.buyer].name : null,
+    signed_address: nda.signed ? '203.0.113.24' : null,
+    expires_at: at(nda.expires),
+    revoked_at: atOrNull(nda.revoked),
+  });
+  note(nda.sent, nda.sentBy, 'nda.send', id);
+  if (nda.signed) note(nda.signed, nda.buyer, 'nda.sign', id);
+}
+
+function tellQuestion({ ledger, dealId, userIds, sideOf, at, atOrNull, note }: DealTelling, question: Question): void {
+  const { answer, response } = question;
+  const id = ledger.add('questions', at(question.asked), {
+    deal_id: dealId,
+    category: question.category,
+    status: question.status,
+    question_text: question.text,
+    asked_by: userIds[question.by],
+    participant_id: sideOf(question.by),
+    asked_at: at(question.asked),
+    rejection_reason: question.rejection ?? null,
+    distributed_response: response?.text ?? null,
+    distributed_at: atOrNull(response?.at),
+    updated_at: at(response?.at ?? question.moved ?? question.asked),
+  });
+  note(question.asked, question.by, 'question.ask', id);
+  if (answer) {
+    note(answer.at, answer.by, 'question.answer', id);
+    ledger.put('question_answers', {
+      question_id: id,
+      deal_id: dealId,
+      answer_text: answer.text,
+      answered_by: userIds[answer.by],
+      answered_at: at(answer.at),
+    });
+  }
+}
+
+function tellDocument({ ledger, deal, dealId, userIds, at, atOrNull, note }: DealTelling, document: Document): void {
+  const row = {
+    deal_id: dealId,
+    filename: document.filename,
+    category: document.category,
+    confidentiality: document.confidentiality,
+    ...bodyColumns(deal, document),
+    uploaded_by: userIds[document.by],
+    uploaded_at: at(document.at),
+    removed_at: atOrNull(document.removed),
+  };
+  const id =
+    document.request === undefined
+      ? ledger.add('documents', at(document.at), row)
+      : ledger.add('production_documents', at(document.at), { ...row, diligence_request: document.request });
+  note(document.at, document.by, 'document.upload', id);
+  for (const opening of document.openings ?? []) {
+    ledger.add('document_openings', at(opening.at), {
+      deal_id: dealId,
+      document_id: id,
+      source: document.request === undefined ? 'simple' : 'production',
+      user_id: userIds[opening.person],
+      opened_at: at(opening.at),
+    });
+  }
+}
+
+/** Keeps the revisions of one buyer's offer; the id of the current one. */
+function tellOffers(
+  { ledger, calendar, dealId, userIds, partOf, at, note }: DealTelling,
+  { buyer, revisions }: Offers,
+): string | undefined {
+  const ids = revisions.map((revision, index) => {
+    const id = ledger.add('offers', at(revision.at), {
+      deal_id: dealId,
+      participant_id: partOf(buyer),
+      buyer_user_id: userIds[buyer],
+      revision_number: index + 1,
+      is_current: index === revisions.length - 1,
+      submitted_at: at(revision.at),
+      payload: {
+        currency: 'USD',
+        ...revision.terms,
+        target_close_date: calendar.date(revision.close),
+        expires_at: at(revision.open).toISOString(),
+      },
+    });
+    note(revision.at, buyer, 'offer.submit', id, { revision: index + 1 });
+    return id;
+  });
+  return ids.at(-1);
+}
+
+/** Keeps what the people of a deal agreed, asked, showed and offered. */
+export function tellExchange(telling: DealTelling): void {
+  const { ledger, deal, dealId, userIds, partOf, at, note } = telling;
+  for (const nda of deal.ndas ?? []) tellNda(telling, nda);
+  const current = new Map((deal.offers ?? []).map((offers) => [offers.buyer, tellOffers(telling, offers)]));
+  if (deal.exclusivity) {
+    const accepted = current.get(deal.exclusivity.buyer);
+    const [action, subject] = accepted
+      ? ['offer.accept', accepted]
+      : ['exclusivity.grant', partOf(deal.exclusivity.buyer)];
+    note(deal.exclusivity.granted, deal.exclusivity.grantedBy, action, subject);
+    ledger.add('exclusivities', at(deal.exclusivity.granted), {
+      deal_id: dealId,
+      participant_id: partOf(deal.exclusivity.buyer),
+      buyer_user_id: userIds[deal.exclusivity.buyer],
+      offer_id: accepted ?? null,
+      granted_by: userIds[deal.exclusivity.grantedBy],
+      granted_at: at(deal.exclusivity.granted),
+      expires_at: at(deal.exclusivity.expires),
+    });
+  }
+  for (const question of deal.questions ?? []) tellQuestion(telling, question);
+  for (const document of deal.documents ?? []) tellDocument(telling, document);
+}

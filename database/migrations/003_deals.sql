@@ -1,0 +1,527 @@
+-- Deals, the people on them, their NDAs and exclusivity: everything that decides who sees what of a sale.
+
+create table deals (
+  id uuid primary key default app.uuid_v7(),
+  organization_id uuid not null references brokerages,
+  title text not null check (length(title) between 1 and 200),
+  state text not null default 'draft' check (state in
+    ('draft', 'listed', 'under_offer', 'exclusivity', 'diligence', 'closing', 'closed', 'withdrawn')),
+  industry text check (length(industry) <= 120),
+  location text check (length(location) <= 120),
+  summary text check (length(summary) <= 8000),
+  asking_price numeric(20, 4) check (asking_price >= 0),
+  currency text not null default 'USD' check (currency ~ '^[A-Z]{3}$'),
+  closed_at timestamptz,
+  created_by uuid references users,
+  created_at timestamptz not null default app.now(),
+  updated_at timestamptz not null default app.now()
+);
+create index deals_by_brokerage on deals (organization_id, created_at desc, id desc);
+select app.protect('deals');
+create trigger touch before update on deals for each row execute function app.touch();
+
+-- An advisor is attached to the participant whom they advise, and sees what that participant sees. The participant
+-- through whom somebody sees a deal is called their principal: for an advisor the advised, for everybody else themself.
+create table participants (
+  id uuid primary key default app.uuid_v7(),
+  deal_id uuid not null references deals,
+  user_id uuid not null references users,
+  role text not null check (role in ('broker', 'seller', 'buyer', 'advisor', 'viewer')),
+  status text not null default 'invited' check (status in ('invited', 'active', 'removed')),
+  advises uuid,
+  created_at timestamptz not null default app.now(),
+  updated_at timestamptz not null default app.now(),
+  unique (deal_id, user_id),
+  unique (id, deal_id),
+  foreign key (advises, deal_id) references participants (id, deal_id),
+  check ((role = 'advisor') = (advises is not null))
+);
+create index participants_by_user on participants (user_id, status) include (deal_id, role, advises);
+create index participants_by_advised on participants (advises) where advises is not null;
+select app.protect('participants');
+create trigger touch before update on participants for each row execute function app.touch();
+
+insert into app.moves values
+  ('participant', 'invited', 'active'), ('participant', 'invited', 'removed'), ('participant', 'active', 'removed'),
+  ('participant', 'removed', 'invited');
+create trigger check_move before update of status on participants for each row
+  execute function app.check_move('participant', 'status');
+
+create table ndas (
+  id uuid primary key default app.uuid_v7(),
+  deal_id uuid not null references deals,
+  participant_id uuid not null,
+  status text not null default 'sent' check (status in ('sent', 'active', 'expired', 'revoked')),
+  terms text not null check (length(terms) between 1 and 40000),
+  sent_by uuid references users default app.user_id(),
+  sent_at timestamptz not null default app.now(),
+  signed_at timestamptz,
+  signed_name text check (length(signed_name) between 1 and 200),
+  signed_address inet,
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  foreign key (participant_id, deal_id) references participants (id, deal_id),
+  check (status <> 'active' or (signed_at is not null and signed_name is not null))
+);
+create index ndas_by_participant on ndas (participant_id);
+create index ndas_by_deal on ndas (deal_id, sent_at desc);
+select app.protect('ndas');
+
+insert into app.moves values
+  ('nda', 'sent', 'active'), ('nda', 'sent', 'expired'), ('nda', 'sent', 'revoked'),
+  ('nda', 'active', 'expired'), ('nda', 'active', 'revoked');
+create trigger check_move before update of status on ndas for each row execute function app.check_move('nda', 'status');
+
+create table exclusivities (
+  id uuid primary key default app.uuid_v7(),
+  deal_id uuid not null references deals,
+  participant_id uuid not null,
+  buyer_user_id uuid not null references users,
+  granted_by uuid references users default app.user_id(),
+  granted_at timestamptz not null default app.now(),
+  expires_at timestamptz not null,
+  ended_at timestamptz,
+  foreign key (participant_id, deal_id) references participants (id, deal_id),
+  check (expires_at > granted_at)
+);
+create unique index one_exclusivity_a_deal on exclusivities (deal_id) where ended_at is null;
+create index exclusivities_by_participant on exclusivities (participant_id);
+select app.protect('exclusivities');
+
+-- What the caller is to each deal ----------------------------------------------------------------------------------
+--
+-- Each answers an array of deal (or participant) ids, to be compared with `= any ((select …)::uuid[])`: it is
+-- computed once a statement, and an index on deal_id serves it. Nobody and API keys get '{}'. In PL/pgSQL, which keeps
+-- their plans.
+
+create function app.participations()
+returns table (deal_id uuid, participant_id uuid, role text, principal_id uuid, principal_role text)
+language plpgsql stable security definer set search_path = '' rows 20 as $$
+declare
+  caller uuid := app.user_id();
+begin
+  return query
+    select own.deal_id, own.id, own.role, own.id, own.role
+      from public.participants own
+      where own.user_id = caller and own.status = 'active' and own.advises is null
+    union all
+    select own.deal_id, own.id, own.role, principal.id, principal.role
+      from public.participants own
+      join public.participants principal on principal.id = own.advises
+      where own.user_id = caller and own.status = 'active' and principal.status = 'active';
+end
+$$;
+
+-- Deals that the caller sees as one of these roles, be it as an advisor of somebody who has the role.
+create function app.deals_as(variadic roles text[]) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  caller uuid := app.user_id();
+begin
+  return (
+    select coalesce(array_agg(own.deal_id), '{}') from public.participants own
+    where own.user_id = caller and own.status = 'active'
+      and case
+        when own.advises is null then own.role = any (roles)
+        else exists (
+          select from public.participants principal
+          where principal.id = own.advises and principal.status = 'active' and principal.role = any (roles))
+      end);
+end
+$$;
+
+-- Deals on which the caller has one of these roles themself: acting is not for advisors unless it says so.
+create function app.deals_acting_as(variadic roles text[]) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  caller uuid := app.user_id();
+begin
+  return (
+    select coalesce(array_agg(own.deal_id), '{}') from public.participants own
+    where own.user_id = caller and own.status = 'active' and own.role = any (roles)
+      and (own.advises is null or exists (
+        select from public.participants principal where principal.id = own.advises and principal.status = 'active')));
+end
+$$;
+
+-- The participants through whom the caller sees deals: what belongs to them belongs to the caller's side.
+create function app.principals() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  caller uuid := app.user_id();
+begin
+  return (
+    select coalesce(array_agg(coalesce(own.advises, own.id)), '{}') from public.participants own
+    where own.user_id = caller and own.status = 'active'
+      and (own.advises is null or exists (
+        select from public.participants principal where principal.id = own.advises and principal.status = 'active')));
+end
+$$;
+
+-- Deals on which the caller's side has an active NDA.
+create function app.deals_under_nda() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(array_agg(distinct p.deal_id), '{}')
+    from app.participations() p
+    join public.ndas n on n.participant_id = p.principal_id
+    where n.status = 'active' and (n.expires_at is null or n.expires_at > app.now()));
+end
+$$;
+
+-- Deals that the caller's side holds exclusively at this moment.
+create function app.deals_held_exclusively() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(array_agg(p.deal_id), '{}')
+    from app.participations() p
+    join public.exclusivities x on x.participant_id = p.principal_id
+    where x.ended_at is null and x.expires_at > app.now());
+end
+$$;
+
+-- Deals on which the caller's side is the selected buyer, also after the exclusivity's date has passed unreleased.
+create function app.deals_as_selected_buyer() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(array_agg(p.deal_id), '{}')
+    from app.participations() p
+    join public.exclusivities x on x.participant_id = p.principal_id
+    join public.deals d on d.id = x.deal_id
+    where x.ended_at is null and (x.expires_at > app.now() or d.state <> 'exclusivity'));
+end
+$$;
+
+-- Whether an active broker is on the deal: without one nobody can review a question.
+create function app.has_broker(deal_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.participants p
+    where p.deal_id = has_broker.deal_id and p.role = 'broker' and p.status = 'active');
+end
+$$;
+
+-- The deal's exclusivity that still runs; an exclusivity whose date has passed is over even before it is swept up.
+create function app.exclusivity_runs(deal_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.exclusivities x
+    where x.deal_id = exclusivity_runs.deal_id and x.ended_at is null and x.expires_at > app.now());
+end
+$$;
+
+-- The state that a deal is in now: one whose exclusivity has lapsed is listed again.
+create function app.state_now(deal_id uuid, state text) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when state = 'exclusivity' and not app.exclusivity_runs(deal_id) then 'listed' else state end;
+end
+$$;
+grant execute on function app.deals_as(text[]), app.deals_acting_as(text[]), app.principals(), app.deals_under_nda(),
+  app.deals_held_exclusively(), app.deals_as_selected_buyer(), app.has_broker(uuid), app.exclusivity_runs(uuid),
+  app.state_now(uuid, text) to dealkeep_server;
+
+-- Who sees and changes what --------------------------------------------------------------------------------------------
+
+create policy participants_and_admins_see_it on deals for select to dealkeep_server
+  using (id = any ((select app.deals_as('broker', 'seller', 'buyer', 'viewer'))::uuid[])
+    or organization_id = any ((select app.brokerages_as('admin'))::uuid[]));
+create policy brokers_change_it on deals for update to dealkeep_server
+  using (id = any ((select app.deals_acting_as('broker'))::uuid[]));
+grant select, update (title, state, industry, location, summary, asking_price, currency) on deals to dealkeep_server;
+
+create policy people_of_its_deals_see_it on brokerages for select to dealkeep_server
+  using (exists (select from deals d where d.organization_id = brokerages.id));
+
+-- A buyer sees brokers, sellers and their own side, never another buyer; the deal's other people see everybody.
+create policy who_sees_whom on participants for select to dealkeep_server
+  using (deal_id = any ((select app.deals_as('broker', 'seller', 'viewer'))::uuid[])
+    or coalesce(advises, id) = any ((select app.principals())::uuid[])
+    or (status = 'active' and role in ('broker', 'seller') and deal_id = any ((select app.deals_as('buyer'))::uuid[]))
+    or exists (select from deals d where d.id = deal_id
+      and d.organization_id = any ((select app.brokerages_as('admin'))::uuid[])));
+create policy brokers_and_admins_change_them on participants for update to dealkeep_server
+  using (deal_id = any ((select app.deals_acting_as('broker'))::uuid[])
+    or exists (select from deals d where d.id = deal_id
+      and d.organization_id = any ((select app.brokerages_as('admin'))::uuid[])));
+grant select, update (status) on participants to dealkeep_server;
+
+create policy people_of_ones_deals on users for select to dealkeep_server
+  using (exists (select from participants p where p.user_id = users.id));
+
+create policy both_sides_see_it on ndas for select to dealkeep_server
+  using (deal_id = any ((select app.deals_as('broker', 'seller'))::uuid[])
+    or participant_id = any ((select app.principals())::uuid[]));
+create policy brokers_send_it on ndas for insert to dealkeep_server
+  with check (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) and status = 'sent');
+create policy brokers_revoke_it on ndas for update to dealkeep_server
+  using (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]));
+grant select, insert (deal_id, participant_id, terms, expires_at), update (status) on ndas to dealkeep_server;
+
+-- A buyer whom it does not name learns nothing of an exclusivity.
+create policy all_but_other_buyers_see_it on exclusivities for select to dealkeep_server
+  using (deal_id = any ((select app.deals_as('broker', 'seller', 'viewer'))::uuid[])
+    or participant_id = any ((select app.principals())::uuid[])
+    or exists (select from deals d where d.id = deal_id
+      and d.organization_id = any ((select app.brokerages_as('admin'))::uuid[])));
+create policy brokers_grant_it on exclusivities for insert to dealkeep_server
+  with check (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) and ended_at is null);
+create policy brokers_extend_or_release_it on exclusivities for update to dealkeep_server
+  using (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]));
+grant select, insert (deal_id, participant_id, expires_at), update (expires_at, ended_at) on exclusivities
+  to dealkeep_server;
+
+-- Rules of the moves ---------------------------------------------------------------------------------------------------
+
+insert into app.moves values
+  ('deal', 'draft', 'listed'), ('deal', 'listed', 'under_offer'), ('deal', 'under_offer', 'exclusivity'),
+  ('deal', 'listed', 'exclusivity'), ('deal', 'exclusivity', 'diligence'), ('deal', 'diligence', 'closing'),
+  ('deal', 'closing', 'closed'), ('deal', 'exclusivity', 'listed'),
+  ('deal', 'draft', 'withdrawn'), ('deal', 'listed', 'withdrawn'), ('deal', 'under_offer', 'withdrawn'),
+  ('deal', 'exclusivity', 'withdrawn'), ('deal', 'diligence', 'withdrawn'), ('deal', 'closing', 'withdrawn');
+
+-- A lapsed exclusivity counts as listed; exclusivity is entered by granting it and left by its end, not by hand.
+create function app.settle_deal() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if new.state = old.state then
+    return new;
+  end if;
+  old.state := app.state_now(old.id, old.state);
+  if new.state = 'exclusivity' and not app.exclusivity_runs(new.id) then
+    perform app.refuse('exclusivity_missing', 'A deal enters exclusivity by granting it to a buyer until a date.');
+  end if;
+  if old.state = 'exclusivity' and new.state = 'listed' and app.exclusivity_runs(new.id) then
+    perform app.refuse('exclusivity_runs', 'The exclusivity still runs: release it, and the deal is listed again.');
+  end if;
+  if not exists (select from app.moves m
+    where m.subject = 'deal' and m.from_state = old.state and m.to_state = new.state) and old.state <> new.state
+  then
+    perform app.refuse('move_not_allowed', format('A deal cannot go from %s to %s.', old.state, new.state));
+  end if;
+  if new.state = 'closed' then
+    new.closed_at := app.now();
+  end if;
+  return new;
+end
+$$;
+create trigger settle before update of state on deals for each row execute function app.settle_deal();
+
+-- No exclusivity outlives the states in which somebody can hold it.
+create function app.end_exclusivity_with_deal() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  update public.exclusivities x set ended_at = app.now() where x.deal_id = new.id and x.ended_at is null;
+  return null;
+end
+$$;
+create trigger end_exclusivity after update of state on deals for each row
+  when (new.state in ('draft', 'listed', 'under_offer', 'withdrawn')) execute function app.end_exclusivity_with_deal();
+
+-- Only the person invited can accept; a broker or an admin invites and removes.
+create function app.check_acceptance() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if new.user_id is distinct from app.user_id() and app.user_id() is not null then
+    perform app.refuse('not_yours_to_accept', 'Only the person invited can accept an invitation.');
+  end if;
+  return new;
+end
+$$;
+create trigger check_acceptance before update of status on participants for each row
+  when (old.status = 'invited' and new.status = 'active') execute function app.check_acceptance();
+
+create function app.check_advised() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if exists (select from public.participants p where p.id = new.advises and p.role = 'advisor') then
+    perform app.refuse('advisor_of_advisor', 'An advisor advises a broker, seller, buyer or viewer, not another advisor.');
+  end if;
+  return new;
+end
+$$;
+create trigger check_advised before insert or update of advises on participants for each row
+  when (new.advises is not null) execute function app.check_advised();
+
+-- Nobody but brokers sends, and signing goes through app.sign_nda; what was signed never changes.
+create function app.keep_nda() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if new.status = 'active' and old.status <> 'active' and new.signed_at is null then
+    perform app.refuse('nda_unsigned', 'An NDA becomes active by being signed by the buyer.');
+  end if;
+  if new.status = 'revoked' and old.status <> 'revoked' then
+    new.revoked_at := app.now();
+  end if;
+  return new;
+end
+$$;
+create trigger keep before update on ndas for each row execute function app.keep_nda();
+
+-- The buyer is the participant's person; the deal moves with its exclusivity.
+create function app.begin_exclusivity() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not (new.deal_id = any (app.deals_acting_as('broker')) or app.user_id() is null) then
+    return new;  -- the policy refuses it, with the same answer as for a deal that does not exist
+  end if;
+  select p.user_id into new.buyer_user_id from public.participants p
+    where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status = 'active';
+  if not found then
+    perform app.refuse('not_an_active_buyer', 'Exclusivity is granted to an active buyer of the deal.');
+  end if;
+  if new.expires_at <= app.now() then
+    perform app.refuse('expires_in_the_past', 'The exclusivity must end in the future.');
+  end if;
+  update public.exclusivities x set ended_at = x.expires_at
+    where x.deal_id = new.deal_id and x.ended_at is null and x.expires_at <= app.now();
+  if exists (select from public.exclusivities x where x.deal_id = new.deal_id and x.ended_at is null) then
+    perform app.refuse('exclusivity_runs', 'A buyer already has exclusivity: release it first.');
+  end if;
+  return new;
+end
+$$;
+create trigger begin_it before insert on exclusivities for each row execute function app.begin_exclusivity();
+
+create function app.move_deal_with_exclusivity() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if tg_op = 'INSERT' then
+    update public.deals d set state = 'exclusivity'
+      where d.id = new.deal_id and d.state not in ('exclusivity', 'diligence', 'closing');
+  elsif new.ended_at is not null and old.ended_at is null then
+    update public.deals d set state = 'listed' where d.id = new.deal_id and d.state = 'exclusivity';
+  end if;
+  return null;
+end
+$$;
+create trigger move_deal after insert or update of ended_at on exclusivities for each row
+  execute function app.move_deal_with_exclusivity();
+
+create function app.keep_exclusivity() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if old.ended_at is not null then
+    perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
+  end if;
+  if new.ended_at is not null then
+    new.ended_at := least(app.now(), old.expires_at);
+  end if;
+  return new;
+end
+$$;
+create trigger keep before update on exclusivities for each row execute function app.keep_exclusivity();
+
+-- What is done in one step ---------------------------------------------------------------------------------------------
+
+-- Opens a deal in draft with the caller as its broker; the deal's id. For admins and brokers of the brokerage.
+create function app.open_deal(organization_id uuid, title text, industry text, location text, summary text,
+  asking_price numeric, currency text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  opened uuid;
+begin
+  if open_deal.organization_id is null or not open_deal.organization_id = any (app.brokerages_as('admin', 'broker')) then
+    raise insufficient_privilege using message = 'not an admin or broker of this brokerage';
+  end if;
+  insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, created_by)
+    values (open_deal.organization_id, open_deal.title, open_deal.industry, open_deal.location, open_deal.summary,
+      open_deal.asking_price, coalesce(open_deal.currency, 'USD'), app.user_id())
+    returning id into opened;
+  insert into public.participants (deal_id, user_id, role, status) values (opened, app.user_id(), 'broker', 'active');
+  return opened;
+end
+$$;
+
+-- Invites a person, known by e-mail or new, to a deal; for its brokers, and admins of its brokerage. Inviting somebody
+-- again who was removed or has not answered renews the invitation with the new role.
+create function app.invite_to_deal(deal_id uuid, email text, name text, role text, advises uuid)
+returns table (participant_id uuid, user_id uuid)
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  invited uuid;
+begin
+  if not exists (select from public.deals d where d.id = invite_to_deal.deal_id
+    and (d.id = any (app.deals_acting_as('broker')) or d.organization_id = any (app.brokerages_as('admin'))))
+  then
+    raise insufficient_privilege using message = 'not a broker of this deal';
+  end if;
+  insert into public.users (email, name) values (lower(invite_to_deal.email), invite_to_deal.name)
+    on conflict (email) do nothing;
+  select u.id into invited from public.users u where u.email = lower(invite_to_deal.email);
+  if exists (select from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited
+    and p.status = 'active')
+  then
+    perform app.refuse('already_participant', 'This person already takes part in the deal.');
+  end if;
+  return query
+    insert into public.participants as p (deal_id, user_id, role, advises)
+    values (invite_to_deal.deal_id, invited, invite_to_deal.role, invite_to_deal.advises)
+    on conflict (deal_id, user_id) do update
+      set status = 'invited', role = excluded.role, advises = excluded.advises
+    returning p.id, p.user_id;
+end
+$$;
+
+-- Signs an NDA that was sent to the caller; true when it did. The name as typed, and where from, are kept.
+create function app.sign_nda(nda_id uuid, signed_name text, signed_address inet) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  if length(trim(coalesce(sign_nda.signed_name, ''))) = 0 then
+    perform app.refuse('name_missing', 'Type your full name to sign.');
+  end if;
+  update public.ndas n
+    set status = 'active', signed_at = app.now(), signed_name = trim(sign_nda.signed_name),
+      signed_address = sign_nda.signed_address
+    from public.participants p
+    where n.id = nda_id and p.id = n.participant_id and p.user_id = app.user_id() and p.status = 'active'
+      and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now());
+  return found;
+end
+$$;
+
+-- The caller joins a deal that they were invited to; true when they did.
+create function app.accept_deal_invitation(participant_id uuid) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update public.participants p set status = 'active'
+    where p.id = accept_deal_invitation.participant_id and p.user_id = app.user_id() and p.status = 'invited';
+  return found;
+end
+$$;
+
+-- Invitations that wait for the caller: no more of the deal than they need to answer.
+create function app.deal_invitations()
+returns table (participant_id uuid, role text, brokerage_name text, deal_title text, invited_at timestamptz)
+language sql stable security definer set search_path = '' as $$
+  select p.id, p.role, b.name, d.title, p.updated_at
+  from public.participants p
+  join public.deals d on d.id = p.deal_id
+  join public.brokerages b on b.id = d.organization_id
+  where p.user_id = app.user_id() and p.status = 'invited'
+  order by p.updated_at desc
+$$;
+
+-- Writes down what time has already done: lapsed exclusivities and NDAs. How many rows it changed; for the server's clockwork.
+create function app.sweep() returns int
+language plpgsql security definer set search_path = '' as $$
+declare
+  lapsed int;
+  expired int;
+begin
+  update public.exclusivities x set ended_at = x.expires_at
+    from public.deals d
+    where d.id = x.deal_id and d.state = 'exclusivity' and x.ended_at is null and x.expires_at <= app.now();
+  get diagnostics lapsed = row_count;
+  update public.ndas n set status = 'expired' where n.status in ('sent', 'active') and n.expires_at <= app.now();
+  get diagnostics expired = row_count;
+  return lapsed + expired;
+end
+$$;
+grant execute on function app.open_deal(uuid, text, text, text, text, numeric, text),
+  app.invite_to_deal(uuid, text, text, text, uuid), app.sign_nda(uuid, text, inet), app.accept_deal_invitation(uuid),
+  app.deal_invitations(), app.sweep() to dealkeep_server;

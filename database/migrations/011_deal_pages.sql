@@ -1,0 +1,195 @@
+-- What the pages of a deal need beyond its records: guards, an NDA and an exclusivity that follow from what is there
+-- already, answering an invitation, and the deal's activity.
+
+-- Stands in front of what is done to a record: refused unless the caller sees it, whether or not there is one.
+create function app.must_see(seen boolean) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if seen is not true then
+    perform app.refuse('not_found', 'There is nothing here, or not for you.');
+  end if;
+end
+$$;
+grant execute on function app.must_see(boolean) to dealkeep_server;
+
+-- NDAs -----------------------------------------------------------------------------------------------------------------
+
+-- An NDA goes to a buyer who has none waiting or active, and ends, if at all, in the future.
+create function app.take_nda() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not new.deal_id = any (app.deals_acting_as('broker')) then
+    return new;  -- the owner, loading data; anybody else is turned away by the policy
+  end if;
+  perform from public.participants p
+    where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status <> 'removed' for update;
+  if not found then
+    perform app.refuse('not_a_buyer', 'An NDA is sent to a buyer who takes part in the deal or is invited to it.');
+  end if;
+  if new.expires_at <= app.now() then
+    perform app.refuse('expires_in_the_past', 'The NDA must end in the future, or not at all.');
+  end if;
+  if exists (select from public.ndas n
+    where n.participant_id = new.participant_id and n.status in ('sent', 'active')
+      and (n.expires_at is null or n.expires_at > app.now()))
+  then
+    perform app.refuse('nda_there_already', 'This buyer has an NDA that waits or is active: revoke it first.');
+  end if;
+  return new;
+end
+$$;
+create trigger take_it before insert on ndas for each row execute function app.take_nda();
+
+-- Exclusivity ------------------------------------------------------------------------------------------------------------
+
+-- The offer that was accepted, where exclusivity was granted for one.
+alter table offers add unique (id, participant_id);
+alter table exclusivities
+  add offer_id uuid,
+  add foreign key (offer_id, participant_id) references offers (id, participant_id);
+create index exclusivities_by_offer on exclusivities (offer_id) where offer_id is not null;
+grant insert (offer_id) on exclusivities to dealkeep_server;
+
+create function app.check_accepted_offer() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform from public.offers o where o.id = new.offer_id and o.is_current for share;
+  if not found then
+    perform app.refuse('offer_superseded', 'The buyer has revised this offer since: look at the latest one.');
+  end if;
+  return new;
+end
+$$;
+create trigger check_offer before insert on exclusivities for each row
+  when (new.offer_id is not null) execute function app.check_accepted_offer();
+
+-- A lapsed exclusivity is over; in later states its date is a record that a broker may still correct.
+create or replace function app.keep_exclusivity() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if old.ended_at is not null then
+    perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
+  end if;
+  if app.user_id() is not null and exists (select from public.deals d where d.id = old.deal_id and d.state = 'closed') then
+    perform app.refuse('deal_over', 'The deal is closed: its exclusivity stays as the record of who bought.');
+  end if;
+  if new.ended_at is not null then
+    new.ended_at := least(app.now(), old.expires_at);
+  elsif new.expires_at <> old.expires_at and app.user_id() is not null then
+    if new.expires_at <= app.now() then
+      perform app.refuse('expires_in_the_past', 'The exclusivity must end in the future: release it to end it now.');
+    end if;
+    if old.expires_at <= app.now() and exists (select from public.deals d where d.id = old.deal_id and d.state = 'exclusivity') then
+      perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
+    end if;
+  end if;
+  return new;
+end
+$$;
+
+-- Invitations --------------------------------------------------------------------------------------------------------------
+
+-- The caller joins a deal that they were invited to, or declines; the deal, or null when no such invitation waits for them.
+drop function app.accept_deal_invitation(uuid);
+create function app.answer_deal_invitation(participation uuid, accepts boolean, address inet, request_id text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  answered uuid;
+begin
+  if app.client_id() is not null then
+    return null;
+  end if;
+  update public.participants p set status = case when accepts then 'active' else 'removed' end
+    where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
+    returning p.deal_id into answered;
+  if found then
+    delete from vault.invitations i where i.participant_id = participation and i.used_at is null;
+    perform app.audit(case when accepts then 'invitation.accept' else 'invitation.decline' end, participation::text, 'done',
+      null, answered, address, request_id, '{}');
+  end if;
+  return answered;
+end
+$$;
+grant execute on function app.answer_deal_invitation(uuid, boolean, inet, text) to dealkeep_server;
+
+-- Closing --------------------------------------------------------------------------------------------------------------------
+
+-- When a day is over everywhere on earth: a deadline has passed when nobody's calendar shows it any more.
+create function app.end_of(day date) returns timestamptz
+language sql immutable parallel safe set search_path = '' as $$
+  select (day + 1)::timestamp at time zone 'UTC' + interval '12 hours'
+$$;
+
+-- Whether a closing condition should have been met by now.
+create function app.is_overdue(status text, deadline date) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(status in ('open', 'in_progress') and app.end_of(deadline) <= app.now(), false);
+end
+$$;
+grant execute on function app.end_of(date), app.is_overdue(text, date) to dealkeep_server;
+
+-- The owner of a condition reports how far it is; what it says, when it is due and whether it is waived is the broker's.
+create function app.check_condition_change() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if app.user_id() is null or new.deal_id = any (app.deals_acting_as('broker')) then
+    return new;
+  end if;
+  if (new.name, new.owner_user_id, new.deadline) is distinct from (old.name, old.owner_user_id, old.deadline) then
+    perform app.refuse('broker_only', 'Only a broker of the deal changes what a condition says, whose it is or when it is due.');
+  end if;
+  if new.status <> old.status and 'waived' in (new.status, old.status) then
+    perform app.refuse('broker_only', 'Only a broker of the deal waives a condition, or takes that back.');
+  end if;
+  return new;
+end
+$$;
+create trigger check_change before update on closing_conditions for each row execute function app.check_condition_change();
+
+-- Activity -------------------------------------------------------------------------------------------------------------------
+
+-- Who runs a sale sees what was done on it.
+create policy brokers_of_the_deal on audit_records for select to dealkeep_server
+  using (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]));
+
+-- What counts as activity: what was done, but not what tools only read.
+create index activity_by_deal on audit_records (deal_id, at desc, id desc)
+  where outcome in ('done', 'ok') and (action not like 'tool:%' or action in ('tool:svc_questions_create',
+    'tool:svc_qoe_normalization_create', 'tool:svc_findings_create', 'tool:svc_findings_update_status',
+    'tool:svc_findings_comment', 'tool:svc_financing_source_create', 'tool:svc_financing_source_update_status'));
+create index activity_by_brokerage on audit_records (brokerage_id, at desc, id desc)
+  where outcome in ('done', 'ok') and (action not like 'tool:%' or action in ('tool:svc_questions_create',
+    'tool:svc_qoe_normalization_create', 'tool:svc_findings_create', 'tool:svc_findings_update_status',
+    'tool:svc_findings_comment', 'tool:svc_financing_source_create', 'tool:svc_financing_source_update_status'));
+
+-- What waits --------------------------------------------------------------------------------------------------------------------
+
+create index questions_waiting on questions (deal_id, status) where status in ('pending_broker_review', 'with_seller', 'answered');
+create index conditions_to_meet on closing_conditions (deal_id, deadline) where status in ('open', 'in_progress');
+
+-- Until when somebody has read the answers that came to their side of a deal: what came later is new to them.
+create table answer_readings (
+  deal_id uuid not null references deals,
+  user_id uuid not null references users default app.user_id(),
+  read_until timestamptz not null default app.now(),
+  primary key (deal_id, user_id)
+);
+select app.protect('answer_readings');
+create policy own on answer_readings for select to dealkeep_server using (user_id = (select app.user_id()));
+create policy buyers_sides_read on answer_readings for insert to dealkeep_server
+  with check (user_id = (select app.user_id()) and deal_id = any ((select app.deals_as('buyer'))::uuid[]));
+create policy own_changes on answer_readings for update to dealkeep_server
+  using (user_id = (select app.user_id()) and deal_id = any ((select app.deals_as('buyer'))::uuid[]));
+grant select, insert (deal_id), update (read_until) on answer_readings to dealkeep_server;
+
+-- Whether an answer came to the caller's side since they last read.
+create function app.is_unread(deal_id uuid, participant_id uuid, distributed_at timestamptz) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return participant_id = any (app.principals()) and not exists (
+    select from public.answer_readings r
+    where r.deal_id = is_unread.deal_id and r.user_id = app.user_id() and r.read_until >= coalesce(is_unread.distributed_at, '-infinity'));
+end
+$$;
+grant execute on function app.is_unread(uuid, uuid, timestamptz) to dealkeep_server;

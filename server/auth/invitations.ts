@@ -1,0 +1,144 @@
+/** Accepting an invitation: with an account by signing in, without one by choosing a name and a password. */
+
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import type { House } from '../context.ts';
+import { acceptFirstInvitation, acceptInvitation, findInvitation, type Invitation } from '../domain/invitations.ts';
+import { hashPassword } from '../domain/password-hashes.ts';
+import { passwordFault } from '../domain/password-rules.ts';
+import { tokenDigest } from '../domain/secret-tokens.ts';
+import { csrfField, csrfGuard, originGuard } from '../http/csrf.ts';
+import { html, type Html } from '../http/html.ts';
+import { originOf } from '../http/origin.ts';
+import { sessionDigest, sessionToken } from '../http/session.ts';
+import { thisPath } from '../http/sign-in-first.ts';
+import { action, Fault, fields, smallBody, view } from './action.ts';
+import { cardPage, field, hidden, newPasswordHint } from './forms.ts';
+import { asCaller, freshSession, isSignedIn, signedIn, signInOriginOf } from './signed-in.ts';
+
+const over = () =>
+  new Fault(410, 'link_expired', 'This invitation is used up, taken back or too old: ask for a new one.');
+
+const roles: Readonly<Record<string, string>> = {
+  admin: 'an admin',
+  broker: 'a broker',
+  staff: 'a member of staff',
+  seller: 'a seller',
+  buyer: 'a buyer',
+  advisor: 'an advisor',
+  viewer: 'a viewer',
+};
+
+function invites({ brokerage_name, deal_title, role }: Invitation): Html {
+  const what = deal_title === null ? 'join them' : html`take part in the deal <strong>${deal_title}</strong>`;
+  return html`<p><strong>${brokerage_name}</strong> invites you to ${what} as ${roles[role] ?? role}.</p>`;
+}
+
+function firstPage(c: Context, token: string, invitation: Invitation, name: string, fault?: Fault) {
+  return cardPage(c, {
+    title: 'You are invited',
+    fault,
+    body: html`${invites(invitation)}
+      <form method="post" action="/accept-invitation/new">
+        ${hidden('token', token)}
+        <input type="hidden" name="email" autocomplete="username" value="${invitation.email}" />
+        ${field({ label: 'Your name', name: 'name', autocomplete: 'name', value: name })}
+        ${field({ label: `Password for ${invitation.email}`, name: 'password', type: 'password', autocomplete: 'new-password', hint: newPasswordHint, autofocus: true })}
+        <p><button class="full">Accept</button></p>
+      </form>`,
+  });
+}
+
+function acceptPage(c: Context, token: string, invitation: Invitation) {
+  return cardPage(c, {
+    title: 'You are invited',
+    body: html`${invites(invitation)}
+      <form method="post" action="/accept-invitation">
+        ${csrfField(sessionToken(c) ?? '')} ${hidden('token', token)}
+        <p><button class="full">Accept</button></p>
+      </form>`,
+  });
+}
+
+const whereTo = ({ deal_id }: Invitation): string => (deal_id === null ? '/' : `/deals/${deal_id}`);
+
+/** GET and POST of /accept-invitation, and the same for programs under /api/auth/invitation. */
+export function invitationRoutes(house: House): Hono {
+  const { database } = house;
+  const app = new Hono();
+
+  const find = async (token: string | undefined): Promise<Invitation> => {
+    const parsed = fields.token.safeParse(token);
+    const found = parsed.success ? await database.run(findInvitation(tokenDigest(parsed.data))) : null;
+    if (found === null) throw over();
+    return found;
+  };
+
+  const show = async (c: Context) => {
+    const token = c.req.query('token') ?? '';
+    const invitation = await find(token);
+    if (!invitation.has_password) return firstPage(c, token, invitation, invitation.name);
+    if (!(await isSignedIn(house, c))) {
+      return c.redirect(`/sign-in?${new URLSearchParams({ return_to: thisPath(c) })}`, 303);
+    }
+    const [caller] = await asCaller(house, c);
+    if (caller.user_id !== invitation.user_id) {
+      throw new Fault(403, 'other_account', `This invitation is for ${invitation.email}: sign out, and open it again.`);
+    }
+    return acceptPage(c, token, invitation);
+  };
+  app.get('/accept-invitation', view(show));
+  app.get(
+    '/api/auth/invitation',
+    view(async (c) => {
+      const { email, name, role, brokerage_name, deal_title, has_password } = await find(c.req.query('token'));
+      const kind = deal_title === null ? 'brokerage' : 'deal';
+      c.header('Cache-Control', 'no-store');
+      return c.json({ email, name, role, kind, brokerage_name, deal_title, has_password });
+    }),
+  );
+
+  const accept = action(
+    z.object({ token: fields.token }),
+    async (c, { token }) => {
+      const invitation = await find(token);
+      const [, accepted] = await asCaller(
+        house,
+        c,
+        acceptInvitation(sessionDigest(c), tokenDigest(token), originOf(c)),
+      );
+      if (!accepted) throw over();
+      return { json: { accepted: true, deal_id: invitation.deal_id }, go: whereTo(invitation) };
+    },
+    (c, fault) => cardPage(c, { title: 'You are invited', fault, body: html`<p><a href="/">Go on</a></p>` }),
+  );
+  app.post('/accept-invitation', smallBody, csrfGuard, accept);
+  app.post('/api/auth/invitation/join', smallBody, csrfGuard, accept);
+
+  const acceptFirst = action(
+    z.object({ token: fields.token, name: fields.name, password: fields.password }),
+    async (c, { token: link, name, password }) => {
+      const invitation = await find(link);
+      if (invitation.has_password)
+        throw new Fault(409, 'has_account', 'You have an account already: sign in to accept.');
+      const fault = await passwordFault(password, [invitation.email, name]);
+      if (fault !== null) throw new Fault(400, 'password_refused', fault);
+      const phc = await hashPassword(password);
+      const { token, session } = freshSession(c);
+      const statement = acceptFirstInvitation(tokenDigest(link), name, phc, session, signInOriginOf(c));
+      if (!(await database.run(statement))) throw over();
+      return signedIn(c, token, { id: invitation.user_id, email: invitation.email, name }, whereTo(invitation));
+    },
+    async (c, fault, entered) => {
+      const token = entered['token'] ?? '';
+      const invitation = await find(token).catch(() => null);
+      if (invitation === null || invitation.has_password) {
+        return cardPage(c, { title: 'You are invited', fault, body: html`<p><a href="/sign-in">Sign in</a></p>` });
+      }
+      return firstPage(c, token, invitation, entered['name'] ?? '', fault);
+    },
+  );
+  app.post('/accept-invitation/new', smallBody, originGuard, acceptFirst);
+  app.post('/api/auth/invitation/accept', smallBody, originGuard, acceptFirst);
+  return app;
+}

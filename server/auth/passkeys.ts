@@ -1,0 +1,208 @@
+/** Passkeys for programs and for the script of our pages: registering, signing in, listing, removing. */
+
+import {
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+  type AuthenticationResponseJSON,
+  type AuthenticatorTransport,
+  type RegistrationResponseJSON,
+} from '@simplewebauthn/server';
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import type { House } from '../context.ts';
+import { personOf } from '../domain/passwords.ts';
+import {
+  addPasskey,
+  findPasskey,
+  keepChallenge,
+  listPasskeys,
+  removePasskey,
+  signInWithPasskey,
+} from '../domain/passkeys.ts';
+import { asToken, mintToken, tokenDigest } from '../domain/secret-tokens.ts';
+import { requireRecentSignIn } from '../domain/sessions.ts';
+import { csrfGuard, originGuard } from '../http/csrf.ts';
+import { originOf } from '../http/origin.ts';
+import { safeReturnPath } from '../http/return-path.ts';
+import { ourOrigin, sessionDigest } from '../http/session.ts';
+import { action, Fault, fields, smallBody, view, type Again } from './action.ts';
+import { countRequest } from './attempts.ts';
+import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
+
+const refused = () => new Fault(401, 'passkey_refused', 'This passkey is not known here. Sign in another way.');
+const notRegistered = () => new Fault(400, 'passkey_refused', 'The passkey could not be checked. Try again.');
+
+// A passkey holds for one host name, the public one.
+const hostOf = (c: Context): string => new URL(ourOrigin(c)).hostname;
+const bytes = (base64url: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(base64url, 'base64url'));
+const userHandle = (userId: string): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(Buffer.from(userId.replaceAll('-', ''), 'hex'));
+
+/** Ed25519, ECDSA and RSA, by their COSE numbers: what every authenticator has. */
+const supportedAlgorithmIDs = [-8, -7, -257];
+
+/** The credential as the browser's toJSON() gives it; the library checks the rest. */
+const credential = z.looseObject({
+  id: z.string().min(1).max(1400),
+  rawId: z.string(),
+  type: z.literal('public-key'),
+  response: z.looseObject({ clientDataJSON: z.string() }),
+  clientExtensionResults: z.looseObject({}),
+});
+
+/** Takes the challenge that was signed out of the browser's answer, where the library checks the rest of it. */
+function challengeIn() {
+  let seen: string | null = null;
+  return { check: (challenge: string) => (seen = asToken(challenge)) !== null, digest: () => tokenDigest(seen ?? '') };
+}
+
+async function checkSignature(house: House, c: Context, response: AuthenticationResponseJSON) {
+  const stored = await house.database.run(findPasskey(response.id));
+  if (stored === null) throw refused();
+  const handle = response.response.userHandle;
+  if (handle && !Buffer.from(handle, 'base64url').equals(userHandle(stored.user_id))) throw refused();
+  const challenge = challengeIn();
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge: challenge.check,
+    expectedOrigin: ourOrigin(c),
+    expectedRPID: hostOf(c),
+    credential: {
+      id: response.id,
+      publicKey: new Uint8Array(stored.public_key),
+      counter: Number(stored.counter),
+      transports: stored.transports as AuthenticatorTransport[],
+    },
+    requireUserVerification: true,
+  }).catch(() => {
+    throw refused();
+  });
+  if (!verified) throw refused();
+  return { challenge: challenge.digest(), counter: authenticationInfo.newCounter };
+}
+
+async function checkRegistration(c: Context, response: RegistrationResponseJSON) {
+  const challenge = challengeIn();
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response,
+    expectedChallenge: challenge.check,
+    expectedOrigin: ourOrigin(c),
+    expectedRPID: hostOf(c),
+    requireUserVerification: true,
+    supportedAlgorithmIDs,
+  }).catch(() => {
+    throw notRegistered();
+  });
+  if (!verified) throw notRegistered();
+  return { challenge: challenge.digest(), credential: registrationInfo.credential };
+}
+
+const asJson: Again = (c, { status, code, message }) => c.json({ error: { code, message } }, status);
+
+/** The routes under /api/auth/passkey; `security` shows the settings page again. */
+export function passkeyRoutes(house: House, security: Again): Hono {
+  const { database } = house;
+  const app = new Hono();
+
+  const challenge = action(
+    z.object({}),
+    async (c) => {
+      await countRequest(house, c);
+      const token = mintToken();
+      const options = await generateAuthenticationOptions({
+        rpID: hostOf(c),
+        challenge: bytes(token),
+        userVerification: 'required',
+      });
+      await database.run(keepChallenge(tokenDigest(token), null));
+      return { json: options, go: '/sign-in' };
+    },
+    asJson,
+  );
+  app.post('/api/auth/passkey/options', smallBody, originGuard, challenge);
+
+  const signIn = action(
+    z.object({ response: credential, return_to: fields.returnTo }),
+    async (c, { response, return_to }) => {
+      const checked = await checkSignature(house, c, response as unknown as AuthenticationResponseJSON);
+      const { token, session } = freshSession(c);
+      const statement = signInWithPasskey(response.id, checked.challenge, checked.counter, session, signInOriginOf(c));
+      const person = personOf(await database.run(statement));
+      if (person === null) throw refused();
+      const then = safeReturnPath(return_to);
+      const { json } = signedIn(c, token, person, then);
+      return { json: { ...json, return_to: then }, go: then };
+    },
+    asJson,
+  );
+  app.post('/api/auth/passkey/sign-in', smallBody, originGuard, signIn);
+
+  const registration = action(
+    z.object({}),
+    async (c) => {
+      const token = mintToken();
+      const digest = sessionDigest(c);
+      const [caller, , , passkeys] = await asCaller(
+        house,
+        c,
+        requireRecentSignIn(digest),
+        keepChallenge(tokenDigest(token), digest),
+        listPasskeys(digest),
+      );
+      const options = await generateRegistrationOptions({
+        rpName: 'Dealkeep',
+        rpID: hostOf(c),
+        userName: caller.email,
+        userDisplayName: caller.name,
+        userID: userHandle(caller.user_id),
+        challenge: bytes(token),
+        excludeCredentials: passkeys.map(({ credential_id: id, transports }) => ({ id, transports })),
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+        supportedAlgorithmIDs,
+      });
+      return { json: options, go: '/settings/security' };
+    },
+    asJson,
+  );
+  app.post('/api/auth/passkey/registration', smallBody, csrfGuard, registration);
+
+  const add = action(
+    z.object({ response: credential, name: fields.name.max(100, 'Enter a name of at most 100 characters.') }),
+    async (c, { response, name }) => {
+      const checked = await checkRegistration(c, response as unknown as RegistrationResponseJSON);
+      const { id, publicKey, counter, transports = [] } = checked.credential;
+      const passkey = { credentialId: id, publicKey, counter, transports, name };
+      const [, added] = await asCaller(house, c, addPasskey(sessionDigest(c), checked.challenge, passkey, originOf(c)));
+      if (!added) throw notRegistered();
+      return { json: { added: true }, go: '/settings/security?done=passkey' };
+    },
+    asJson,
+  );
+  app.post('/api/auth/passkey/add', smallBody, csrfGuard, add);
+
+  app.get(
+    '/api/auth/passkeys',
+    view(async (c) => {
+      const [, passkeys] = await asCaller(house, c, listPasskeys(sessionDigest(c)));
+      c.header('Cache-Control', 'no-store');
+      return c.json({
+        passkeys: passkeys.map(({ id, name, created_at, last_used_at }) => ({ id, name, created_at, last_used_at })),
+      });
+    }),
+  );
+
+  const remove = action(
+    z.object({ id: fields.id }),
+    async (c, { id }) => {
+      const [, removed] = await asCaller(house, c, removePasskey(sessionDigest(c), id, originOf(c)));
+      if (!removed) throw new Fault(404, 'not_found', 'There is no such passkey any more.');
+      return { json: { removed: true }, go: '/settings/security?done=passkey_removed' };
+    },
+    security,
+  );
+  app.post('/settings/security/passkeys/remove', smallBody, csrfGuard, remove);
+  app.post('/api/auth/passkey/remove', smallBody, csrfGuard, remove);
+  return app;
+}

@@ -1,0 +1,75 @@
+/** Signing out: here, elsewhere, everywhere; and the list of sessions. */
+
+import { Hono } from 'hono';
+import { z } from 'zod';
+import type { House } from '../context.ts';
+import { endSession, listSessions, signOut, signOutEverywhere } from '../domain/sessions.ts';
+import { csrfField, csrfGuard } from '../http/csrf.ts';
+import { html } from '../http/html.ts';
+import { originOf } from '../http/origin.ts';
+import { clearTokenCookie, sessionDigest, sessionToken } from '../http/session.ts';
+import { action, Fault, smallBody, view, type Again } from './action.ts';
+import { cardPage } from './forms.ts';
+import { asCaller } from './signed-in.ts';
+
+/** /sign-out, the ends of sessions under /settings/security, and the same for programs under /api/auth. */
+export function sessionRoutes(house: House, security: Again): Hono {
+  const app = new Hono();
+
+  app.get('/sign-out', (c) => {
+    const token = sessionToken(c);
+    if (token === null) return c.redirect('/sign-in', 303);
+    return cardPage(c, {
+      title: 'Sign out?',
+      body: html`<form method="post" action="/sign-out">
+        ${csrfField(token)}
+        <p class="actions"><button>Sign out</button> <a class="button second" href="/">Stay</a></p>
+      </form>`,
+    });
+  });
+  const leave = action(
+    z.object({}),
+    async (c) => {
+      await house.database.run(signOut(sessionDigest(c), originOf(c)));
+      clearTokenCookie(c, 'dealkeep');
+      return { json: { signed_out: true }, go: '/sign-in' };
+    },
+    security,
+  );
+  app.post('/sign-out', smallBody, csrfGuard, leave);
+  app.post('/api/auth/sign-out', smallBody, csrfGuard, leave);
+
+  const leaveEverywhere = action(
+    z.object({}),
+    async (c) => {
+      await asCaller(house, c, signOutEverywhere(sessionDigest(c), originOf(c)));
+      clearTokenCookie(c, 'dealkeep');
+      return { json: { signed_out: true }, go: '/sign-in' };
+    },
+    security,
+  );
+  app.post('/settings/security/sign-out-everywhere', smallBody, csrfGuard, leaveEverywhere);
+  app.post('/api/auth/sign-out-everywhere', smallBody, csrfGuard, leaveEverywhere);
+
+  app.get(
+    '/api/auth/sessions',
+    view(async (c) => {
+      const [, sessions] = await asCaller(house, c, listSessions(sessionDigest(c)));
+      c.header('Cache-Control', 'no-store');
+      return c.json({ sessions });
+    }),
+  );
+  const end = action(
+    z.object({ id: z.union([z.uuid(), z.literal('others')], { error: 'Send the id of a session, or "others".' }) }),
+    async (c, { id }) => {
+      const others = id === 'others';
+      const [, ended] = await asCaller(house, c, endSession(sessionDigest(c), others ? null : id, originOf(c)));
+      if (!others && ended === 0) throw new Fault(404, 'not_found', 'This session is over already.');
+      return { json: { ended }, go: `/settings/security?done=${others ? 'sessions' : 'session'}` };
+    },
+    security,
+  );
+  app.post('/settings/security/sessions/end', smallBody, csrfGuard, end);
+  app.post('/api/auth/sessions/end', smallBody, csrfGuard, end);
+  return app;
+}

@@ -1,0 +1,55 @@
+/** What the handlers of signed-in people share: who they are, and giving the browser another session token. */
+
+import type { Context } from 'hono';
+import type { House } from '../context.ts';
+import type { Results } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
+import type { NewSession, Person, SignInOrigin } from '../domain/passwords.ts';
+import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
+import { enterWithSession, type SessionCaller } from '../domain/sessions.ts';
+import { csrfToken } from '../http/csrf.ts';
+import { originOf } from '../http/origin.ts';
+import { clearTokenCookie, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
+import { SignedOut, type Done } from './action.ts';
+
+/** Runs the statements as the person of the session, in one transaction. Throws {@link SignedOut}. */
+export async function asCaller<const S extends readonly Statement<unknown>[]>(
+  { database }: House,
+  c: Context,
+  ...statements: S
+): Promise<[SessionCaller, ...Results<S>]> {
+  const digest = sessionDigest(c);
+  if (digest === null) throw new SignedOut();
+  const [caller, ...answers] = await database.together(enterWithSession(digest), ...statements);
+  if (caller === null) throw new SignedOut();
+  return [caller, ...(answers as unknown as Results<S>)];
+}
+
+/** Whether the browser's session is alive. */
+export async function isSignedIn({ database }: House, c: Context): Promise<boolean> {
+  const digest = sessionDigest(c);
+  return digest !== null && (await database.run(enterWithSession(digest))) !== null;
+}
+
+/** The person for the bar of a page. */
+export function barPerson(c: Context, { name }: { name: string }): { name: string; csrf: string } {
+  return { name, csrf: csrfToken(sessionToken(c) ?? '') };
+}
+
+/** From where and with what somebody signs in. */
+export function signInOriginOf(c: Context): SignInOrigin {
+  return { ...originOf(c), agent: c.req.header('user-agent') ?? null };
+}
+
+/** A fresh session token, and what the database must know of it and of the session that the browser had before. */
+export function freshSession(c: Context): { token: string; session: NewSession } {
+  const token = mintToken();
+  return { token, session: { token: tokenDigest(token), earlier: sessionDigest(c) } };
+}
+
+/** Gives the browser its new session. */
+export function signedIn(c: Context, token: string, user: Person, then: string): Done {
+  setTokenCookie(c, 'dealkeep', token);
+  clearTokenCookie(c, 'dealkeep-step');
+  return { json: { outcome: 'signed_in', user, csrf_token: csrfToken(token) }, go: then };
+}

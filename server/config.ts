@@ -1,0 +1,241 @@
+/** The configuration: read once at start from environment variables, validated, and never changed after. */
+
+import { isIP } from 'node:net';
+import path from 'node:path';
+import { z } from 'zod';
+
+const whole = (low: number, high: number) =>
+  z.string().regex(/^\d+$/).transform(Number).pipe(z.number().int().min(low).max(high));
+const onOff = z.enum(['on', 'off']).transform((text) => text === 'on');
+const words = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter(Boolean),
+);
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
+
+const origin = z
+  .url({ protocol: /^https?$/ })
+  .refine((text) => /^[a-z]+:\/\/[^/?#@]+\/?$/i.test(text), { abort: true })
+  .transform((text) => new URL(text).origin);
+
+const network = z.string().refine((text) => {
+  const [address = '', bits, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+});
+
+interface Variable<Schema extends z.ZodType> {
+  schema: Schema;
+  /** What is allowed, as the end of the sentence "… must be". */
+  allowed: string;
+  /** A secret is not repeated in the message about a fault. */
+  secret: boolean;
+}
+
+function variable<Schema extends z.ZodType>(schema: Schema, allowed: string): Variable<Schema> {
+  return { schema, allowed, secret: false };
+}
+function secret<Schema extends z.ZodType>(schema: Schema, allowed: string): Variable<Schema> {
+  return { schema, allowed, secret: true };
+}
+const perMinute = variable(whole(1, 1_000_000).optional(), 'a whole number from 1 to 1000000 (a minute)');
+const text = z.string().min(1).optional();
+
+/** Every variable there is. An empty one counts as not set. */
+const variables = {
+  HOST: variable(
+    z
+      .string()
+      .regex(/^[A-Za-z0-9.:_-]+$/)
+      .default('127.0.0.1'),
+    'a host name or an address',
+  ),
+  PORT: variable(whole(0, 65_535).default(3000), 'a port from 0 to 65535 (0 picks a free one)'),
+  DATA_DIR: variable(z.string().default('.data'), 'a directory'),
+  DATABASE_URL: secret(postgresUrl.optional(), 'postgres://user:password@host:port/database'),
+  MIGRATE_DATABASE_URL: secret(postgresUrl.optional(), 'postgres://owner:password@host:port/database'),
+  DATABASE_POOL: variable(whole(1, 200).default(10), 'a whole number of connections from 1 to 200'),
+  DATABASE_PREPARE: variable(onOff.default(true), 'on, or off behind a transaction-mode pooler'),
+  BASE_URL: variable(origin.optional(), 'the public origin, for instance https://deals.example.com, without a path'),
+  TRUSTED_PROXIES: variable(words.pipe(z.array(network)).default([]), 'a list such as 10.0.0.0/8,fd00::/8'),
+  FEATURES: variable(
+    words.pipe(z.array(z.enum(['findings', 'financing']))).default([]),
+    'a list of: findings, financing',
+  ),
+  SMTP_URL: secret(z.url({ protocol: /^smtps?$/ }).optional(), 'smtp://user:password@host:port (or smtps://)'),
+  MAIL_FROM: variable(
+    z.string().regex(/@/).default('Dealkeep <no-reply@localhost>'),
+    'an address such as Dealkeep <deals@example.com>',
+  ),
+  ALLOWED_ORIGINS: variable(
+    words.pipe(z.array(origin)).default([]),
+    'a list of origins such as https://app.example.com',
+  ),
+  REFRESH_OVERLAP: variable(onOff.default(true), 'on or off'),
+  RATE_LIMIT_STORE: variable(z.enum(['memory', 'postgres']).optional(), 'memory or postgres'),
+  RATE_LIMIT_REST_IP: perMinute,
+  RATE_LIMIT_REST_KEY: perMinute,
+  RATE_LIMIT_REST_AUTH_FAILURE_IP: perMinute,
+  RATE_LIMIT_TOOLS: perMinute,
+  RATE_LIMIT_TOKEN_CLIENT: perMinute,
+  RATE_LIMIT_TOKEN_IP: perMinute,
+  RATE_LIMIT_SIGN_IN_ACCOUNT: perMinute,
+  RATE_LIMIT_SIGN_IN_IP: perMinute,
+  RATE_LIMIT_AUTHORIZE_IP: perMinute,
+  LOG_LEVEL: variable(
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    'trace, debug, info, warn, error, fatal or silent',
+  ),
+  METRICS_TOKEN: secret(z.string().min(16).optional(), 'at least 16 characters'),
+  WEB_BUILD: variable(onOff.default(true), 'on, or off to serve the web application as it was built'),
+  SHUTDOWN_SECONDS: variable(whole(1, 600).default(10), 'a whole number of seconds from 1 to 600'),
+  S3_ENDPOINT: variable(z.url({ protocol: /^https?$/ }).optional(), 'a URL such as https://s3.example.com'),
+  S3_REGION: variable(z.string().min(1).default('us-east-1'), 'the name of a region'),
+  S3_BUCKET: variable(text, 'the name of a bucket'),
+  S3_ACCESS_KEY_ID: secret(text, 'an access key id'),
+  S3_SECRET_ACCESS_KEY: secret(text, 'a secret access key'),
+  S3_FORCE_PATH_STYLE: variable(onOff.default(false), 'on or off'),
+};
+
+/** The names of the variables. */
+export const variableNames: readonly string[] = Object.keys(variables);
+
+type Name = keyof typeof variables;
+type Values = { [N in Name]: z.output<(typeof variables)[N]['schema']> };
+
+/** Requests a minute, by what is counted; see server/http/limits.ts. */
+export interface Ceilings {
+  readonly rest_ip: number;
+  readonly rest_key: number;
+  readonly rest_auth_failure_ip: number;
+  readonly tools: number;
+  readonly token_client: number;
+  readonly token_ip: number;
+  readonly sign_in_account: number;
+  readonly sign_in_ip: number;
+  readonly authorize_ip: number;
+}
+
+/** An S3-compatible store for the bodies of documents. */
+export interface S3Config {
+  readonly endpoint: string | undefined;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKeyId: string | undefined;
+  readonly secretAccessKey: string | undefined;
+  readonly forcePathStyle: boolean;
+}
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Not set: the embedded PostgreSQL under dataDir. */
+  readonly databaseUrl: string | undefined;
+  readonly migrateDatabaseUrl: string | undefined;
+  readonly poolSize: number;
+  /** False behind a transaction-mode pooler. */
+  readonly prepare: boolean;
+  /** Our public origin, without a slash at the end. */
+  readonly baseUrl: string;
+  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  readonly features: { readonly findings: boolean; readonly financing: boolean };
+  readonly smtpUrl: string | undefined;
+  readonly mailFrom: string;
+  /** Origins of other sites whose pages may call the interfaces that allow it. */
+  readonly allowedOrigins: readonly string[];
+  /** Whether overlapping refreshes of one token share a successor. */
+  readonly refreshOverlap: boolean;
+  readonly rateLimitStore: 'memory' | 'postgres';
+  readonly rateLimits: Ceilings;
+  readonly logLevel: Values['LOG_LEVEL'];
+  readonly metricsToken: string | undefined;
+  /** Whether a start builds the web application when its sources are newer. */
+  readonly buildWeb: boolean;
+  /** How long a stop waits for requests in flight. */
+  readonly shutdownSeconds: number;
+  readonly s3: S3Config | undefined;
+}
+
+/** The configuration cannot be used; `message` has one line for each fault. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  constructor(faults: readonly string[]) {
+    super(['The configuration cannot be used:', ...faults.map((fault) => `  ${fault}`)].join('\n'));
+  }
+}
+
+function readValues(env: Readonly<Record<string, string | undefined>>): Values {
+  const faults: string[] = [];
+  const values = Object.entries(variables).map(([name, { schema, allowed, secret: hidden }]) => {
+    const held = env[name] === '' ? undefined : env[name];
+    const result = schema.safeParse(held);
+    if (!result.success) {
+      faults.push(`${name} ${hidden ? 'holds something else' : `holds "${held ?? ''}"`}; it must be ${allowed}.`);
+    }
+    return [name, result.data];
+  });
+  if (env['MIGRATE_DATABASE_URL'] && !env['DATABASE_URL']) {
+    faults.push('MIGRATE_DATABASE_URL is set without DATABASE_URL; set both, or neither for the embedded PostgreSQL.');
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Object.fromEntries(values) as Values;
+}
+
+/** The origin under which `host` and `port` are reached from this machine. */
+export function localOrigin(host: string, port: number): string {
+  const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${isIP(reached) === 6 ? `[${reached}]` : reached}:${port}`;
+}
+
+/** Reads the environment. Throws a {@link ConfigError} that lists every fault: the variable, what it held, what is allowed. */
+export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const values = readValues(env);
+  return {
+    host: values.HOST,
+    port: values.PORT,
+    dataDir: path.resolve(values.DATA_DIR),
+    databaseUrl: values.DATABASE_URL,
+    migrateDatabaseUrl: values.MIGRATE_DATABASE_URL,
+    poolSize: values.DATABASE_POOL,
+    prepare: values.DATABASE_PREPARE,
+    baseUrl: values.BASE_URL ?? localOrigin(values.HOST, values.PORT),
+    trustedProxies: values.TRUSTED_PROXIES,
+    features: { findings: values.FEATURES.includes('findings'), financing: values.FEATURES.includes('financing') },
+    smtpUrl: values.SMTP_URL,
+    mailFrom: values.MAIL_FROM,
+    allowedOrigins: values.ALLOWED_ORIGINS,
+    refreshOverlap: values.REFRESH_OVERLAP,
+    rateLimitStore: values.RATE_LIMIT_STORE ?? (values.DATABASE_URL ? 'postgres' : 'memory'),
+    rateLimits: {
+      rest_ip: values.RATE_LIMIT_REST_IP ?? 1200,
+      rest_key: values.RATE_LIMIT_REST_KEY ?? 600,
+      rest_auth_failure_ip: values.RATE_LIMIT_REST_AUTH_FAILURE_IP ?? 30,
+      tools: values.RATE_LIMIT_TOOLS ?? 300,
+      token_client: values.RATE_LIMIT_TOKEN_CLIENT ?? 240,
+      token_ip: values.RATE_LIMIT_TOKEN_IP ?? 600,
+      sign_in_account: values.RATE_LIMIT_SIGN_IN_ACCOUNT ?? 10,
+      sign_in_ip: values.RATE_LIMIT_SIGN_IN_IP ?? 60,
+      authorize_ip: values.RATE_LIMIT_AUTHORIZE_IP ?? 300,
+    },
+    logLevel: values.LOG_LEVEL,
+    metricsToken: values.METRICS_TOKEN,
+    buildWeb: values.WEB_BUILD,
+    shutdownSeconds: values.SHUTDOWN_SECONDS,
+    s3: values.S3_BUCKET
+      ? {
+          endpoint: values.S3_ENDPOINT,
+          region: values.S3_REGION,
+          bucket: values.S3_BUCKET,
+          accessKeyId: values.S3_ACCESS_KEY_ID,
+          secretAccessKey: values.S3_SECRET_ACCESS_KEY,
+          forcePathStyle: values.S3_FORCE_PATH_STYLE,
+        }
+      : undefined,
+  };
+}

@@ -1,0 +1,74 @@
+/** Hears from the database what changed, on a connection of its own, and tells whoever listens in this process. */
+
+import pg from 'pg';
+
+/** A change of a record, as 010_live_changes.sql announces it. */
+export interface Change {
+  topic: string;
+  table: string;
+  record: string;
+  deal_id: string | null;
+  gone: boolean;
+}
+
+const reconnectAfter = 2_000;
+
+/** `null`: the connection was away, so anything may have changed. */
+export type Listener = (change: Change | null) => void;
+
+export interface Changes {
+  /** Calls `listener` for every change until the returned function is called. */
+  follow(listener: Listener): () => void;
+  close(): Promise<void>;
+}
+
+/** Starts listening on the channel `dealkeep_changes`; a lost connection is reported and made again by itself. */
+export function openChanges(connection: pg.ClientConfig, onAway: (reason: string) => void): Changes {
+  const listeners = new Set<Listener>();
+  let client: pg.Client | undefined;
+  let closed = false;
+  let again: NodeJS.Timeout | undefined;
+
+  const tell = (change: Change | null) => {
+    for (const listener of listeners) listener(change);
+  };
+  const retry = (reason: string) => {
+    if (closed || again !== undefined) return;
+    onAway(reason);
+    again = setTimeout(() => {
+      again = undefined;
+      void connect(true);
+    }, reconnectAfter);
+    again.unref();
+  };
+  async function connect(wasAway: boolean): Promise<void> {
+    const next = new pg.Client({ application_name: 'dealkeep changes', keepAlive: true, ...connection });
+    client = next;
+    next.on('error', (error) => retry(error.message));
+    next.on('end', () => retry('the connection ended'));
+    next.on('notification', ({ payload }) => {
+      if (payload) tell(JSON.parse(payload) as Change);
+    });
+    try {
+      await next.connect();
+      await next.query('listen dealkeep_changes');
+      if (wasAway) tell(null);
+    } catch (error) {
+      retry((error as Error).message);
+    }
+  }
+
+  const connecting = connect(false);
+  return {
+    follow(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      closed = true;
+      clearTimeout(again);
+      await connecting;
+      await client?.end().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,167 @@
+/** The database that the configuration asks for: the embedded one, or the one at DATABASE_URL. */
+
+import pg from 'pg';
+import type { Config } from '../config.ts';
+import { DirectoryInUse } from './data-directory.ts';
+import { runningOwner, startEmbedded } from './embedded.ts';
+import { migrate, migrationFiles, pending, type Applied } from './migrate.ts';
+
+export interface Connections {
+  /** The server's login: a member of dealkeep_server that owns nothing. */
+  readonly server: pg.ClientConfig;
+  /** The owner's login; undefined with DATABASE_URL and without MIGRATE_DATABASE_URL. */
+  readonly owner: pg.ClientConfig | undefined;
+  /** Where the data of the embedded PostgreSQL lies. */
+  readonly directory?: string;
+  /** Resolves with a sentence when the embedded PostgreSQL ends without being asked. */
+  readonly died: Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** The database is there but cannot be used as it is; the message says what to change. */
+export class UnusableDatabase extends Error {
+  override readonly name = 'UnusableDatabase';
+}
+
+const never = new Promise<never>(() => {});
+
+async function connected<T>(
+  variable: string,
+  connection: pg.ClientConfig,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ connectionTimeoutMillis: 10_000, application_name: 'dealkeep start', ...connection });
+  client.on('error', () => {});
+  await client.connect().catch((error: Error) => {
+    throw new UnusableDatabase(
+      `${variable} cannot be connected to: ${error.message || 'no answer'}. Check host, port, user and password.`,
+      { cause: error },
+    );
+  });
+  return work(client).finally(() => client.end());
+}
+
+interface Login {
+  readonly name: string;
+  readonly version: number;
+  readonly superuser: boolean;
+  readonly bypasses: boolean;
+  readonly owns: string | null;
+  readonly migrated: boolean;
+  readonly member: boolean;
+}
+
+// Membership counts as much as the attribute itself: `set role` would be enough to get it.
+const describeLogin = `
+  select current_user::text as name, current_setting('server_version_num')::int as version,
+    exists (select from pg_roles r where r.rolsuper and pg_has_role(current_user, r.oid, 'member')) as superuser,
+    exists (select from pg_roles r where r.rolbypassrls and pg_has_role(current_user, r.oid, 'member')) as bypasses,
+    (select min(format('%I.%I', n.nspname, c.relname)) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ('r', 'p', 'v') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+        and pg_has_role(current_user, c.relowner, 'member')) as owns,
+    exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = 'app' and c.relname = 'migrations') as migrated,
+    exists (select from pg_roles r where r.rolname = 'dealkeep_server' and pg_has_role(current_user, r.oid, 'usage')) as member`;
+
+const howToMigrate = 'Set MIGRATE_DATABASE_URL to the connection of its owner and run: dealkeep migrate';
+
+function objection({ name, version, superuser, bypasses, owns, migrated, member }: Login): string | null {
+  if (version < 150_000) return 'the server is older than PostgreSQL 15. Use 15 or later.';
+  const instead = 'Use a login that owns nothing: create role dealkeep_app login password …';
+  if (superuser) return `${name} is a superuser, whom row-level security does not hold. ${instead}`;
+  if (bypasses) return `${name} has BYPASSRLS, so row-level security does not hold it. ${instead}`;
+  if (owns !== null) return `${name} owns ${owns}, and an owner can switch row-level security off. ${instead}`;
+  if (!migrated) return `the database is empty. ${howToMigrate}`;
+  if (!member) {
+    return `${name} is not a member of dealkeep_server. As the owner: grant dealkeep_server to ${pg.escapeIdentifier(name)};`;
+  }
+  return null;
+}
+
+async function loginOf(config: Config): Promise<string> {
+  const name = await connected('DATABASE_URL', { connectionString: config.databaseUrl }, async (client) => {
+    const { rows } = await client.query<{ name: string }>('select current_user::text as name');
+    return rows[0]?.name;
+  });
+  return name ?? '';
+}
+
+/** Refuses a login that row-level security would not hold, and a database without the current schema. */
+async function checkServer(url: string): Promise<void> {
+  const files = await migrationFiles();
+  await connected('DATABASE_URL', { connectionString: url }, async (client) => {
+    const login = (await client.query<Login>(describeLogin)).rows[0];
+    const wrong = login && objection(login);
+    if (wrong) throw new UnusableDatabase(`DATABASE_URL: ${wrong}`);
+    const { rows: applied } = await client.query<Applied>('select name, digest from app.migrations');
+    const missing = pending(files, applied).map(({ name }) => name);
+    if (missing.length > 0)
+      throw new UnusableDatabase(`DATABASE_URL: the database lacks ${missing.join(', ')}. ${howToMigrate}`);
+  });
+}
+
+/** Applies what is missing to the database at MIGRATE_DATABASE_URL, lets the login of DATABASE_URL in, and tells the files. */
+async function migrateExternal(config: Config): Promise<string[]> {
+  if (!config.migrateDatabaseUrl) throw new UnusableDatabase(howToMigrate);
+  const owner = { connectionString: config.migrateDatabaseUrl };
+  await connected('MIGRATE_DATABASE_URL', owner, async () => {});
+  return migrate(owner, { serverLogin: await loginOf(config) });
+}
+
+/**
+ * Opens the database with its schema up to date. Throws DirectoryInUse, {@link UnusableDatabase}, SchemaMismatch, or
+ * the failure of a migration.
+ */
+export async function openConnections(
+  config: Config,
+  applied: (names: string[]) => void = () => {},
+): Promise<Connections> {
+  if (config.databaseUrl !== undefined) {
+    if (config.migrateDatabaseUrl) applied(await migrateExternal(config));
+    await checkServer(config.databaseUrl);
+    const owner = config.migrateDatabaseUrl ? { connectionString: config.migrateDatabaseUrl } : undefined;
+    return { server: { connectionString: config.databaseUrl }, owner, died: never, stop: async () => {} };
+  }
+  const embedded = await startEmbedded({ dataDir: config.dataDir });
+  try {
+    applied(await migrate(embedded.owner, { serverLogin: embedded.server.user }));
+  } catch (error) {
+    await embedded.stop();
+    throw error;
+  }
+  return embedded;
+}
+
+/** Brings the database of the configuration up to date and tells the applied files. */
+export async function migrateDatabase(config: Config): Promise<string[]> {
+  if (config.databaseUrl !== undefined) return migrateExternal(config);
+  const applied: string[] = [];
+  const embedded = await openConnections(config, (names) => applied.push(...names));
+  await embedded.stop();
+  return applied;
+}
+
+/**
+ * Runs an administrator's command as the owner: on the database of a Dealkeep that is running on the same DATA_DIR, on
+ * one started for the command, or through MIGRATE_DATABASE_URL.
+ */
+export async function asOwner<T>(config: Config, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  if (config.databaseUrl !== undefined) {
+    if (!config.migrateDatabaseUrl)
+      throw new UnusableDatabase('This needs the connection of the owner: set MIGRATE_DATABASE_URL.');
+    return connected('MIGRATE_DATABASE_URL', { connectionString: config.migrateDatabaseUrl }, work);
+  }
+  const join = async () => {
+    const owner = await runningOwner(config.dataDir);
+    return owner && { owner, stop: async () => {} };
+  };
+  const opened =
+    (await join()) ??
+    (await openConnections(config).catch(async (error: unknown) => {
+      // One that started at the same moment was not there to be joined yet.
+      const joined = error instanceof DirectoryInUse ? await join() : null;
+      if (joined) return joined;
+      throw error;
+    }));
+  return connected('DATA_DIR', opened.owner ?? {}, work).finally(() => opened.stop());
+}

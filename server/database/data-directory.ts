@@ -1,0 +1,69 @@
+/** DATA_DIR: one Dealkeep at a time, and the passwords of the embedded PostgreSQL. */
+
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** Another process works on the same directory. */
+export class DirectoryInUse extends Error {
+  override readonly name = 'DirectoryInUse';
+}
+
+export interface Passwords {
+  readonly owner: string;
+  readonly server: string;
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (error.errcode === 5 || error.errcode === 6);
+}
+
+function lastHolder(file: string): string {
+  try {
+    return ` (process ${readFileSync(file, 'utf8').trim()})`;
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Takes `directory`, created when missing, for this process until the returned function is called or the process
+ * ends, however it ends. Throws {@link DirectoryInUse} when another process has it.
+ *
+ * The lock is the kernel's, on an SQLite file: Node has no other way to one, and unlike a file with a process id it
+ * cannot be left behind by kill -9, nor taken by two at once.
+ */
+export function takeDirectory(directory: string): () => void {
+  // As root, PostgreSQL runs as somebody else, who must be able to walk through; what is secret has modes of its own.
+  mkdirSync(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  const holder = path.join(directory, 'dealkeep.pid');
+  const lock = new DatabaseSync(path.join(directory, 'dealkeep.lock'));
+  try {
+    lock.exec('begin exclusive');
+  } catch (error) {
+    lock.close();
+    if (!isLocked(error)) throw error;
+    throw new DirectoryInUse(
+      `Dealkeep is already running on ${directory}${lastHolder(holder)}. Stop it first, or set DATA_DIR and PORT to others.`,
+    );
+  }
+  writeFileSync(holder, `${process.pid}\n`);
+  return () => {
+    if (lock.isOpen) lock.close();
+  };
+}
+
+/** The passwords kept in `directory`, made up at the first call. */
+export function passwordsIn(directory: string): Passwords {
+  const file = path.join(directory, 'postgres-passwords.json');
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Passwords;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  }
+  const made = { owner: randomBytes(24).toString('base64url'), server: randomBytes(24).toString('base64url') };
+  writeFileSync(file, JSON.stringify(made), { mode: 0o600, flush: true });
+  chmodSync(file, 0o600);
+  return made;
+}

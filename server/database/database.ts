@@ -1,0 +1,130 @@
+/** Runs statements on a pool of connections: each run is one round trip and one transaction. */
+
+import pg from 'pg';
+import { classify, unavailable } from './errors.ts';
+import { bound, forgetPrepared, oneSync, type Bound } from './one-sync.ts';
+import { row, type Row, type Statement } from './statement.ts';
+
+/** The answers of several statements, in their order. */
+export type Results<S extends readonly Statement<unknown>[]> = {
+  -readonly [K in keyof S]: S[K] extends Statement<infer Result> ? Result : never;
+};
+
+export interface Database {
+  /** The answer of one statement, in a transaction of its own. Rejects with a class of errors.ts. */
+  run<T>(statement: Statement<T>): Promise<T>;
+  /** The answers of several statements, sent together in one transaction: all or nothing. Rejects with a class of errors.ts. */
+  together<const S extends readonly Statement<unknown>[]>(...statements: S): Promise<Results<S>>;
+  /** How many connections are open, unused, and how many runs wait for one. */
+  connections(): { total: number; idle: number; waiting: number };
+  /** Waits for the runs under way, then closes every connection. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** postgres://… of a login that is a member of dealkeep_server. */
+  url?: string;
+  /** The same, in pg's own form. */
+  connection?: pg.ClientConfig;
+  poolSize?: number;
+  /** False behind a transaction-mode pooler: no prepared statements and no settings at connection. */
+  prepare?: boolean;
+  /** How long a run may wait for a connection, in milliseconds. */
+  waitMillis?: number;
+  /** How long one statement may take, in milliseconds; enforced by the database, so not behind a pooler. */
+  statementMillis?: number;
+  /** How long the database may stay silent before the connection is given up, in milliseconds. */
+  silenceMillis?: number;
+  /** Told of connections that broke while nobody used them. */
+  onConnectionLost?: (error: Error) => void;
+  /** The clock of the tests: app.now() tells its time instead of the real one. */
+  clock?: () => Date;
+}
+
+const setClock = row('set_clock', `select set_config('dealkeep.now', $1, true)`);
+
+/** Opens a pool; the first connection is made by the first run. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { prepare = true, statementMillis = 15_000, silenceMillis = 60_000, clock } = options;
+  const pool = new pg.Pool({
+    ...options.connection,
+    ...(options.url ? { connectionString: options.url } : {}),
+    application_name: 'dealkeep',
+    max: options.poolSize ?? 10,
+    connectionTimeoutMillis: options.waitMillis ?? 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    // A pooler refuses what it does not know at connection: there, set these on the login (alter role … set …).
+    ...(prepare
+      ? {
+          statement_timeout: statementMillis,
+          lock_timeout: Math.min(statementMillis, 5_000),
+          idle_in_transaction_session_timeout: statementMillis,
+          options: '-c TimeZone=UTC -c DateStyle=ISO',
+        }
+      : {}),
+  });
+  const lost = (error: Error) => options.onConnectionLost?.(error);
+  pool.on('error', lost);
+  // While a client is in use the pool does not listen; the run itself reports the loss.
+  pool.on('connect', (client) => client.on('error', () => {}));
+
+  async function transact(statements: readonly Bound[]): Promise<Row[][]> {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw unavailable(error);
+    });
+    const silence = setTimeout(() => client.connection.stream.destroy(new Error('No answer in time.')), silenceMillis);
+    let usable = false;
+    try {
+      const answers = await oneSync(client, statements, { prepare }).catch((error: unknown) => {
+        if (!isStale(error)) throw error;
+        // The server itself refused and rolled back, so sending it once more is safe.
+        forgetPrepared(client);
+        return oneSync(client, statements, { prepare });
+      });
+      usable = client.getTransactionStatus() === 'I';
+      if (!usable) throw new Error('A statement opened a transaction of its own: leave out begin.');
+      return answers;
+    } catch (error) {
+      usable = error instanceof pg.DatabaseError && client.getTransactionStatus() === 'I';
+      throw error;
+    } finally {
+      clearTimeout(silence);
+      client.release(!usable);
+    }
+  }
+
+  async function send(statements: readonly Statement<unknown>[]): Promise<Row[][]> {
+    const sent = statements.map(bound);
+    if (clock) sent.unshift(bound(setClock(clock().toISOString())));
+    try {
+      const answers = await transact(sent);
+      return clock ? answers.slice(1) : answers;
+    } catch (error) {
+      throw classify(error);
+    }
+  }
+
+  let closed: Promise<void> | undefined;
+
+  return {
+    async run<T>(statement: Statement<T>) {
+      const [found] = await send([statement]);
+      return statement.read(found as Row[]);
+    },
+    async together<const S extends readonly Statement<unknown>[]>(...statements: S) {
+      const answers = await send(statements);
+      return statements.map((statement, index) => statement.read(answers[index] as Row[])) as Results<S>;
+    },
+    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close: () => (closed ??= pool.end()),
+  };
+}
+
+/** A prepared statement that is gone (failover, pooler) or whose columns have changed (migration). */
+function isStale(error: unknown): boolean {
+  return (
+    error instanceof pg.DatabaseError &&
+    (error.code === '26000' || (error.code === '0A000' && error.routine === 'RevalidateCachedQuery'))
+  );
+}

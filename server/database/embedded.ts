@@ -1,0 +1,231 @@
+/** The embedded PostgreSQL: a real one, from npm, in DATA_DIR, on a Unix socket, for this process alone. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { command, createCluster, database, ownerLogin, serverLogin, surroundings } from './cluster.ts';
+import { DirectoryInUse, passwordsIn, takeDirectory } from './data-directory.ts';
+import { commandLine, endPostgres, isAlive } from './processes.ts';
+import {
+  homeDirectory,
+  installedEngine,
+  preparedHome,
+  PostgresFailure,
+  socketDirectory,
+  type PostgresHome,
+} from './postgres-home.ts';
+
+export interface EmbeddedPostgres {
+  /** The login that owns the database: migrations and administration. */
+  readonly owner: pg.ClientConfig;
+  /** The login of the server: a member of dealkeep_server. */
+  readonly server: pg.ClientConfig;
+  /** Where the data lies: under DATA_DIR, or elsewhere where PostgreSQL cannot reach that. */
+  readonly directory: string;
+  /** Resolves with a sentence when PostgreSQL ends without {@link stop}. */
+  readonly died: Promise<string>;
+  /** Ends PostgreSQL in an orderly way and lets go of the directory. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  readonly dataDir: string;
+  /** Settings of PostgreSQL on top of ours. The tests switch durability off here; nobody else does. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const ourSettings = {
+  listen_addresses: '',
+  unix_socket_permissions: '0700',
+  max_connections: '60',
+  password_encryption: 'scram-sha-256',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  jit: 'off',
+  // The log names no values: no parameters, no details of errors.
+  log_error_verbosity: 'terse',
+  log_parameter_max_length_on_error: '0',
+  log_checkpoints: 'off',
+};
+
+// Higher than any process id that Linux and macOS give out.
+const nobodysPid = 2_147_483_646;
+
+/** Ends the PostgreSQL that a killed Dealkeep left behind. Its directory is ours by now, so nobody else uses it. */
+async function endOrphan(cluster: string): Promise<void> {
+  const file = path.join(cluster, 'postmaster.pid');
+  if (!existsSync(file)) return;
+  const [pidLine = '', ...rest] = readFileSync(file, 'utf8').split('\n');
+  const pid = Number(pidLine);
+  if (pid > 1 && isAlive(pid) && commandLine(pid).includes(cluster)) await endPostgres(pid);
+  // PostgreSQL takes whatever has this number by now, also a zombie, for its predecessor. With nobody's number it goes
+  // by the rest of the file, which tells it whether a process of its predecessor still works on the data.
+  if (existsSync(file)) writeFileSync(file, [nobodysPid, ...rest].join('\n'));
+  const socket = rest[3] ?? '';
+  if (path.basename(socket).startsWith('dealkeep-') && socket.startsWith(os.tmpdir())) {
+    rmSync(socket, { recursive: true, force: true });
+  }
+}
+
+function openLog(home: PostgresHome): { file: string; descriptor: number } {
+  const file = path.join(home.directory, 'postgres.log');
+  if (existsSync(file) && statSync(file).size > 10_000_000) renameSync(file, `${file}.1`);
+  const descriptor = openSync(file, 'a', 0o600);
+  if (home.user) chownSync(file, home.user.uid, home.user.gid);
+  return { file, descriptor };
+}
+
+async function answers(connection: pg.ClientConfig): Promise<boolean> {
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return true;
+  } catch (error) {
+    // Starting up (57P03), or no socket yet; anything else will not change by waiting.
+    if (error instanceof pg.DatabaseError && error.code !== '57P03') throw error;
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Null as soon as it accepts this connection; else, two minutes later or when it has `ended`, that it does not. */
+async function accepts(connection: pg.ClientConfig, ended: () => boolean): Promise<string | null> {
+  for (const giveUp = Date.now() + 120_000; Date.now() < giveUp && !ended(); await pause(25)) {
+    if (await answers(connection)) return null;
+  }
+  return 'no answer in two minutes';
+}
+
+function launch(
+  home: PostgresHome,
+  cluster: string,
+  settings: Readonly<Record<string, string>>,
+  log: number,
+): ChildProcess {
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const [file, args] = command(home, 'postgres', ['-D', cluster, ...flags]);
+  // Detached: Ctrl-C in the terminal reaches us alone, so that requests in flight still find a database.
+  return spawn(file, args, {
+    detached: true,
+    stdio: ['ignore', log, log],
+    ...surroundings(home),
+  });
+}
+
+/**
+ * Starts the embedded PostgreSQL of `dataDir`, creating it the first time and recovering it after a crash.
+ * Throws DirectoryInUse when another Dealkeep has the directory, and an error that says what to do for the rest.
+ */
+export async function startEmbedded({ dataDir, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const letGo = await patiently(() => takeDirectory(dataDir));
+  try {
+    return await startIn(dataDir, settings, letGo);
+  } catch (error) {
+    letGo();
+    throw error;
+  }
+}
+
+/** Whoever restarts may be a moment early: the one before may still be stopping. */
+async function patiently<T>(take: () => T): Promise<T> {
+  for (const giveUp = Date.now() + 3_000; ; await pause(100)) {
+    try {
+      return take();
+    } catch (error) {
+      if (!(error instanceof DirectoryInUse) || Date.now() > giveUp) throw error;
+    }
+  }
+}
+
+async function startIn(
+  dataDir: string,
+  settings: Readonly<Record<string, string>>,
+  letGo: () => void,
+): Promise<EmbeddedPostgres> {
+  const engine = await installedEngine();
+  const home = preparedHome(dataDir, engine);
+  const cluster = path.join(home.directory, 'cluster');
+  if (!existsSync(cluster)) createCluster(home, cluster, dataDir);
+  await endOrphan(cluster);
+  const socket = socketDirectory(home);
+  const log = openLog(home);
+  const quoted = `"${socket.replaceAll('"', '""')}"`;
+  const child = launch(home, cluster, { ...ourSettings, ...settings, unix_socket_directories: quoted }, log.descriptor);
+  closeSync(log.descriptor);
+
+  let stopping = false;
+  const exit = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${code}`));
+  });
+  const connection = (user: string, password: string): pg.ClientConfig => ({
+    host: socket,
+    port: 5432,
+    database,
+    user,
+    password,
+  });
+  const { owner, server } = passwordsIn(dataDir);
+
+  const ended = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+  const stop = async () => {
+    stopping = true;
+    if (child.pid && !ended()) await endPostgres(child.pid);
+    await exit;
+    if (!socket.startsWith(home.directory)) rmSync(socket, { recursive: true, force: true });
+    letGo();
+  };
+
+  const asOwner = connection(ownerLogin, owner);
+  const failure = await Promise.race([exit, accepts(asOwner, ended)]).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  if (failure !== null) {
+    await stop();
+    throw new PostgresFailure(startFailure(cluster, log.file, failure));
+  }
+  return {
+    owner: asOwner,
+    server: connection(serverLogin, server),
+    directory: cluster,
+    died: exit.then((how) => (stopping ? new Promise<string>(() => {}) : `PostgreSQL ${how}; see ${log.file}`)),
+    stop,
+  };
+}
+
+/** How to reach the PostgreSQL that another Dealkeep runs in `dataDir`, as its owner; null when none answers. */
+export async function runningOwner(dataDir: string): Promise<pg.ClientConfig | null> {
+  const file = path.join(homeDirectory(dataDir), 'cluster', 'postmaster.pid');
+  if (!existsSync(file)) return null;
+  const [, , , , socket = ''] = readFileSync(file, 'utf8').split('\n');
+  const owner = { host: socket, port: 5432, database, user: ownerLogin, password: passwordsIn(dataDir).owner };
+  return (await answers(owner)) ? owner : null;
+}
+
+function majorOf(cluster: string): string {
+  return readFileSync(path.join(cluster, 'PG_VERSION'), 'utf8').trim();
+}
+
+function startFailure(cluster: string, log: string, how: string): string {
+  const lines = readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n');
+  const incompatible = /database files are incompatible/.test(lines)
+    ? `The data was written by PostgreSQL ${majorOf(cluster)}: dump it with that version and load it into a new DATA_DIR. `
+    : '';
+  return `The embedded PostgreSQL did not start (${how}). ${incompatible}Its log, ${log}, ends:\n${lines}`;
+}

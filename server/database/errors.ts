@@ -1,0 +1,122 @@
+/** What the database's errors mean to a caller, in words that give away nothing of how the database is built. */
+
+import pg from 'pg';
+
+/** The house said no, in words meant for the person (app.refuse). */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly reason: string;
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** The caller lacks the right: row-level security or a missing grant. */
+export class Denied extends Error {
+  override readonly name = 'Denied';
+}
+
+/** A value did not fit; `field` says which, when the database knew. */
+export class Invalid extends Error {
+  override readonly name = 'Invalid';
+  readonly field: string | null;
+  constructor(message: string, field: string | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.field = field;
+  }
+}
+
+/** It clashes with what is there already, or with what still depends on it. */
+export class Conflict extends Error {
+  override readonly name = 'Conflict';
+}
+
+/** Others were faster, or it took too long; nothing was changed and the same request may be sent again. */
+export class Busy extends Error {
+  override readonly name = 'Busy';
+}
+
+/** The database cannot be reached. When the connection broke in the middle, whether the request took effect is unknown. */
+export class Unavailable extends Error {
+  override readonly name = 'Unavailable';
+}
+
+/** The connection broke before the outcome was known. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+}
+
+const unfit: Record<string, string> = {
+  '22001': 'A text is too long.',
+  '22003': 'A number is out of range.',
+  '22007': 'A date or time is not written correctly.',
+  '22008': 'A date or time is out of range.',
+  '22021': 'A text contains characters that cannot be stored.',
+  '22P05': 'A text contains characters that cannot be stored.',
+  '22P02': 'A value is not written correctly.',
+};
+
+// Names of columns are those of the fields that callers know; only `public` holds records that callers see.
+function fieldOf({ schema, table, column, constraint }: pg.DatabaseError): string | null {
+  if (schema !== 'public') return null;
+  if (column) return column;
+  const named = table && constraint?.startsWith(`${table}_`) ? constraint.slice(table.length + 1) : '';
+  // A reference within a deal is kept by two columns, of which the second is the deal.
+  return /^([a-z_]+?)(?:_deal_id)?_(?:check\d*|fkey)$/.exec(named)?.[1] ?? null;
+}
+
+const about = (field: string | null, sentence: string): string => (field ? `${field}: ${sentence}` : sentence);
+
+function fromServer(error: pg.DatabaseError): Error {
+  const code = error.code ?? '';
+  const options = { cause: error };
+  const field = fieldOf(error);
+  switch (code) {
+    case 'DK001':
+      return new Refusal(error.hint ?? 'refused', error.message, options);
+    case '42501':
+      return new Denied('Your access does not allow this.', options);
+    case '23505':
+    case '23P01':
+      return new Conflict('There is already one like it.', options);
+    case '23001':
+      return new Conflict('Something else still depends on it.', options);
+    case '23503':
+      return /still referenced/.test(error.detail ?? '')
+        ? new Conflict('Something else still depends on it.', options)
+        : new Invalid(about(field, 'What it refers to does not exist.'), field, options);
+    case '23502':
+      return new Invalid(about(field, 'A value is required.'), field, options);
+    case '23514':
+      return new Invalid(about(field, 'The value is not allowed.'), field, options);
+    case '40001':
+    case '40P01':
+    case '55P03':
+    case '57014':
+      return new Busy('This is taking too long or somebody else is changing it: try again in a moment.', options);
+    case '25006':
+      return unavailable(error);
+  }
+  if (code.startsWith('22')) return new Invalid(unfit[code] ?? 'A value does not fit.', null, options);
+  if (code.startsWith('54')) return new Invalid('A value is too large or nested too deeply.', null, options);
+  if (/^(08|53|57P|58)/.test(code)) return unavailable(error);
+  return error;
+}
+
+/** `Unavailable`, caused by `error`. */
+export function unavailable(error: unknown): Unavailable {
+  return new Unavailable('The database cannot be reached at the moment: try again shortly.', { cause: error });
+}
+
+/** What `error` means to the caller: one of the classes here with the original as its cause, or `error` itself. */
+export function classify(error: unknown): unknown {
+  if (error instanceof pg.DatabaseError) {
+    const meaning = fromServer(error);
+    // It quotes the row, and errors end up in logs.
+    error.detail = undefined;
+    return meaning;
+  }
+  if (error instanceof ConnectionLost) return unavailable(error);
+  return error;
+}

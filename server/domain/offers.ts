@@ -1,0 +1,54 @@
+/** Offers of buyers and their revisions (specification, sections 2.2 and 4.3). */
+
+import { mapped, rows, type Statement } from '../database/statement.ts';
+
+/** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
+export interface OfferPayload {
+  currency?: string | null;
+  purchase_price?: string | null;
+  cash_at_close?: string | null;
+  seller_note?: string | null;
+  earnout?: string | null;
+  rollover_equity?: string | null;
+  financing_contingency?: boolean | null;
+  target_close_date?: string | null;
+  expires_at?: string | null;
+  terms?: string | null;
+  [key: string]: unknown;
+}
+
+export interface Offer {
+  id: string;
+  buyer_user_id: string;
+  /** Counts a buyer's submissions from 1. */
+  revision_number: number;
+  is_current: boolean;
+  submitted_at: string;
+  payload: OfferPayload;
+}
+
+// Not yet in TypeScript's library: ECMAScript's JSON.parse source text access.
+interface ExactJson {
+  parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
+  rawJSON(text: string): unknown;
+}
+
+// A number under an unknown key may have more digits than JavaScript's hold: it then stays what was written.
+/** The payload from its text, every digit of it. */
+export function exactly(text: string): OfferPayload {
+  const { parse, rawJSON } = JSON as unknown as ExactJson;
+  return parse(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && String(value) !== source ? rawJSON(source) : value,
+  ) as OfferPayload;
+}
+
+const list = rows<Omit<Offer, 'payload'> & { payload: string }, [dealId: string]>(
+  'offers',
+  `select id, buyer_user_id, revision_number, is_current, submitted_at, payload::text from offers
+   where deal_id = $1 order by submitted_at desc, id desc limit 50`,
+);
+
+/** The offers on a deal that the caller may see, every revision, the latest first, at most 50. */
+export function offers(dealId: string): Statement<Offer[]> {
+  return mapped(list(dealId), (found) => found.map((offer) => ({ ...offer, payload: exactly(offer.payload) })));
+}

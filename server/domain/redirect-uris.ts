@@ -1,0 +1,72 @@
+/** Which redirect URIs a client may register, and those of well-known clients. */
+
+/** The most URIs that one client may have, and the most characters of one. */
+export const redirectUriLimits = { count: 20, length: 1000 } as const;
+
+export const loopbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
+/** Whether what is sent to this URI goes to a program on the person's own machine. */
+export function isLoopback(uri: string): boolean {
+  const host = URL.parse(uri)?.hostname;
+  return host !== undefined && loopbackHosts.includes(host);
+}
+
+// An answer is added to the query: a parameter of the same name would be there twice.
+const ours = ['code', 'state', 'iss', 'error', 'error_description'];
+
+/**
+ * What is wrong with a redirect URI, in words for whoever registers it, or null. The database holds to the same rules
+ * (app.redirect_uri_allowed). URIs are compared as strings, so only the form that browsers use is taken.
+ */
+export function redirectUriFault(uri: string): string | null {
+  if (uri.length > redirectUriLimits.length) return `At most ${redirectUriLimits.length} characters.`;
+  if (!/^[!-~]+$/.test(uri)) return 'Only ASCII characters without spaces: write international host names as xn--….';
+  if (/[\\#*<>"`{}|^]/.test(uri)) return 'No backslash, fragment (#), wildcard (*) or quotes.';
+  if (uri.includes('..')) return 'No ".." anywhere.';
+  const url = URL.parse(uri);
+  if (url === null) return 'Write a whole URI, for instance https://app.example.com/callback.';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return 'Only https, or http on this machine: no other schemes.';
+  if (url.username !== '' || url.password !== '') return 'No user name or password.';
+  if (url.protocol === 'http:' && !loopbackHosts.includes(url.hostname)) {
+    return 'Plain http only for localhost, 127.0.0.1 and [::1]; everywhere else https.';
+  }
+  if (url.hostname.endsWith('.')) return 'No dot at the end of the host.';
+  if (url.href !== uri && url.href !== `${uri}/`) return `Write it the way browsers do: ${url.href}`;
+  const taken = ours.find((name) => url.searchParams.has(name));
+  return taken === undefined ? null : `Its query must not have "${taken}": that is added with the answer.`;
+}
+
+/** The faults of a list of redirect URIs, each with its place in the list; -1 stands for the list as a whole. */
+export function redirectUriFaults(uris: readonly string[]): { index: number; message: string }[] {
+  const { count } = redirectUriLimits;
+  if (uris.length === 0) return [{ index: -1, message: 'Give at least one redirect URI.' }];
+  if (uris.length > count) return [{ index: -1, message: `At most ${count} redirect URIs.` }];
+  return uris.flatMap((uri, index) => {
+    const message = uris.indexOf(uri) < index ? 'It is in the list already.' : redirectUriFault(uri);
+    return message === null ? [] : [{ index, message }];
+  });
+}
+
+export interface ClientPreset {
+  readonly id: string;
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+}
+
+/** The redirect URIs of clients that people often connect, so that they need not look them up. */
+export const clientPresets: readonly ClientPreset[] = [
+  {
+    id: 'claude',
+    name: 'Claude',
+    redirectUris: ['https://claude.ai/api/mcp/auth_callback', 'https://claude.com/api/mcp/auth_callback'],
+  },
+  { id: 'vscode', name: 'VS Code', redirectUris: ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect'] },
+  {
+    id: 'cursor',
+    name: 'Cursor',
+    redirectUris: ['http://localhost:8787/callback', 'https://www.cursor.com/agents/mcp/oauth/callback'],
+  },
+  { id: 'inspector', name: 'MCP Inspector', redirectUris: ['http://127.0.0.1:6276/oauth/callback'] },
+  { id: 'desktop', name: 'A desktop program (any port)', redirectUris: ['http://localhost/callback'] },
+];

@@ -1,0 +1,45 @@
+/** Ends requests whose body does not come on: a connection is held by whoever sends, not by whoever waits. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+export interface Pace {
+  /** How often is looked, in milliseconds. */
+  readonly every: number;
+  /** Bytes that must have come since the last look. */
+  readonly least: number;
+}
+
+/** About 1 kB a second: a phone with one bar sends more, and whoever sends less only holds the connection. */
+export const usualPace: Pace = { every: 60_000, least: 65_536 };
+
+function announcesBody({ rawHeaders }: IncomingMessage): boolean {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    // The lengths first: this runs for every request.
+    if ((name.length === 14 || name.length === 17) && /^(content-length|transfer-encoding)$/i.test(name)) return true;
+  }
+  return false;
+}
+
+/**
+ * Watches the body of a request, however long it is: as long as it keeps the pace it may come. One that does not is
+ * answered 408 and its connection closed. A body that waits for us to read it is not late.
+ */
+export function keepPace(request: IncomingMessage, response: ServerResponse, { every, least }: Pace): void {
+  if (!announcesBody(request)) return;
+  const { socket } = request;
+  let before = socket.bytesRead;
+  const look = () => {
+    if (request.complete) return clearInterval(looking);
+    const waitsForUs = request.readableLength >= request.readableHighWaterMark;
+    const came = socket.bytesRead - before;
+    before = socket.bytesRead;
+    if (waitsForUs || came >= least) return;
+    clearInterval(looking);
+    if (!response.headersSent)
+      socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    socket.destroySoon();
+  };
+  const looking = setInterval(look, every).unref();
+  request.once('close', () => clearInterval(looking));
+}

@@ -1,0 +1,47 @@
+/** Reads the body of a request as text, never more of it than the reader can take. */
+
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+
+/** The media type of the body in lower case, and its charset when one is named. */
+export function bodyType(c: Context): { type: string; charset: string | undefined } {
+  const [type = '', ...parameters] = (c.req.header('content-type') ?? '').split(';').map((part) => part.trim());
+  const charset = parameters.map((part) => /^charset="?([^"]*)"?$/i.exec(part)?.[1]).find((name) => name !== undefined);
+  return { type: type.toLowerCase(), charset: charset?.toLowerCase() };
+}
+
+async function readBytes(c: Context, limit: number): Promise<Uint8Array | null> {
+  const announced = c.req.header('content-length');
+  if (Number(announced ?? 0) > limit) return null;
+  // Node ends a body where its announced length ends, and reads it whole several times faster than part by part.
+  if (announced !== undefined) return new Uint8Array(await c.req.arrayBuffer());
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of c.req.raw.body ?? []) {
+    size += part.byteLength;
+    if (size > limit) return null;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** The body; null for more than `limit` bytes. Throws an HTTPException of 400 when the client goes away before all of it has come. */
+export async function boundedBytes(c: Context, limit: number): Promise<Uint8Array | null> {
+  return readBytes(c, limit).catch((cause: unknown) => {
+    throw new HTTPException(400, { message: 'The body did not arrive whole.', cause });
+  });
+}
+
+/**
+ * The body as text; 'too_large' for more than `limit` bytes, 'not_text' when it is not UTF-8. Throws an HTTPException of
+ * 400 when the client goes away before all of it has come.
+ */
+export async function boundedText(c: Context, limit: number): Promise<{ text: string } | 'too_large' | 'not_text'> {
+  const bytes = await boundedBytes(c, limit);
+  if (bytes === null) return 'too_large';
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+  } catch {
+    return 'not_text';
+  }
+}

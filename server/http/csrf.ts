@@ -1,0 +1,70 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Context, MiddlewareHandler } from 'hono';
+import { html, type Html } from './html.ts';
+import { problem } from './pages.ts';
+import { ourOrigin, sessionToken } from './session.ts';
+
+const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** The CSRF token of a session: derived from the session token, so it lives, changes and dies with it. */
+export function csrfToken(session: string): string {
+  return createHmac('sha256', session).update('dealkeep csrf').digest('base64url');
+}
+
+/** The hidden field that every form of a signed-in person carries. */
+export function csrfField(session: string): Html {
+  return html`<input type="hidden" name="csrf" value="${csrfToken(session)}" />`;
+}
+
+/** Whether `presented` is the CSRF token of `session`; in constant time. */
+export function csrfMatches(session: string, presented: string | null | undefined): boolean {
+  const expected = Buffer.from(csrfToken(session));
+  const given = Buffer.from(presented ?? '');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/**
+ * Whether a request comes from our own pages, or from no page at all (curl, a native program). `Sec-Fetch-Site`
+ * decides where the browser sends it; `Origin`, which is `null` on a form of a page with `no-referrer`, where not.
+ */
+export function isOwnOrigin(c: Context): boolean {
+  const site = c.req.header('sec-fetch-site');
+  const origin = c.req.header('origin');
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
+  if (origin === undefined || origin === ourOrigin(c)) return true;
+  return origin === 'null' && site === 'same-origin';
+}
+
+function fromElsewhere(c: Context): Response {
+  const message = 'This request came from another site. Open the page here and try again.';
+  return problem(c, 403, 'cross_site_request', message);
+}
+
+/** Refuses a change that another site's page asks for (403): for forms that come before any session. */
+export const originGuard: MiddlewareHandler = async (c, next) => {
+  if (!readOnly.has(c.req.method) && !isOwnOrigin(c)) return fromElsewhere(c);
+  await next();
+};
+
+/** The presented token: the header `X-CSRF-Token`, else the field `csrf` of an urlencoded form. */
+async function presentedToken(c: Context): Promise<string | null> {
+  const header = c.req.header('x-csrf-token');
+  if (header !== undefined) return header;
+  if (!(c.req.header('content-type') ?? '').startsWith('application/x-www-form-urlencoded')) return null;
+  return new URLSearchParams(await c.req.text()).get('csrf');
+}
+
+/**
+ * Refuses every change without the CSRF token of the presented session, and every change that another site's page
+ * asks for (403). The body it may have read stays readable through `c.req.text()`. Mount a body limit before it.
+ */
+export const csrfGuard: MiddlewareHandler = async (c, next) => {
+  if (!readOnly.has(c.req.method)) {
+    if (!isOwnOrigin(c)) return fromElsewhere(c);
+    const session = sessionToken(c);
+    if (session === null || !csrfMatches(session, await presentedToken(c))) {
+      return problem(c, 403, 'csrf_token_mismatch', 'The form is out of date. Reload the page and try again.');
+    }
+  }
+  await next();
+};

@@ -1,0 +1,39 @@
+/** Markup that may be sent as it is; everything else that meets a template is escaped. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+/** What a template takes: `null`, `undefined` and `false` print nothing, lists are joined. */
+export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+}
+
+function print(value: HtmlValue): string {
+  if (value === null || value === undefined || value === false) return '';
+  if (value instanceof Html) return value.text;
+  if (typeof value === 'string') return escape(value);
+  if (typeof value === 'number') return String(value);
+  return value.map(print).join('');
+}
+
+/** A template tag: the literal parts are markup, each value is escaped unless it is {@link Html} itself. */
+export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Html {
+  return new Html(String.raw({ raw: strings }, ...values.map(print)));
+}
+
+/** Markup made by a library we trust (an SVG, say), taken as it is. Never for anything a person wrote. */
+export function trusted(markup: string): Html {
+  return new Html(markup);
+}

@@ -1,0 +1,128 @@
+/** What the operator asks: is the process up, is it ready, and how is it doing. */
+
+import { timingSafeEqual } from 'node:crypto';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import { Hono, type Context, type MiddlewareHandler } from 'hono';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { House } from '../context.ts';
+import { missingMigrations, migrationFiles } from '../database/migrate.ts';
+import { clientAddress } from './client-address.ts';
+import { requestIdOf } from './request-id.ts';
+
+const faces: readonly [start: string, face: string][] = [
+  ['/api/v1', 'rest'],
+  ['/api/mcp/', 'oauth'],
+  ['/.well-known/', 'oauth'],
+  ['/api/mcp', 'tools'],
+  ['/mcp', 'tools'],
+  ['/api/auth', 'auth'],
+  ['/api/web', 'web'],
+];
+const quiet = new Set(['/healthz', '/readyz', '/metrics']);
+
+function faceOf(path: string): string {
+  if (quiet.has(path)) return 'operations';
+  return faces.find(([start]) => path.startsWith(start))?.[1] ?? 'pages';
+}
+
+/** The counters of one running app. */
+export interface Metrics {
+  readonly registry: Registry;
+  /** Counts and times every request, and writes one line for it. */
+  readonly observe: MiddlewareHandler;
+}
+
+/** Starts counting; the pool's state is read whenever the metrics are. */
+export function startMetrics({ database, log }: House): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'dealkeep_requests_total',
+    help: 'Answered requests.',
+    labelNames: ['face', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'dealkeep_request_duration_seconds',
+    help: 'Time from a request to its answer.',
+    labelNames: ['face'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  new Gauge({
+    name: 'dealkeep_database_connections',
+    help: 'Connections to the database, and runs that wait for one.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { total, idle, waiting } = database.connections();
+      this.set({ state: 'busy' }, total - idle);
+      this.set({ state: 'idle' }, idle);
+      this.set({ state: 'waiting' }, waiting);
+    },
+  });
+  new Gauge({
+    name: 'dealkeep_memory_bytes',
+    help: 'Resident memory of this process.',
+    registers,
+    collect() {
+      this.set(process.memoryUsage.rss());
+    },
+  });
+
+  const observe: MiddlewareHandler = async (c, next) => {
+    const start = performance.now();
+    await next();
+    const millis = performance.now() - start;
+    const face = faceOf(c.req.path);
+    requests.inc({ face, status: `${Math.floor(c.res.status / 100)}xx` });
+    durations.observe({ face }, millis / 1000);
+    if (face === 'operations') return;
+    // The path alone: a query can carry codes, tokens and what people search for.
+    const line = {
+      requestId: requestIdOf(c),
+      address: clientAddress(c),
+      method: c.req.method,
+      path: c.req.path,
+      status: c.res.status,
+      ms: Math.round(millis * 10) / 10,
+    };
+    log.info(line, 'request');
+  };
+  return { registry, observe };
+}
+
+const loopback = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
+
+function mayReadMetrics(c: Context, token: string | undefined): boolean {
+  if (token === undefined) {
+    // Directly from this machine; a proxy on it speaks for somebody else.
+    return loopback.has(getConnInfo(c).remote.address ?? '') && c.req.header('x-forwarded-for') === undefined;
+  }
+  const expected = Buffer.from(`Bearer ${token}`);
+  const given = Buffer.from(c.req.header('authorization') ?? '');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** /healthz: the process answers. /readyz: the database answers and its schema is current. /metrics: for Prometheus. */
+export function operations({ config, database, log, stopping }: House, { registry }: Metrics): Hono {
+  const app = new Hono();
+  const files = migrationFiles();
+  app.get('/healthz', (c) => c.text('ok\n'));
+  app.get('/readyz', async (c) => {
+    if (stopping.aborted) return c.text('Stopping.\n', 503);
+    try {
+      const missing = await database.run(missingMigrations(await files));
+      if (missing > 0) return c.text(`The database lacks ${missing} migrations: run dealkeep migrate.\n`, 503);
+      return c.text('ready\n');
+    } catch (error) {
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'not ready');
+      return c.text('The database does not answer as it should; see the log.\n', 503);
+    }
+  });
+  app.get('/metrics', async (c) => {
+    if (!mayReadMetrics(c, config.metricsToken)) return c.text('Not found.\n', 404);
+    return c.body(await registry.metrics(), 200, { 'Content-Type': registry.contentType });
+  });
+  return app;
+}

@@ -1,0 +1,22 @@
+/** Gives every request an id: in the answer's header X-Request-Id, in the log, and in the audit trail. */
+
+import { randomUUID } from 'node:crypto';
+import type { Context, MiddlewareHandler } from 'hono';
+
+const acceptable = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Sets `c.var.requestId`: the caller's X-Request-Id when it is short and plain, else a new UUID. */
+export const requestId: MiddlewareHandler<{ Variables: { requestId: string } }> = async (c, next) => {
+  const given = c.req.header('x-request-id') ?? '';
+  const id = acceptable.test(given) ? given : randomUUID();
+  c.set('requestId', id);
+  await next();
+  c.res.headers.set('X-Request-Id', id);
+};
+
+/** The id of this request. */
+export function requestIdOf(c: Context): string {
+  const id: unknown = c.get('requestId');
+  if (typeof id !== 'string') throw new Error('requestId must be mounted before this handler');
+  return id;
+}

@@ -1,0 +1,83 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { asToken, tokenDigest } from '../domain/secret-tokens.ts';
+import { signInFirst } from './sign-in-first.ts';
+
+export { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
+
+/** What the middlewares of this folder leave for the handlers behind them. */
+export interface SessionVariables {
+  /** Our public origin, without a slash at the end; never taken from the request's Host. */
+  origin: string;
+  /** The session token that the browser presented; {@link requireSession} guarantees it. */
+  sessionToken: string;
+}
+
+/** The environment of a face that uses sessions: `new Hono<SessionEnvironment>()`. */
+export interface SessionEnvironment {
+  Variables: SessionVariables;
+}
+
+/** Tells every handler our public origin (BASE_URL): cookies, the origin check and links depend on it. */
+export function publicOrigin(baseUrl: string): MiddlewareHandler {
+  const { origin } = new URL(baseUrl);
+  return async (c, next) => {
+    c.set('origin', origin);
+    await next();
+  };
+}
+
+/** Our public origin, for instance "https://deals.example.com". */
+export function ourOrigin(c: Context): string {
+  const origin: unknown = c.get('origin');
+  if (typeof origin !== 'string') throw new Error('publicOrigin must be mounted before this handler');
+  return origin;
+}
+
+/** Whether people reach us over https. */
+export function isSecure(c: Context): boolean {
+  return ourOrigin(c).startsWith('https:');
+}
+
+// Over https the `__Host-` prefix makes browsers refuse the cookie from a subdomain or without Secure.
+function cookieName(c: Context, name: string): string {
+  return isSecure(c) ? `__Host-${name}` : name;
+}
+
+/** Reads one of our cookies that holds a token: 'dealkeep' is the session, 'dealkeep-step' an unfinished sign-in. */
+export function readTokenCookie(c: Context, name: 'dealkeep' | 'dealkeep-step'): string | null {
+  return asToken(getCookie(c, cookieName(c, name)));
+}
+
+/** Sets one of our cookies: HttpOnly, SameSite=Lax, Path=/, and Secure with the `__Host-` prefix over https. */
+export function setTokenCookie(c: Context, name: 'dealkeep' | 'dealkeep-step', token: string): void {
+  setCookie(c, cookieName(c, name), token, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure(c) });
+}
+
+/** Takes one of our cookies back. */
+export function clearTokenCookie(c: Context, name: 'dealkeep' | 'dealkeep-step'): void {
+  deleteCookie(c, cookieName(c, name), { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure(c) });
+}
+
+/** The session token of the request's cookie, or null; whether it is alive only the database knows. */
+export function sessionToken(c: Context): string | null {
+  return readTokenCookie(c, 'dealkeep');
+}
+
+/** What `enterWithSession` takes: the digest of the request's session token, or null. */
+export function sessionDigest(c: Context): Buffer | null {
+  const token = sessionToken(c);
+  return token === null ? null : tokenDigest(token);
+}
+
+/**
+ * Lets nobody through without a session cookie, and keeps the token as `c.var.sessionToken`. It asks the database
+ * nothing: the handler sends `enterWithSession(sessionDigest(c))` together with its query, and answers
+ * {@link signInFirst} when that gives null.
+ */
+export const requireSession: MiddlewareHandler<SessionEnvironment> = async (c, next) => {
+  const token = sessionToken(c);
+  if (token === null) return signInFirst(c);
+  c.set('sessionToken', token);
+  await next();
+};

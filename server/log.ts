@@ -1,0 +1,67 @@
+/** The log: one JSON object a line, without anything that could open a door. */
+
+import { pino, type Logger, type LoggerOptions } from 'pino';
+
+export type { Logger };
+
+/** Where lines go; `write` gets one whole line, with its line break. */
+export interface LogDestination {
+  write(line: string): void;
+}
+
+// A safety net under the rule that no secret is logged at all: our own credentials and passwords in URLs.
+const credentials =
+  /\b(?:dk_(?:live|test)_[0-9a-f]{8,}|dk[acr]_[A-Za-z0-9_-]{8,})|(?<=:\/\/[^\s/:@"]*:)[^\s/@"]+(?=@)/g;
+
+/** An error as it is logged. The details of a database's error quote the values of rows, so they are left out. */
+function serializedError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, stack, cause } = error;
+  const code = 'code' in error ? { code: error.code } : {};
+  const place =
+    'table' in error && error.table
+      ? { table: error.table, constraint: 'constraint' in error && error.constraint }
+      : {};
+  return { name, message, ...code, ...place, stack, ...(cause === undefined ? {} : { cause: serializedError(cause) }) };
+}
+
+const options: LoggerOptions = {
+  base: null,
+  timestamp: () => `,"time":"${new Date().toISOString()}"`,
+  formatters: { level: (label) => ({ level: label }) },
+  serializers: { err: serializedError },
+  redact: {
+    paths: [
+      'authorization',
+      'cookie',
+      'headers',
+      'password',
+      'token',
+      '*.authorization',
+      '*.cookie',
+      '*.password',
+      '*.token',
+    ],
+    censor: '[redacted]',
+  },
+  hooks: { streamWrite: (line) => line.replace(credentials, '[redacted]') },
+};
+
+const plain = new Set(['level', 'time', 'msg', 'err']);
+
+/** A line for the eyes of whoever started the server in a terminal. */
+function forTerminal(line: string): string {
+  const entry = JSON.parse(line) as { level: string; time: string; msg?: string; err?: { stack?: string } };
+  const rest = Object.entries(entry).filter(([name]) => !plain.has(name));
+  const details = rest.map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const level = entry.level === 'info' ? '' : `${entry.level}: `;
+  const stack = entry.err?.stack ? `\n${entry.err.stack}` : '';
+  return `${entry.time.slice(11, 19)} ${level}${[entry.msg, ...details].filter(Boolean).join('  ')}${stack}\n`;
+}
+
+/** A logger at `level` that writes to `destination`, by default standard output: JSON, or readable lines in a terminal. */
+export function createLog(level: string, destination?: LogDestination): Logger {
+  if (destination) return pino({ ...options, level }, destination);
+  if (!process.stdout.isTTY) return pino({ ...options, level });
+  return pino({ ...options, level }, { write: (line: string) => void process.stdout.write(forTerminal(line)) });
+}

@@ -1,0 +1,50 @@
+/** The command line: dealkeep serve, demo, migrate, keys, users, brokerages. */
+
+import { Command } from 'commander';
+import { addCommands } from './commands.ts';
+
+interface Output {
+  readonly json?: boolean;
+}
+
+/** Runs one of run.ts, which is loaded only then: help needs none of it. */
+function runs(what: 'serve' | 'demo' | 'migrateOnly') {
+  return async (output: Output): Promise<void> => (await import('./run.ts'))[what](output);
+}
+
+const program = new Command('dealkeep')
+  .description('Deal management for business brokerages. Configured by environment variables: see README.md.')
+  .configureHelp({ showGlobalOptions: true })
+  .helpCommand(false);
+
+program
+  .command('serve')
+  .description('Run the service. On an empty database it prints a one-time link that creates the first brokerage.')
+  .option('--json', 'print the addresses as one line of JSON')
+  .action(runs('serve'));
+
+program
+  .command('demo')
+  .description(
+    'Run the service with two demo brokerages, loaded when the database is empty. Sign-ins and keys: DATA_DIR/demo.json.',
+  )
+  .option('--json', 'print the addresses as one line of JSON')
+  .action(runs('demo'));
+
+program
+  .command('migrate')
+  .description('Bring the database up to date and stop. With DATABASE_URL it needs MIGRATE_DATABASE_URL.')
+  .option('--json', 'print the applied files as JSON')
+  .action(runs('migrateOnly'));
+
+addCommands(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Whoever started it is told in a sentence what to change; only what nobody foresaw comes with its stack.
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  const foreseen = name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError';
+  process.stderr.write(`${foreseen ? message : (stack ?? message)}\n`);
+  process.exitCode = name === 'ConfigError' ? 2 : 1;
+}

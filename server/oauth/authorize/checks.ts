@@ -1,0 +1,109 @@
+/**
+ * What is asked of an authorization request once its client and redirect URI are known to be good, in this order; the
+ * first fault is what the client is told (specification, section 4.2; OAuth 2.1, section 4.1.2.1).
+ */
+
+import { scopes, type Scope } from '../../domain/connected-clients.ts';
+import { resourceOf } from '../../http/resource-metadata.ts';
+import { scopeList, type Parameters } from '../parameters.ts';
+
+/** A fault as it is sent to the client's redirect URI. */
+export interface Fault {
+  readonly error:
+    | 'invalid_request'
+    | 'unsupported_response_type'
+    | 'invalid_scope'
+    | 'invalid_target'
+    | 'request_not_supported'
+    | 'request_uri_not_supported'
+    | 'access_denied';
+  readonly description: string;
+}
+
+type Check = (parameters: Parameters, baseUrl: string) => Fault | null;
+
+const fault = (error: Fault['error'], description: string): Fault => ({ error, description });
+const invalid = (description: string): Fault => fault('invalid_request', description);
+
+const singular = [
+  'response_type',
+  'code_challenge',
+  'code_challenge_method',
+  'scope',
+  'state',
+  'request',
+  'request_uri',
+];
+
+const eachOnce: Check = (parameters) => {
+  const repeated = singular.find((name) => parameters.isRepeated(name));
+  return repeated === undefined ? null : invalid(`${repeated} is there more than once.`);
+};
+
+const eachText: Check = (parameters) => {
+  const malformed = [...singular, 'resource'].find((name) => parameters.isMalformed(name));
+  return malformed === undefined ? null : invalid(`${malformed} is not well-formed UTF-8.`);
+};
+
+const noRequestObject: Check = (parameters) => {
+  if (parameters.one('request') !== undefined) return fault('request_not_supported', 'Send plain parameters.');
+  if (parameters.one('request_uri') !== undefined) return fault('request_uri_not_supported', 'Send plain parameters.');
+  return null;
+};
+
+const responseType: Check = (parameters) => {
+  const value = parameters.one('response_type');
+  if (value === undefined) return invalid('response_type is missing: it must be code.');
+  return value === 'code' ? null : fault('unsupported_response_type', 'response_type must be code.');
+};
+
+const state: Check = (parameters) => (parameters.one('state') === undefined ? invalid('state is missing.') : null);
+
+const challengeMethod: Check = (parameters) =>
+  parameters.one('code_challenge_method') === 'S256' ? null : invalid('code_challenge_method must be S256.');
+
+const challenge: Check = (parameters) =>
+  /^[A-Za-z0-9_-]{43}$/.test(parameters.one('code_challenge') ?? '')
+    ? null
+    : invalid('code_challenge must be the SHA-256 of the verifier in base64url: 43 characters.');
+
+const scope: Check = (parameters) => {
+  const asked = scopeList(parameters.one('scope'));
+  if (asked === null) return invalid('scope is missing: ask for mcp:read, or for mcp:read mcp:write.');
+  if (!asked.every((name) => (scopes as readonly string[]).includes(name))) {
+    return fault('invalid_scope', 'There are the scopes mcp:read and mcp:write.');
+  }
+  return asked.includes('mcp:read') ? null : fault('invalid_scope', 'mcp:read is the least that can be asked for.');
+};
+
+const resource: Check = (parameters, baseUrl) =>
+  parameters.all('resource').every((asked) => resourceOf(baseUrl, asked) !== null)
+    ? null
+    : fault('invalid_target', 'resource must be this tool server, as in its metadata.');
+
+const checks: readonly Check[] = [
+  eachOnce,
+  eachText,
+  noRequestObject,
+  responseType,
+  state,
+  challengeMethod,
+  challenge,
+  scope,
+  resource,
+];
+
+/** The first fault of the request, or null. */
+export function firstFault(parameters: Parameters, baseUrl: string): Fault | null {
+  for (const check of checks) {
+    const found = check(parameters, baseUrl);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** The scopes of a request without fault, in our order. */
+export function askedScopes(parameters: Parameters): Scope[] {
+  const asked = scopeList(parameters.one('scope')) ?? [];
+  return scopes.filter((name) => asked.includes(name));
+}

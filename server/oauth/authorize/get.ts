@@ -1,0 +1,61 @@
+/** GET /api/mcp/authorize: looks at an authorization request and asks the person. It changes nothing, whoever asks. */
+
+import type { Handler } from 'hono';
+import type { House } from '../../context.ts';
+import { authorizingClient, ownBrokerageNames } from '../../domain/authorization.ts';
+import { enterWithSession } from '../../domain/sessions.ts';
+import { canonicalResource } from '../../http/resource-metadata.ts';
+import { sessionDigest, sessionToken } from '../../http/session.ts';
+import { asClientId, urlencodedParameters } from '../parameters.ts';
+import { askedScopes, firstFault } from './checks.ts';
+import { newShowing } from './consent-request.ts';
+import { consentPage, refusalPage } from './pages.ts';
+import { redirectWithFault, signInAndReturn } from './redirect.ts';
+
+/** What is said of a client that is unknown and of one that works for other people alone: no difference. */
+export const noSuchClient =
+  'There is no client with this client_id that works for you. Register it under "Connected clients", or ask whoever registered it to have it shared with your brokerage.';
+
+export const otherRedirectUri =
+  'The redirect_uri is not registered for this client: it must be the registered one, character for character.';
+
+/** The handler of GET and HEAD. */
+export function showConsent(house: House): Handler {
+  const { baseUrl } = house.config;
+  return async (c) => {
+    const { pathname, search } = new URL(c.req.url);
+    const parameters = urlencodedParameters(search.slice(1));
+
+    // Until client and redirect URI are known to be good, nobody is sent anywhere.
+    const clientId = asClientId(parameters.one('client_id'));
+    const redirectUri = parameters.one('redirect_uri');
+    if (clientId === null) return refusalPage(c, 400, noSuchClient);
+    if (redirectUri === undefined) return refusalPage(c, 400, otherRedirectUri);
+    const session = sessionToken(c);
+    const [person, client, brokerages] = await house.database.together(
+      enterWithSession(sessionDigest(c)),
+      authorizingClient(clientId, redirectUri),
+      ownBrokerageNames(),
+    );
+    if (client === null) return refusalPage(c, 400, noSuchClient);
+    if (!client.redirect_matches) return refusalPage(c, 400, otherRedirectUri);
+
+    // Signing in comes before any redirect to the client: a link alone sends no stranger on.
+    if (session === null || person === null) return signInAndReturn(c, pathname + search);
+    if (!client.works) return refusalPage(c, 400, noSuchClient);
+
+    const fault = firstFault(parameters, baseUrl);
+    const state = parameters.one('state');
+    if (fault) return redirectWithFault(c, { redirectUri, state, issuer: baseUrl }, fault);
+    const request = {
+      clientId,
+      redirectUri,
+      challenge: parameters.one('code_challenge') ?? '',
+      scopes: askedScopes(parameters),
+      resource: canonicalResource(baseUrl),
+      state: state ?? '',
+      showing: newShowing(),
+    };
+    return consentPage(c, { session, person, brokerages, client, request });
+  };
+}

@@ -1,0 +1,119 @@
+/** What a person sees at the authorize endpoint: the consent page, and why there is none. */
+
+import type { Context } from 'hono';
+import type { AuthorizingClient } from '../../domain/authorization.ts';
+import type { Scope } from '../../domain/connected-clients.ts';
+import { isLoopback } from '../../domain/redirect-uris.ts';
+import { csrfField, csrfToken } from '../../http/csrf.ts';
+import { html, type Html } from '../../http/html.ts';
+import { page } from '../../http/pages.ts';
+import { sealRequest, type ConsentRequest } from './consent-request.ts';
+import { endpoints } from '../metadata.ts';
+
+/** An error page: what the person can do about it, never a way on to the client. */
+export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: string): Response {
+  return page(c, {
+    title: 'Not connected',
+    status,
+    body: html`<h1>This client cannot be connected</h1>
+      <p class="notice bad">${message}</p>
+      <p>
+        Nothing was allowed. Go back to the client and start again, or look at
+        <a href="/settings/clients">your connected clients</a>.
+      </p>`,
+  });
+}
+
+const scopeWords: Record<Scope, { title: string; words: string }> = {
+  'mcp:read': {
+    title: 'Read what you can see',
+    words:
+      'Your deals and the people on them, quality-of-earnings figures, questions, offers, closing conditions, and the names of documents, never what is in them.',
+  },
+  'mcp:write': {
+    title: 'Write in your name',
+    words:
+      'Ask questions and record adjustments, findings and financing. Each of these tools stays off until you turn it on for this client and for the deal.',
+  },
+};
+
+function scopeChoice(scope: Scope): Html {
+  const { title, words } = scopeWords[scope];
+  // Reading is the least that can be allowed: shown as ticked, and sent by the hidden field.
+  const box =
+    scope === 'mcp:read'
+      ? html`<input type="checkbox" checked disabled /><input type="hidden" name="scope" value="${scope}" />`
+      : html`<input type="checkbox" name="scope" value="${scope}" checked />`;
+  return html`<label class="choice"
+    >${box}<span><strong>${title}</strong> <code>${scope}</code><br />${words}</span></label
+  >`;
+}
+
+function registeredBy({ registered_by, registered_by_caller, shared_with, registered_at }: AuthorizingClient): Html {
+  const who = registered_by_caller ? 'you' : registered_by;
+  return html`${who}, on
+  ${registered_at.slice(0, 10)}${shared_with === null ? null : html`; shared with ${shared_with}`}`;
+}
+
+export interface Consenting {
+  readonly session: string;
+  readonly person: { readonly name: string; readonly email: string };
+  readonly brokerages: readonly string[];
+  readonly client: AuthorizingClient;
+  readonly request: ConsentRequest;
+}
+
+/** The consent page. A form of its own, without scripts. */
+export function consentPage(c: Context, { session, person, brokerages, client, request }: Consenting): Response {
+  const { host } = new URL(request.redirectUri);
+  const body = html`<h1>Let ${client.name} use Dealkeep in your name?</h1>
+    <section class="card">
+      <dl>
+        <dt>Client</dt>
+        <dd><strong>${client.name}</strong></dd>
+        <dt>Registered by</dt>
+        <dd>${registeredBy(client)}</dd>
+        <dt>Answers go to</dt>
+        <dd><code>${host}</code></dd>
+        <dt>Your account</dt>
+        <dd>${person.name}<br />${person.email}</dd>
+        ${
+          brokerages.length > 0
+            ? html`<dt>Brokerage</dt>
+                <dd>${brokerages.join(', ')}</dd>`
+            : null
+        }
+      </dl>
+    </section>
+    ${
+      isLoopback(request.redirectUri)
+        ? html`<p class="notice warn">
+            The answer goes to a program on this computer. Any program here could be waiting for it: allow this only if
+            you have just started the connection yourself.
+          </p>`
+        : null
+    }
+    <form method="post" action="${endpoints.authorize}">
+      ${csrfField(session)}
+      <input type="hidden" name="request" value="${sealRequest(session, request)}" />
+      <fieldset>
+        <legend>It will be able to</legend>
+        ${request.scopes.map(scopeChoice)}
+      </fieldset>
+      <p class="quiet">
+        Each access lasts one hour and is renewed while the client is used: the connection ends after 30 days without
+        use, and after 180 days in any case. You can end it at any time under
+        <a href="/settings/clients">Connected clients</a>.
+      </p>
+      <div class="actions">
+        <button name="decision" value="approve">Allow</button>
+        <button name="decision" value="deny" class="second">Deny</button>
+      </div>
+    </form>`;
+  return page(c, {
+    title: `Connect ${client.name ?? 'a client'}`,
+    person: { name: person.name, csrf: csrfToken(session) },
+    formAction: 'anywhere',
+    body,
+  });
+}

@@ -1,0 +1,77 @@
+/** POST /api/mcp/authorize: what the person decided on the consent page, and back to the client with it. */
+
+import type { Context, Handler } from 'hono';
+import type { House } from '../../context.ts';
+import { approveClient, denyClient, type Approval, type Consent, type Denial } from '../../domain/authorization.ts';
+import { tokenDigest } from '../../domain/secret-tokens.ts';
+import { enterWithSession } from '../../domain/sessions.ts';
+import { mint } from '../../domain/tokens.ts';
+import { bodyType, boundedText } from '../../http/bounded-body.ts';
+import { csrfMatches, isOwnOrigin } from '../../http/csrf.ts';
+import { originOf } from '../../http/origin.ts';
+import { sessionDigest, sessionToken } from '../../http/session.ts';
+import { endpoints } from '../metadata.ts';
+import { urlencodedParameters, type Parameters } from '../parameters.ts';
+import { openRequest, startOver, type ConsentRequest } from './consent-request.ts';
+import { noSuchClient } from './get.ts';
+import { refusalPage } from './pages.ts';
+import { redirectWithCode, redirectWithFault, signInAndReturn } from './redirect.ts';
+
+const largestForm = 65_536;
+const outOfDate = 'The form is out of date, or it is not the one that was shown to you.';
+
+async function readForm(c: Context): Promise<Parameters | Response> {
+  if (bodyType(c).type !== 'application/x-www-form-urlencoded')
+    return refusalPage(c, 415, 'Send the form of the consent page.');
+  const body = await boundedText(c, largestForm);
+  if (body === 'too_large') return refusalPage(c, 413, 'The form is too large.');
+  return body === 'not_text' ? refusalPage(c, 400, outOfDate) : urlencodedParameters(body.text);
+}
+
+/** What was asked for, narrowed to what was ticked: ticking more than was asked for adds nothing. */
+function decided(request: ConsentRequest, form: Parameters): Consent {
+  const { clientId, redirectUri, challenge, resource, showing } = request;
+  const ticked = form.all('scope');
+  const scopes = request.scopes.filter((scope) => ticked.includes(scope));
+  return { clientId, redirectUri, challenge, scopes, resource, consent: tokenDigest(showing) };
+}
+
+/** The handler. */
+export function takeDecision(house: House): Handler {
+  const issuer = house.config.baseUrl;
+  return async (c) => {
+    if (!isOwnOrigin(c)) return refusalPage(c, 403, 'This decision came from another site.');
+    const form = await readForm(c);
+    if (form instanceof Response) return form;
+    const field = form.one('request') ?? '';
+    const signIn = () => signInAndReturn(c, startOver(field) ?? endpoints.authorize);
+
+    const session = sessionToken(c);
+    if (session === null) return signIn();
+    if (!csrfMatches(session, form.one('csrf'))) return refusalPage(c, 403, outOfDate);
+    const request = openRequest(session, field);
+    if (request === null) return refusalPage(c, 400, outOfDate);
+
+    const { redirectUri, state } = request;
+    const back = { redirectUri, state, issuer };
+    const consent = decided(request, form);
+    const enter = enterWithSession(sessionDigest(c));
+    const explain = (outcome: Exclude<Approval | Denial, 'issued' | 'denied'>) => {
+      if (outcome === 'signed_out') return signIn();
+      if (outcome === 'client_refused') return refusalPage(c, 400, noSuchClient);
+      return refusalPage(c, 400, 'This request was answered before, and the client has used the answer.');
+    };
+    const decision = form.one('decision');
+
+    // Unticking reading is turning the client down: there is nothing less to give.
+    if (decision === 'deny' || (decision === 'approve' && !consent.scopes.includes('mcp:read'))) {
+      const [, outcome] = await house.database.together(enter, denyClient(consent, originOf(c)));
+      if (outcome !== 'denied') return explain(outcome);
+      return redirectWithFault(c, back, { error: 'access_denied', description: 'The person said no.' });
+    }
+    if (decision !== 'approve') return refusalPage(c, 400, outOfDate);
+    const code = mint('code');
+    const [, outcome] = await house.database.together(enter, approveClient(consent, code.digest, originOf(c)));
+    return outcome === 'issued' ? redirectWithCode(c, back, code.token) : explain(outcome);
+  };
+}

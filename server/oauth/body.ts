@@ -1,0 +1,40 @@
+/** Reads the body of a token or revocation request: a form, or a JSON object of strings (specification, section 4.2). */
+
+import type { Context } from 'hono';
+import { bodyType, boundedText } from '../http/bounded-body.ts';
+import { invalidRequest } from './oauth-error.ts';
+import { jsonParameters, urlencodedParameters, type Parameters } from './parameters.ts';
+
+/** More than any parameter of ours needs. */
+const largestBody = 16_384;
+
+const form = 'application/x-www-form-urlencoded';
+
+/**
+ * The parameters of the body; those of the query do not count. Throws invalid_request when the body cannot be read, or
+ * when one of `known` is repeated or malformed.
+ */
+export async function bodyParameters(c: Context, known: readonly string[]): Promise<Parameters> {
+  const { type, charset } = bodyType(c);
+  if (type !== form && type !== 'application/json') {
+    throw invalidRequest(`Send the parameters as ${form} or application/json.`, 415);
+  }
+  if (charset !== undefined && charset !== 'utf-8') throw invalidRequest('Send the body in UTF-8.', 415);
+  const body = await boundedText(c, largestBody);
+  if (body === 'too_large') throw invalidRequest(`The body is too large: at most ${largestBody} bytes.`);
+  if (body === 'not_text') throw invalidRequest('The body is not UTF-8.');
+  const parameters = type === form ? urlencodedParameters(body.text) : jsonParameters(body.text);
+  if (parameters === null) throw invalidRequest('The body must be a JSON object whose values are strings.');
+  for (const name of known) {
+    if (name !== 'resource' && parameters.isRepeated(name)) throw invalidRequest(`${name} is there more than once.`);
+    if (parameters.isMalformed(name)) throw invalidRequest(`${name} is not well-formed UTF-8.`);
+  }
+  return parameters;
+}
+
+/** The value of a parameter that has to be there; throws invalid_request. */
+export function required(parameters: Parameters, name: string): string {
+  const value = parameters.one(name);
+  if (value === undefined) throw invalidRequest(`${name} is missing.`);
+  return value;
+}

@@ -1,0 +1,66 @@
+/** Tells moments of this process by the database's clock, which is the same for every node. */
+
+import type { Database } from '../database/database.ts';
+import { row } from '../database/statement.ts';
+
+const reading = row<{ millis: number }, []>(
+  'database_clock',
+  'select (extract(epoch from clock_timestamp()) * 1000)::double precision as millis',
+);
+
+interface Sample {
+  /** Database milliseconds minus this process's. */
+  readonly offset: number;
+  /** At most how far that is off, when it was taken. */
+  readonly error: number;
+  readonly takenAt: number;
+}
+
+const firstSamples = 3;
+const freshMillis = 5_000;
+// Two clocks drift apart by no more than this, so a quick reading of a while ago may beat a slow one of now.
+const drift = 50e-6;
+
+/**
+ * A question to the database tells its clock at some moment between asking and hearing; the quicker the answer, the
+ * better it is known. Keeps the best reading, and takes a new one when the last is some seconds old.
+ */
+export class DatabaseClock {
+  readonly #database: Database;
+  #best: Sample | undefined;
+  #sampledAt = -Infinity;
+  #sampling: Promise<void> | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Unix milliseconds of the database's clock at `moment` (by performance.now()). Rejects when the database is away. */
+  async at(moment: number): Promise<number> {
+    if (performance.now() - this.#sampledAt > freshMillis) {
+      this.#sampling ??= this.#sample().finally(() => (this.#sampling = undefined));
+      await this.#sampling;
+    }
+    if (this.#best === undefined) throw new Error('no reading of the database clock');
+    return moment + this.#best.offset;
+  }
+
+  async #sample(): Promise<void> {
+    for (let count = this.#best === undefined ? firstSamples : 1; count > 0; count -= 1) {
+      const asked = performance.now();
+      const answer = await this.#database.run(reading());
+      const heard = performance.now();
+      const middle = (asked + heard) / 2;
+      this.#keepBetter({ offset: (answer?.millis ?? 0) - middle, error: (heard - asked) / 2, takenAt: heard });
+    }
+    this.#sampledAt = performance.now();
+  }
+
+  #keepBetter(sample: Sample): void {
+    const best = this.#best;
+    const aged = best && best.error + (sample.takenAt - best.takenAt) * drift;
+    // A clock that was set is known by this: the two readings cannot both be right.
+    const contradicted = best && aged !== undefined && Math.abs(best.offset - sample.offset) > aged + sample.error;
+    if (aged === undefined || contradicted || sample.error < aged) this.#best = sample;
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Holds refreshes back for a moment, so that requests which a client sent together are all there before the first of
+ * them consumes the token. Sent at once, they arrive over tens of milliseconds: each opens a connection of its own, and
+ * client and server have other things to do. A client refreshes about once an hour, and nobody waits for it.
+ */
+
+import { setImmediate, setTimeout } from 'node:timers/promises';
+
+/** Milliseconds without another arrival after which no more is expected: after a single request, and after several. */
+const quiet = { alone: 100, together: 250 } as const;
+/** The longest that any request is held, in milliseconds. */
+const longest = 1000;
+
+interface Arrivals {
+  latest: number;
+  count: number;
+  waiting: number;
+}
+
+export class Herd {
+  readonly #present = new Map<string, Arrivals>();
+
+  /**
+   * Resolves once no further request with the same `key` has come for a while. `arrived` is when this one came, by
+   * performance.now().
+   */
+  async gathered(key: string, arrived: number): Promise<void> {
+    const herd = this.#present.get(key) ?? { latest: arrived, count: 0, waiting: 0 };
+    this.#present.set(key, herd);
+    herd.latest = Math.max(herd.latest, arrived);
+    herd.count += 1;
+    herd.waiting += 1;
+    try {
+      for (let left = this.#left(herd, arrived); left > 0; left = this.#left(herd, arrived)) {
+        await setTimeout(left);
+        // After a pause of the process, timers run before the sockets are read: let what has come in be counted first,
+        // a connection in one turn and its request in the next.
+        await setImmediate();
+        await setImmediate();
+      }
+    } finally {
+      herd.waiting -= 1;
+      if (herd.waiting === 0) this.#present.delete(key);
+    }
+  }
+
+  #left({ latest, count }: Arrivals, arrived: number): number {
+    const until = Math.min(latest + (count > 1 ? quiet.together : quiet.alone), arrived + longest);
+    return Math.ceil(until - performance.now());
+  }
+}

@@ -1,0 +1,59 @@
+/** What clients discover: the authorization server (RFC 8414) and the resources that it protects (RFC 9728). */
+
+import type { Hono } from 'hono';
+import type { House } from '../context.ts';
+import { scopes } from '../domain/connected-clients.ts';
+import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
+
+/** The paths of the endpoints (specification, section 4.2). */
+export const endpoints = {
+  authorize: '/api/mcp/authorize',
+  token: '/api/mcp/token',
+  revoke: '/api/mcp/revoke',
+} as const;
+
+/** The metadata of the authorization server; every URL is built on the configured origin. */
+export function authorizationServerMetadata(issuer: string) {
+  return {
+    issuer,
+    authorization_endpoint: issuer + endpoints.authorize,
+    token_endpoint: issuer + endpoints.token,
+    revocation_endpoint: issuer + endpoints.revoke,
+    scopes_supported: scopes,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    authorization_response_iss_parameter_supported: true,
+    service_documentation: `${issuer}/settings/clients`,
+  };
+}
+
+/** The metadata of the tool server under one of its paths. */
+export function protectedResourceMetadata(issuer: string, path: ResourcePath) {
+  return {
+    resource: issuer + path,
+    resource_name: 'Dealkeep',
+    authorization_servers: [issuer],
+    scopes_supported: scopes,
+    bearer_methods_supported: ['header'],
+  };
+}
+
+/** Adds the well-known documents. The suffixed forms are for clients that insert the path of what they were given. */
+export function serveMetadata(face: Hono, { config }: House): void {
+  const issuer = config.baseUrl;
+  const serve = (path: string, document: object) =>
+    face.get(path, (c) => {
+      c.header('Cache-Control', 'public, max-age=300');
+      return c.json(document);
+    });
+  serve('/.well-known/oauth-authorization-server', authorizationServerMetadata(issuer));
+  serve('/.well-known/oauth-protected-resource', protectedResourceMetadata(issuer, resourcePaths[0]));
+  for (const path of resourcePaths) {
+    serve(`/.well-known/oauth-authorization-server${path}`, authorizationServerMetadata(issuer));
+    serve(`/.well-known/oauth-protected-resource${path}`, protectedResourceMetadata(issuer, path));
+  }
+}

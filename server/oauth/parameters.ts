@@ -1,0 +1,87 @@
+/** The parameters of an OAuth request, whichever way they came: read strictly, so that nothing is guessed. */
+
+/** Each name with its values in order; null stands for a value that is no text: not UTF-8, or with a NUL in it. */
+export class Parameters {
+  readonly #values: ReadonlyMap<string, readonly (string | null)[]>;
+
+  constructor(pairs: Iterable<readonly [name: string, value: string | null]>) {
+    const values = new Map<string, (string | null)[]>();
+    for (const [name, value] of pairs) {
+      const held = values.get(name);
+      if (held) held.push(value);
+      else values.set(name, [value]);
+    }
+    this.#values = values;
+  }
+
+  /** The value of a parameter; undefined when it is absent, empty (RFC 6749, section 3.1), malformed or repeated. */
+  one(name: string): string | undefined {
+    const [value, ...others] = this.#values.get(name) ?? [];
+    return others.length > 0 || value === null || value === '' ? undefined : value;
+  }
+
+  /** Every value of a parameter that may be repeated, empty ones left out. */
+  all(name: string): string[] {
+    return (this.#values.get(name) ?? []).filter((value): value is string => value !== null && value !== '');
+  }
+
+  isRepeated(name: string): boolean {
+    return (this.#values.get(name)?.length ?? 0) > 1;
+  }
+
+  isMalformed(name: string): boolean {
+    return this.#values.get(name)?.includes(null) ?? false;
+  }
+}
+
+// The database stores no NUL, and no parameter of ours has one.
+const asText = (value: string): string | null => (value.includes('\0') ? null : value);
+
+function decoded(text: string): string | null {
+  try {
+    return asText(decodeURIComponent(text.replaceAll('+', ' ')));
+  } catch {
+    return null;
+  }
+}
+
+/** Reads a query or a form (application/x-www-form-urlencoded). */
+export function urlencodedParameters(text: string): Parameters {
+  return new Parameters(
+    text
+      .split('&')
+      .filter((pair) => pair !== '')
+      .map((pair) => {
+        const equals = pair.indexOf('=');
+        const name = equals < 0 ? pair : pair.slice(0, equals);
+        return [decoded(name) ?? name, equals < 0 ? '' : decoded(pair.slice(equals + 1))] as const;
+      }),
+  );
+}
+
+/** Reads a JSON object whose values are all strings; null when the text is anything else. */
+export function jsonParameters(text: string): Parameters | null {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null;
+  const pairs = Object.entries(parsed);
+  if (!pairs.every((pair): pair is [string, string] => typeof pair[1] === 'string')) return null;
+  return new Parameters(pairs.map(([name, value]) => [name, asText(value)]));
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** A client_id as we give them out, or null: whatever else it is, no client has it. */
+export function asClientId(value: string | undefined): string | null {
+  return value !== undefined && uuid.test(value) ? value : null;
+}
+
+/** A space-separated list (RFC 6749, section 3.3), each entry once; null when absent. */
+export function scopeList(value: string | undefined): string[] | null {
+  if (value === undefined) return null;
+  return [...new Set(value.split(' ').filter((scope) => scope !== ''))];
+}

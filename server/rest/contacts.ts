@@ -1,0 +1,134 @@
+/** The three endpoints of contacts (specification, section 4.1). */
+
+import type { Context } from 'hono';
+import type { House } from '../context.ts';
+import { Refusal } from '../database/errors.ts';
+import { mapped } from '../database/statement.ts';
+import { enterWithApiKey } from '../domain/api-keys.ts';
+import { contactById, contactsPage, createContact, recordNotCreated, type Contact } from '../domain/contacts.ts';
+import type { Origin } from '../domain/origin.ts';
+import { clientAddress } from '../http/client-address.ts';
+import { requestIdOf } from '../http/request-id.ts';
+import { readBody } from './body.ts';
+import { requireScope, unknownKey, type Callers } from './caller.ts';
+import { deploymentCursors, type Cursors, type UnsealedCursor } from './cursor.ts';
+import { Fault, invalid } from './envelope.ts';
+import { contactCreate } from './schemas.ts';
+
+const list = 'contacts';
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const badLimit = () => invalid([{ in: 'query', path: 'limit', message: 'Send one whole number from 1 to 200.' }]);
+const badCursor = () =>
+  invalid([
+    {
+      in: 'query',
+      path: 'cursor',
+      message: 'Send nextCursor of an earlier answer to this brokerage, unchanged, or start again without it.',
+    },
+  ]);
+const notFound = () => new Fault(404, 'contact_not_found', 'There is no such contact.');
+
+/** `limit`: 1 to 200, default 50; never clamped. */
+function readLimit(c: Context): number {
+  const [given, ...others] = c.req.queries('limit') ?? [];
+  if (given === undefined) return 50;
+  const limit = /^[1-9]\d{0,2}$/.test(given) ? Number(given) : 0;
+  if (limit < 1 || limit > 200 || others.length > 0) throw badLimit();
+  return limit;
+}
+
+function readCursor(c: Context, cursors: Cursors): UnsealedCursor | null {
+  const [given, ...others] = c.req.queries('cursor') ?? [];
+  if (given === undefined) return null;
+  const cursor = cursors.unseal(given);
+  if (cursor === null || others.length > 0) throw badCursor();
+  return cursor;
+}
+
+function readIdempotencyKey(c: Context): string | null {
+  const key = c.req.header('idempotency-key');
+  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) {
+    const message = 'Send one key of 1 to 255 visible ASCII characters, or leave the header out.';
+    throw invalid([{ in: 'header', path: 'Idempotency-Key', message }]);
+  }
+  return key ?? null;
+}
+
+export interface ContactEndpoints {
+  list(c: Context): Promise<Response>;
+  get(c: Context): Promise<Response>;
+  create(c: Context): Promise<Response>;
+}
+
+export function contactEndpoints({ database, log }: House, callers: Callers): ContactEndpoints {
+  const cursorsOf = deploymentCursors(database);
+
+  /** Adds the contact of the request's body; `digest` enters again, in the transaction that writes. */
+  async function add(c: Context, digest: Buffer, from: Origin): Promise<Response> {
+    const idempotencyKey = readIdempotencyKey(c);
+    const { type, displayName, email = null, phone = null } = await readBody(c, contactCreate);
+    const [, made] = await database
+      .together(enterWithApiKey(digest), createContact({ type, displayName, email, phone }, idempotencyKey, from))
+      .catch((error: unknown) => {
+        if (!(error instanceof Refusal)) throw error;
+        throw invalid([{ in: 'header', path: 'Idempotency-Key', message: error.message }]);
+      });
+    // Revoked since it was counted.
+    if (made === null) throw unknownKey();
+    const { id, created_at: createdAt, repeated } = made;
+    const contact: Contact = { id, type, displayName, email, phone, createdAt, updatedAt: createdAt };
+    c.header('Location', `/api/v1/contacts/${id}`);
+    if (repeated) c.header('Idempotent-Replayed', 'true');
+    return c.json(contact, 201);
+  }
+
+  async function recordFailure(digest: Buffer, error: unknown, from: Origin): Promise<void> {
+    const { status, code } = error instanceof Fault ? error : { status: 500, code: 'internal_error' };
+    const record = recordNotCreated(status < 500 ? 'refused' : 'failed', { status, code }, from);
+    await database.together(enterWithApiKey(digest), record).catch((lost: unknown) => {
+      log.error({ err: lost, requestId: from.requestId }, 'A refused contact left no audit record');
+    });
+  }
+
+  return {
+    async list(c) {
+      const cursors = await cursorsOf();
+      const { caller, answer } = await callers.ask(c, 'contacts:read', () => {
+        const limit = readLimit(c);
+        const cursor = readCursor(c, cursors);
+        return mapped(contactsPage(limit + 1, cursor?.position ?? null), (found) => ({ limit, cursor, found }));
+      });
+      const { limit, cursor, found } = answer;
+      const tenant = caller.brokerage_id;
+      if (cursor !== null && !cursor.isFor(list, tenant)) throw badCursor();
+      const hasMore = found.length > limit;
+      const data = hasMore ? found.slice(0, limit) : found;
+      const last = data.at(-1);
+      const nextCursor = hasMore && last ? cursors.seal(list, tenant, last) : null;
+      return c.json({ data, pagination: { hasMore, nextCursor } });
+    },
+
+    async get(c) {
+      const id = c.req.param('contactId') ?? '';
+      const { answer: found } = await callers.ask(c, 'contacts:read', () => {
+        if (!uuid.test(id)) throw notFound();
+        return contactById(id);
+      });
+      if (found === null) throw notFound();
+      return c.json(found);
+    },
+
+    async create(c) {
+      const { caller, digest } = await callers.admit(c);
+      const from = { address: clientAddress(c), requestId: requestIdOf(c) };
+      try {
+        requireScope(caller, 'contacts:write');
+        return await add(c, digest, from);
+      } catch (error) {
+        await recordFailure(digest, error, from);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/** Bodies as files: written aside, forced to the disk, and put in their place in one step. */
+
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { checkedKey, type Storage } from './storage.ts';
+
+/** Bytes that are read ahead of whoever takes them. */
+const ahead = 262_144;
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+async function writeDurably(file: string, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    for await (const part of body) {
+      for (let written = 0; written < part.byteLength;)
+        written += (await handle.write(part, written, part.byteLength - written)).bytesWritten;
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A name is durable only when its directory is. Windows knows no such thing. */
+async function syncDirectory(directory: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(directory, 'r');
+  await handle.sync().finally(() => handle.close());
+}
+
+/** The files in a directory with the time of their last change; none when it is not there. */
+async function* filesIn(directory: string): AsyncGenerator<{ name: string; changed: Date }> {
+  const entries = await readdir(directory).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  for (const name of entries) {
+    const found = await stat(path.join(directory, name)).catch(() => null);
+    if (found?.isFile()) yield { name, changed: found.mtime };
+  }
+}
+
+/** Keeps bodies below `directory`, which is made with the first one. */
+export function openFileStorage(directory: string): Storage {
+  const aside = path.join(directory, 'incoming');
+  // Two characters of the random end of a key: no directory grows too large to look through.
+  const shelfOf = (key: string) => path.join(directory, checkedKey(key).slice(-2));
+  const placeOf = (key: string) => path.join(shelfOf(key), key);
+
+  return {
+    async write(key, body) {
+      await mkdir(aside, { recursive: true, mode: 0o700 });
+      await mkdir(shelfOf(key), { recursive: true, mode: 0o700 });
+      const unfinished = path.join(aside, `${key}.${randomBytes(6).toString('hex')}`);
+      try {
+        await writeDurably(unfinished, body);
+        await rename(unfinished, placeOf(key));
+      } catch (error) {
+        await rm(unfinished, { force: true });
+        throw error;
+      }
+      await syncDirectory(shelfOf(key));
+    },
+
+    async read(key, span) {
+      const handle = await open(placeOf(key), 'r').catch((error: unknown) => {
+        if (isMissing(error)) return null;
+        throw error;
+      });
+      if (handle === null) return null;
+      const part = span ? { start: span.first, end: span.last } : {};
+      return Readable.toWeb(handle.createReadStream({ ...part, highWaterMark: ahead })) as ReadableStream<Uint8Array>;
+    },
+
+    remove: (key) => rm(placeOf(key), { force: true }),
+
+    async tidy(before) {
+      // A file that is still being written changes all the time.
+      for await (const { name, changed } of filesIn(aside))
+        if (changed < before) await rm(path.join(aside, name), { force: true });
+    },
+
+    async close() {},
+  };
+}

@@ -1,0 +1,59 @@
+/** Who is let in, and how often: the access token of a request, and the limit of calls. */
+
+import type { Context } from 'hono';
+import type { House } from '../context.ts';
+import { accessTokenDigest, type TokenCaller } from '../domain/tokens.ts';
+import { bearerChallenge, type ResourcePath } from '../http/resource-metadata.ts';
+import type { Exchange, Holder } from './exchange.ts';
+import { Fault } from './fault.ts';
+
+const bearer = /^Bearer +(\S+) *$/i;
+
+/** 401 that leads a client to where it gets a token (RFC 9728, section 5.1). */
+export function unauthorized(house: House, path: ResourcePath, error?: 'invalid_token'): Fault {
+  const message = error
+    ? 'The access token is unknown, expired or revoked: refresh it, or authorize again.'
+    : 'Send an access token in the header Authorization: Bearer <token>; WWW-Authenticate says where to get one.';
+  const challenge = bearerChallenge({ baseUrl: house.config.baseUrl, path, ...(error ? { error } : {}) });
+  return new Fault(401, message, { headers: { 'WWW-Authenticate': challenge } });
+}
+
+/** The digest of the request's token. Throws a fault of 401; a token in the URL is none, and neither is an API key or a cookie. */
+export function presentedDigest(c: Context, house: House, path: ResourcePath): Buffer {
+  const header = c.req.header('authorization');
+  const presented = header === undefined ? undefined : bearer.exec(header)?.[1];
+  if (presented === undefined) throw unauthorized(house, path);
+  const digest = accessTokenDigest(presented);
+  if (digest === null) throw unauthorized(house, path, 'invalid_token');
+  return digest;
+}
+
+/** Who calls; the database is asked unless it has been. Throws a fault of 401 when the token is not valid. */
+export async function admit(exchange: Exchange, path: ResourcePath): Promise<TokenCaller> {
+  const caller = exchange.caller === undefined ? await exchange.house.database.run(exchange.enter) : exchange.caller;
+  if (caller === null) throw unauthorized(exchange.house, path, 'invalid_token');
+  return caller;
+}
+
+/**
+ * Counts a request that holds this many tool calls, for the person and client together; what calls no tool is counted
+ * apart. The headers that tell where that leaves the client. Throws a fault of 429.
+ */
+export async function countCalls(
+  { limits }: House,
+  { userId, clientId }: Holder,
+  calls: number,
+): Promise<Record<string, string>> {
+  const key = `${userId} ${clientId}${calls === 0 ? ' other' : ''}`;
+  let count = await limits.take('tools', key);
+  for (let more = 1; more < calls && count.allowed; more += 1) count = await limits.take('tools', key);
+  const headers = {
+    'X-RateLimit-Limit': String(count.limit),
+    'X-RateLimit-Remaining': String(count.remaining),
+    'X-RateLimit-Reset': String(count.resetAt),
+  };
+  if (count.allowed) return headers;
+  throw new Fault(429, `At most ${count.limit} calls a minute: try again in ${count.retryAfter} s.`, {
+    headers: { ...headers, 'Retry-After': String(count.retryAfter) },
+  });
+}

@@ -1,0 +1,81 @@
+/** One call of a tool, in its order: is it available, does the input fit, may it run, the work, the record of it. */
+
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { Unavailable } from '../database/errors.ts';
+import { recordToolCall, recordToolRead } from '../domain/audit.ts';
+import type { Tool } from './define.ts';
+import type { Exchange } from './exchange.ts';
+import { featureNotAvailable, internalError, refusalOf, type CallFacts } from './refusals.ts';
+import { refusal, success, ToolRefusal, type RefusalBody } from './results.ts';
+
+type Input = Readonly<Record<string, unknown>>;
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const asId = (value: unknown): string | null =>
+  typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : null;
+
+/** The record that a call ended with `outcome`, for the audit trail: on which deal, finding or source of financing. */
+function recorder({ from }: Exchange, tool: Tool, { deal_id, finding_id, source_id }: Input) {
+  const record = tool.scope === 'mcp:read' ? recordToolRead : recordToolCall;
+  const subject = asId(finding_id ?? source_id);
+  return (outcome: string) => record(tool.name, subject, outcome, asId(deal_id), from.address, from.requestId);
+}
+
+/**
+ * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
+ * writing tool, the work, and the record. That the token carries mcp:read goes without saying: every token does.
+ */
+async function work(exchange: Exchange, tool: Tool, input: Input): Promise<Record<string, unknown>> {
+  const { database, config } = exchange.house;
+  if (tool.feature && !config.features[tool.feature]) throw new ToolRefusal(featureNotAvailable(tool));
+  const plan = tool.plan(input);
+  const before = plan.gate ? [exchange.enter, plan.gate] : [exchange.enter];
+  const found = await database.together(...before, ...plan.work, recorder(exchange, tool, input)('ok'));
+  const result = plan.answer(found.slice(before.length, -1));
+  if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
+  return result;
+}
+
+function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): RefusalBody {
+  const { house, from, holder } = exchange;
+  const facts: CallFacts = {
+    tool,
+    dealId: asId(input['deal_id']),
+    clientId: holder?.clientId ?? null,
+    baseUrl: house.config.baseUrl,
+  };
+  const known = refusalOf(error, facts);
+  if (known === null) house.log.error({ requestId: from.requestId, tool: tool.name, err: error }, 'a tool failed');
+  return known ?? internalError(from.requestId);
+}
+
+/** Keeps a record of a call that came to nothing: its own transaction was rolled back, or never begun. */
+async function recordFailure(exchange: Exchange, tool: Tool, input: Input, outcome: string): Promise<void> {
+  const { house, from } = exchange;
+  try {
+    await house.database.together(exchange.enter, recorder(exchange, tool, input)(outcome));
+  } catch (error) {
+    house.log.warn({ requestId: from.requestId, tool: tool.name, outcome, err: error }, 'a tool call left no record');
+  }
+}
+
+/** The result of a call: what the tool answers, or why it came to nothing. Never rejects. */
+export async function callTool(exchange: Exchange, tool: Tool, input: Input): Promise<CallToolResult> {
+  const { house, from } = exchange;
+  const began = performance.now();
+  let result: CallToolResult;
+  let outcome = 'ok';
+  try {
+    result = success(await work(exchange, tool, input));
+  } catch (error) {
+    const body = explain(exchange, tool, input, error);
+    outcome = body.error;
+    result = refusal(body);
+    if (!(error instanceof Unavailable)) await recordFailure(exchange, tool, input, outcome);
+  }
+  const ms = Math.round((performance.now() - began) * 10) / 10;
+  if (exchange.caller === null) outcome = 'invalid_token';
+  house.log.info({ requestId: from.requestId, tool: tool.name, outcome, ms }, 'tool call');
+  return result;
+}

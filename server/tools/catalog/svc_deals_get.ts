@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { deal } from '../../domain/deals.ts';
+import { participants } from '../../domain/participants.ts';
+import { defineTool, reads } from '../define.ts';
+import { id } from '../inputs.ts';
+import * as records from '../records.ts';
+
+export const svcDealsGet = defineTool({
+  name: 'svc_deals_get',
+  title: 'Get a deal',
+  description:
+    'One deal with its state, exclusivity and dates, and the people on it whom the user may know of, with role (broker, seller, buyer, advisor, viewer) and status (invited, active, removed). A buyer is not shown other buyers. deal is null when there is no such deal or the user has no part in it.',
+  scope: 'mcp:read',
+  annotations: reads,
+  input: z.strictObject({ deal_id: id() }),
+  output: z.strictObject({ deal: records.deal.nullable(), participants: z.array(records.participant) }),
+  work: ({ deal_id }) => [deal(deal_id), participants(deal_id)],
+  answer: (found, people) => ({ deal: found, participants: people }),
+});

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { commitmentStatuses, updateFinancingStatus } from '../../domain/financing.ts';
+import { passFinancingGate } from '../../domain/tool-gate.ts';
+import { defineTool, replaces } from '../define.ts';
+import { id, oneOf } from '../inputs.ts';
+import { notInDiligence } from '../refusals.ts';
+
+export const svcFinancingSourceUpdateStatus = defineTool({
+  name: 'svc_financing_source_update_status',
+  title: 'Change the status of a financing source',
+  description:
+    'Moves a source of financing forward from identified through applied, term_sheet and committed to funded (steps may be skipped), or ends one that is not funded as expired or withdrawn. Nothing moves back. Comes back with the source’s id and status.',
+  scope: 'mcp:write',
+  feature: 'financing',
+  annotations: replaces,
+  input: z.strictObject({ source_id: id(), commitment_status: oneOf(commitmentStatuses) }),
+  output: z.strictObject({ id: z.guid(), commitment_status: z.string(), updated_at: z.iso.datetime() }),
+  gate: (tool, { source_id }) => passFinancingGate(tool, source_id),
+  denied: notInDiligence,
+  work: ({ source_id, commitment_status }) => [updateFinancingStatus(source_id, commitment_status)],
+  answer: (changed) => changed,
+});

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { findingStatuses, updateFindingStatus } from '../../domain/findings.ts';
+import { passFindingGate } from '../../domain/tool-gate.ts';
+import { defineTool, replaces } from '../define.ts';
+import { id, oneOf, text } from '../inputs.ts';
+import { notInDiligence } from '../refusals.ts';
+
+export const svcFindingsUpdateStatus = defineTool({
+  name: 'svc_findings_update_status',
+  title: 'Change the status of a finding',
+  description:
+    'Gives a diligence finding another status, with notes on why if given; notes of the status before stay in its history. Any status may follow any other. Comes back with the finding’s id and status.',
+  scope: 'mcp:write',
+  feature: 'findings',
+  annotations: replaces,
+  input: z.strictObject({ finding_id: id(), status: oneOf(findingStatuses), status_notes: text(0, 8000).optional() }),
+  output: z.strictObject({ id: z.guid(), status: z.string(), updated_at: z.iso.datetime() }),
+  gate: (tool, { finding_id }) => passFindingGate(tool, finding_id),
+  denied: notInDiligence,
+  work: ({ finding_id, status, status_notes = null }) => [updateFindingStatus(finding_id, status, status_notes)],
+  answer: (changed) => changed,
+});

@@ -1,0 +1,122 @@
+/** A tool is one record: what the model reads of it, what it takes and answers, and the statements that do its work. */
+
+import type { Tool as ListedTool } from '@modelcontextprotocol/server';
+import type { z } from 'zod';
+import type { Config } from '../config.ts';
+import type { Results } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
+import type { Scope } from '../domain/connected-clients.ts';
+import { inputFaults, inSentences } from './inputs.ts';
+import { ToolRefusal, type RefusalBody } from './results.ts';
+import { inputSchema, outputSchema } from './schemas.ts';
+
+/** What a tool does to the world, for whoever decides whether to let it run unasked. All four are always said. */
+export interface Annotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+}
+
+/** Looks at the caller's deals and changes nothing. */
+export const reads: Annotations = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+};
+/** Adds a record; doing it twice adds two. */
+export const adds: Annotations = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: false,
+  openWorldHint: false,
+};
+/** Replaces what was there; doing it twice is doing it once. */
+export const replaces: Annotations = {
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: true,
+  openWorldHint: false,
+};
+
+export interface ToolDefinition<
+  Input extends z.ZodObject,
+  Output extends z.ZodObject,
+  Work extends readonly Statement<unknown>[],
+> {
+  readonly name: `svc_${string}`;
+  readonly title: string;
+  /** For the model that chooses among tools: what it answers, when to use it, what comes back, what an empty result means. */
+  readonly description: string;
+  readonly scope: Scope;
+  /** The operator's switch without which the tool is not available. */
+  readonly feature?: keyof Config['features'];
+  readonly annotations: Annotations;
+  readonly input: Input;
+  readonly output: Output;
+  /** Of a writing tool: refuses, in front of the work, what the caller has not allowed. */
+  readonly gate?: (tool: string, input: z.output<Input>) => Statement<unknown>;
+  /** Of a writing tool: the answer when row-level security does not let the caller write. */
+  readonly denied?: RefusalBody;
+  /** What is sent to the database, in one transaction with the credential in front of it. */
+  readonly work: (input: z.output<Input>) => Work;
+  /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
+  readonly answer: (...found: Results<Work>) => z.input<Output> | null;
+}
+
+/** What one call of a tool will do. */
+export interface Plan {
+  readonly gate: Statement<unknown> | null;
+  readonly work: readonly Statement<unknown>[];
+  readonly answer: (found: readonly unknown[]) => Record<string, unknown> | null;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly feature: keyof Config['features'] | undefined;
+  readonly denied: RefusalBody | undefined;
+  /** As tools/list shows it. */
+  readonly listed: ListedTool;
+  readonly output: z.ZodObject;
+  /** Throws a {@link ToolRefusal} that names every fault of the input. */
+  plan(input: Readonly<Record<string, unknown>>): Plan;
+}
+
+/** The tool of a definition, with its schemas converted once and for all. */
+export function defineTool<
+  Input extends z.ZodObject,
+  Output extends z.ZodObject,
+  const Work extends readonly Statement<unknown>[],
+>(definition: ToolDefinition<Input, Output, Work>): Tool {
+  const { name, title, description, annotations, input: schema, gate, work, answer } = definition;
+  return {
+    name,
+    scope: definition.scope,
+    feature: definition.feature,
+    denied: definition.denied,
+    output: definition.output,
+    listed: {
+      name,
+      title,
+      description,
+      inputSchema: inputSchema(schema) as ListedTool['inputSchema'],
+      outputSchema: outputSchema(definition.output) as NonNullable<ListedTool['outputSchema']>,
+      annotations,
+    },
+    plan(input) {
+      const parsed = schema.safeParse(input);
+      if (!parsed.success) {
+        const details = inputFaults(schema, input, parsed.error);
+        const message = `Nothing was done, because the input does not fit. ${inSentences(details)} Correct it and call again.`;
+        throw new ToolRefusal({ error: 'validation_error', message, details });
+      }
+      return {
+        gate: gate?.(name, parsed.data) ?? null,
+        work: work(parsed.data),
+        answer: (found) => answer(...(found as Results<Work>)),
+      };
+    },
+  };
+}

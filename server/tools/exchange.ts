@@ -1,0 +1,55 @@
+/** One request to the tool server: whose token it carries, and what the database has said of that so far. */
+
+import type { House } from '../context.ts';
+import { mapped, type Statement } from '../database/statement.ts';
+import { enterWithAccessToken, type TokenCaller } from '../domain/tokens.ts';
+import { canonicalResource } from '../http/resource-metadata.ts';
+
+/** The person and the client that a token was issued to; a token never changes hands. */
+export interface Holder {
+  readonly userId: string;
+  readonly clientId: string;
+}
+
+export interface Exchange {
+  readonly house: House;
+  readonly from: { readonly address: string; readonly requestId: string };
+  /** Goes in front of the statements of a transaction; the answer is kept in {@link Exchange.caller}. */
+  readonly enter: Statement<TokenCaller | null>;
+  holder: Holder | null;
+  /** Null: the token is not valid. Undefined: the database has not been asked yet. */
+  caller: TokenCaller | null | undefined;
+}
+
+/** The exchange of a request that carries the token with this digest. */
+export function openExchange(house: House, digest: Buffer, from: Exchange['from']): Exchange {
+  const exchange: Exchange = {
+    house,
+    from,
+    enter: mapped(enterWithAccessToken(digest, canonicalResource(house.config.baseUrl)), (caller) => {
+      exchange.caller = caller;
+      return caller;
+    }),
+    holder: null,
+    caller: undefined,
+  };
+  return exchange;
+}
+
+const most = 20_000;
+
+/**
+ * Remembers whose token was whose, so that a call can be counted before it is let in. It lets nobody in: whether the
+ * token is still good is asked with every call.
+ */
+export function openHolders() {
+  const holders = new Map<string, Holder>();
+  return {
+    get: (digest: Buffer): Holder | null => holders.get(digest.toString('latin1')) ?? null,
+    set(digest: Buffer, holder: Holder): void {
+      const [eldest] = holders.keys();
+      if (holders.size >= most && eldest !== undefined) holders.delete(eldest);
+      holders.set(digest.toString('latin1'), holder);
+    },
+  };
+}

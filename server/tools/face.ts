@@ -1,0 +1,104 @@
+/** The tool server: MCP over Streamable HTTP at /api/mcp and, the same, at /mcp (specification, sections 4.3 and 5.2). */
+
+import { Hono, type Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { House } from '../context.ts';
+import { Busy, Unavailable } from '../database/errors.ts';
+import { clientAddress } from '../http/client-address.ts';
+import { requestIdOf } from '../http/request-id.ts';
+import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
+import { admit, countCalls, presentedDigest } from './admission.ts';
+import { openExchange, openHolders, type Exchange, type Holder } from './exchange.ts';
+import { answerFault, Fault } from './fault.ts';
+import { checkAccept, idOf, readMessage } from './message.ts';
+import { corsHeaders, originCheck, preflightHeaders } from './origins.ts';
+import { methodOf, openProtocol } from './protocol.ts';
+
+/** What is known of a request by the time that something is wrong with it. */
+interface Progress {
+  message: unknown;
+}
+
+const everyAnswer = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff', Vary: 'Origin' };
+
+function asFault(error: unknown, { log }: House, requestId: string): Fault {
+  if (error instanceof Fault) return error;
+  if (error instanceof HTTPException) return new Fault(error.status, error.message);
+  if (error instanceof Unavailable || error instanceof Busy) {
+    log.warn({ requestId, reason: String(error.cause) }, 'the tool server could not reach its database');
+    const message =
+      'The service cannot reach its database: try again in a moment. Whether a change under way was kept is not known.';
+    return new Fault(503, message, { headers: { 'Retry-After': '5' } });
+  }
+  log.error({ requestId, err: error }, 'a request of the tool server failed');
+  return new Fault(500, `Something failed on our side; request id ${requestId}.`, { code: -32_603 });
+}
+
+function withHeaders(response: Response, ...headers: Readonly<Record<string, string>>[]): Response {
+  for (const [name, value] of headers.flatMap((some) => Object.entries(some))) response.headers.set(name, value);
+  return response;
+}
+
+function callsIn(message: unknown): number {
+  const messages: unknown[] = Array.isArray(message) ? message : [message];
+  return messages.filter((one) => methodOf(one) === 'tools/call').length;
+}
+
+/** Mount at the root, behind the request id and the client's address. */
+export function toolsFace(house: House): Hono {
+  const { config, log } = house;
+  const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
+  const protocol = openProtocol(log);
+  const holders = openHolders();
+
+  async function holderOf(exchange: Exchange, digest: Buffer, path: ResourcePath): Promise<Holder> {
+    const known = holders.get(digest);
+    if (known) return known;
+    const { user_id: userId, client_id: clientId } = await admit(exchange, path);
+    const holder = { userId, clientId };
+    holders.set(digest, holder);
+    return holder;
+  }
+
+  /** The answer to a POST. Throws faults. */
+  async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Response> {
+    checkAccept(c);
+    const digest = presentedDigest(c, house, path);
+    const exchange = openExchange(house, digest, { address: clientAddress(c), requestId: requestIdOf(c) });
+    exchange.holder = await holderOf(exchange, digest, path);
+    progress.message = await readMessage(c);
+    const limits = await countCalls(house, exchange.holder, callsIn(progress.message));
+    const response = await protocol(c.req.raw, progress.message, exchange);
+    // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
+    await admit(exchange, path).catch(async (fault: unknown) => {
+      await response.body?.cancel();
+      throw fault;
+    });
+    return withHeaders(response, limits);
+  }
+
+  const serve =
+    (path: ResourcePath) =>
+    async (c: Context): Promise<Response> => {
+      const progress: Progress = { message: null };
+      const origin = c.req.header('origin');
+      const allowed = origin !== undefined && mayCall(origin) ? corsHeaders(origin) : {};
+      try {
+        if (origin !== undefined && !mayCall(origin))
+          throw new Fault(403, 'Pages of this origin may not call the tool server.');
+        if (c.req.method === 'OPTIONS') {
+          const headers = preflightHeaders(c.req.header('access-control-request-headers'));
+          return withHeaders(new Response(null, { status: 204 }), everyAnswer, allowed, headers);
+        }
+        if (c.req.method !== 'POST') throw new Fault(405, 'Use POST.', { headers: { Allow: 'POST' } });
+        return withHeaders(await answer(c, path, progress), everyAnswer, allowed);
+      } catch (error) {
+        const fault = asFault(error, house, requestIdOf(c));
+        return withHeaders(answerFault(fault, idOf(progress.message)), everyAnswer, allowed);
+      }
+    };
+
+  const face = new Hono();
+  for (const path of resourcePaths) face.all(path, serve(path)).all(`${path}/`, serve(path));
+  return face;
+}

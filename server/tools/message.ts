@@ -1,0 +1,37 @@
+/** Reads the message of a request: its headers and its body, within bounds. */
+
+import type { Context } from 'hono';
+import { bodyType, boundedText } from '../http/bounded-body.ts';
+import { Fault } from './fault.ts';
+
+/** The most bytes of a body: 1 MiB. */
+export const largestBody = 1_048_576;
+
+const parseError = (message: string) => new Fault(400, message, { code: -32_700 });
+
+/** Throws 406 to a client that does not take JSON, which is what is answered. */
+export function checkAccept(c: Context): void {
+  const accept = c.req.header('accept');
+  if (accept === undefined || /(^|[,\s])(\*\/\*|application\/(json|\*))\s*($|[,;])/i.test(accept)) return;
+  throw new Fault(406, 'Answers are JSON: send Accept: application/json, text/event-stream.');
+}
+
+/** The body as a value of JSON. Throws faults of 400, 413 and 415. */
+export async function readMessage(c: Context): Promise<unknown> {
+  if (bodyType(c).type !== 'application/json')
+    throw new Fault(415, 'Send JSON with the header Content-Type: application/json.');
+  const body = await boundedText(c, largestBody);
+  if (body === 'too_large') throw new Fault(413, `The body is too large: at most ${largestBody} bytes (1 MiB).`);
+  if (body === 'not_text') throw parseError('Parse error: the body is not UTF-8.');
+  try {
+    return JSON.parse(body.text);
+  } catch {
+    throw parseError('Parse error: the body is not valid JSON.');
+  }
+}
+
+/** The id that an answer to the message carries; null when it is no single request. */
+export function idOf(message: unknown): string | number | null {
+  const id: unknown = typeof message === 'object' && message !== null && 'id' in message ? message.id : null;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}

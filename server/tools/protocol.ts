@@ -1,0 +1,77 @@
+/** Both eras of the protocol on one URL, without sessions: 2026-07-28, and the revisions of 2025 for older clients. */
+
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  PROTOCOL_VERSION_META_KEY,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import type { Logger } from '../log.ts';
+import type { Exchange } from './exchange.ts';
+import { serverFor } from './server.ts';
+
+/** Answers one message, or (from clients of early 2025) an array of them, that came with `request`. */
+export type Protocol = (request: Request, message: unknown, exchange: Exchange) => Promise<Response>;
+
+/** What the message asks for; undefined when it asks for nothing. */
+export function methodOf(message: unknown): string | undefined {
+  const method: unknown =
+    typeof message === 'object' && message !== null && 'method' in message ? message.method : null;
+  return typeof method === 'string' ? method : undefined;
+}
+
+// A request is over with its answer, so there is nothing left to cancel; taken at its word within an array, it would
+// leave the call beside it without an answer for ever.
+const withoutCancelling = (message: unknown): unknown =>
+  Array.isArray(message) ? message.filter((one) => methodOf(one) !== 'notifications/cancelled') : message;
+
+// What names its version in itself is of the newer era; only an initialize must be looked at more closely. The SDK, which
+// decides, looks at every message a second time when it answers.
+function isNewer(message: unknown): boolean {
+  const { params } = Object(message) as { params?: Record<string, unknown> | null };
+  return Object.hasOwn(Object(params?.['_meta']), PROTOCOL_VERSION_META_KEY) && methodOf(message) !== 'initialize';
+}
+
+/** The request with an Accept that the SDK takes: it insists on both types, although it answers JSON alone. */
+function accepting(request: Request): Request {
+  const accept = request.headers.get('accept') ?? '';
+  if (accept.includes('application/json') && accept.includes('text/event-stream')) return request;
+  const headers = new Headers(request.headers);
+  headers.set('Accept', 'application/json, text/event-stream');
+  return new Request(request.url, { method: 'POST', headers });
+}
+
+async function answerOlder(request: Request, message: unknown, exchange: Exchange): Promise<Response> {
+  const messages = withoutCancelling(message);
+  if (Array.isArray(messages) && messages.length === 0) return new Response(null, { status: 202 });
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: undefined,
+    enableJsonResponse: true,
+  });
+  const server = serverFor(exchange);
+  await server.connect(transport);
+  try {
+    return await transport.handleRequest(accepting(request), { parsedBody: messages });
+  } finally {
+    await server.close();
+  }
+}
+
+/** The protocol; what it reports besides its answers goes to the log. */
+export function openProtocol(log: Logger): Protocol {
+  const exchanges = new WeakMap<Request, Exchange>();
+  const newer = createMcpHandler(
+    ({ requestInfo }) => {
+      const exchange = requestInfo && exchanges.get(requestInfo);
+      if (!exchange) throw new Error('A request without an exchange.');
+      return serverFor(exchange);
+    },
+    { legacy: 'reject', onerror: (error) => log.debug({ reason: error.message }, 'mcp') },
+  );
+  return async (request, message, exchange) => {
+    const older = !isNewer(message) && (await isLegacyRequest(request, message));
+    if (older) return answerOlder(request, message, exchange);
+    exchanges.set(request, exchange);
+    return newer.fetch(request, { parsedBody: message });
+  };
+}

@@ -1,0 +1,98 @@
+/** Why a call comes to nothing, and what the model is told about it (specification, section 7.2; decisions, "Tool server"). */
+
+import { Busy, Conflict, Denied, Invalid, Refusal, Unavailable } from '../database/errors.ts';
+import { gateReasons, type GateReason } from '../domain/tool-gate.ts';
+import type { Tool } from './define.ts';
+import { ToolRefusal, type RefusalBody } from './results.ts';
+
+export const notInDiligence: RefusalBody = {
+  error: 'rls_denied',
+  message:
+    'Nothing was changed: the user may not write this on the deal. Brokers and sellers of the deal may, and a buyer’s side while its NDA is active. Calling again will not help.',
+};
+
+export const notQoeEditor: RefusalBody = {
+  error: 'rls_denied',
+  message:
+    'Nothing was recorded: the user is not an editor of the deal’s QoE workspace. A broker of the deal can make them one. Calling again before that will not help.',
+};
+
+export const notAsker: RefusalBody = {
+  error: 'submission_rejected',
+  message:
+    'The question was not submitted: questions are asked by a buyer’s side of a deal. Calling again will not help.',
+};
+
+/** What a refusal needs to know of the call. */
+export interface CallFacts {
+  readonly tool: Tool;
+  readonly dealId: string | null;
+  readonly clientId: string | null;
+  /** Our public origin. */
+  readonly baseUrl: string;
+}
+
+const isGateReason = (reason: string): reason is GateReason => (gateReasons as readonly string[]).includes(reason);
+
+/** Where the person can allow what was missing. */
+function resolveUrl(reason: GateReason, { baseUrl, clientId, dealId }: CallFacts): string {
+  if (reason === 'missing_deal_opt_in') return `${baseUrl}/settings/${dealId ? `deals/${dealId}/tools` : 'tools'}`;
+  return `${baseUrl}/settings/clients${reason === 'missing_tool_grant' && clientId ? `/${clientId}/tools` : ''}`;
+}
+
+function permissionDenied(reason: GateReason, message: string, facts: CallFacts): RefusalBody {
+  const { tool, dealId } = facts;
+  return {
+    error: 'permission_denied',
+    message: `${message} Nothing was changed. The user can allow it at resolve_url; calling again before that will not help.`,
+    reason,
+    tool: tool.name,
+    ...(dealId ? { deal_id: dealId } : {}),
+    ...(reason === 'missing_scope' ? { required_scope: tool.scope } : {}),
+    resolve_url: resolveUrl(reason, facts),
+  };
+}
+
+/** What the tool is not yet there for. */
+export function featureNotAvailable(tool: Tool): RefusalBody {
+  const message = `${tool.name} is not available on this server: its ${tool.feature} feature is switched off. Nothing was done, and calling again will not help.`;
+  return { error: 'feature_not_available', message };
+}
+
+/**
+ * What `error`, thrown in the course of a call, means to the model. Null: it is none of the faults that we know of, and
+ * nothing of it may be told.
+ */
+export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null {
+  if (error instanceof ToolRefusal) return error.body;
+  if (error instanceof Refusal) {
+    if (isGateReason(error.reason)) return permissionDenied(error.reason, error.message, facts);
+    return { error: 'submission_rejected', message: error.message };
+  }
+  if (error instanceof Denied && facts.tool.denied) return facts.tool.denied;
+  if (error instanceof Invalid) {
+    const path = error.field ?? '';
+    const details = [{ path, message: error.message, allowed: 'as the input schema says' }];
+    return {
+      error: 'validation_error',
+      message: `Nothing was done, because the input does not fit. ${error.message}`,
+      details,
+    };
+  }
+  if (error instanceof Conflict) return { error: 'submission_rejected', message: error.message };
+  if (error instanceof Busy) return { error: 'busy', message: `Nothing was done. ${error.message}` };
+  if (error instanceof Unavailable) {
+    const doubt =
+      facts.tool.scope === 'mcp:write' ? ' Whether it was written is not known: look before calling again.' : '';
+    return { error: 'unavailable', message: `${error.message}${doubt}` };
+  }
+  return null;
+}
+
+/** What is told of a fault of ours: nothing but where to look for it. */
+export function internalError(requestId: string): RefusalBody {
+  return {
+    error: 'internal_error',
+    message: `Something failed on our side, and nothing was changed. The operator finds it in the log under request id ${requestId}.`,
+  };
+}

@@ -1,0 +1,39 @@
+/** The results of tools as they go over the wire: the object, and the same as JSON text (specification, section 7.2). */
+
+import type { CallToolResult } from '@modelcontextprotocol/server';
+
+/** Why a call came to nothing. */
+export type ErrorCode =
+  | 'feature_not_available'
+  | 'validation_error'
+  | 'permission_denied'
+  | 'submission_rejected'
+  | 'rls_denied'
+  | 'busy'
+  | 'unavailable'
+  | 'internal_error';
+
+/** What the model is told when a call came to nothing. */
+export interface RefusalBody {
+  readonly error: ErrorCode;
+  readonly message: string;
+  readonly [more: string]: unknown;
+}
+
+/** A call came to nothing; thrown or returned, it is answered with its body. */
+export class ToolRefusal extends Error {
+  override readonly name = 'ToolRefusal';
+  readonly body: RefusalBody;
+  constructor(body: RefusalBody, options?: ErrorOptions) {
+    super(body.message, options);
+    this.body = body;
+  }
+}
+
+export function success(structured: Record<string, unknown>): CallToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify(structured) }], structuredContent: structured };
+}
+
+export function refusal(body: RefusalBody): CallToolResult {
+  return { ...success(body), isError: true };
+}

@@ -1,0 +1,82 @@
+/** The audit trail: the person's own records, and to admins those of their brokerage; as pages and as a file. */
+
+import { Hono } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import { auditRecords, type AuditRecord } from '../../domain/audit-list.ts';
+import { csvHeaders, writeCsv } from './csv.ts';
+import { deploymentCursors } from './cursor.ts';
+import { id, instant, optional, pageSize, readQuery } from './input.ts';
+import { asPerson, withPerson } from './person.ts';
+
+/** The most records of one file. */
+const longestExport = 20_000;
+
+const Filter = z.object({
+  brokerage_id: optional(id),
+  user_id: optional(id),
+  action: optional(z.string().max(100, 'At most 100 characters.')),
+  outcome: optional(z.enum(['done', 'refused'], 'Choose done or refused.')),
+  from: optional(instant),
+  to: optional(instant),
+});
+const List = Filter.extend({ cursor: z.string().max(2000).optional(), limit: pageSize });
+
+const filterOf = ({ brokerage_id, user_id, ...rest }: z.output<typeof Filter>) => ({
+  brokerageId: brokerage_id,
+  userId: user_id,
+  action: rest.action,
+  outcome: rest.outcome,
+  from: rest.from,
+  to: rest.to,
+});
+
+const heading = [
+  'at',
+  'person',
+  'client',
+  'key',
+  'deal',
+  'action',
+  'outcome',
+  'subject',
+  'address',
+  'request',
+  'details',
+];
+const cellsOf = (record: AuditRecord) => [
+  record.at,
+  record.user_name ?? record.user_id,
+  record.client_name,
+  record.key_name,
+  record.deal_title ?? record.deal_id,
+  record.action,
+  record.outcome,
+  record.subject_id,
+  record.address,
+  record.request_id,
+  Object.keys(record.details).length > 0 ? JSON.stringify(record.details) : null,
+];
+
+export function auditRoutes(house: House): Hono {
+  const app = new Hono();
+  const cursors = deploymentCursors(house);
+
+  app.get('/audit', async (c) => {
+    const { cursor, limit, ...query } = readQuery(c, List);
+    const filter = filterOf(query);
+    const { seal, unseal } = await cursors();
+    const place = cursor === undefined ? null : unseal(cursor);
+    const [person, found] = await withPerson(house, c, auditRecords({ ...filter, after: place?.place ?? null, limit }));
+    const list = `audit ${JSON.stringify(filter)}`;
+    place?.check(list, person.user_id);
+    return c.json({ items: found.items, next_cursor: found.next && seal(list, person.user_id, found.next) });
+  });
+
+  app.get('/audit/export', async (c) => {
+    const filter = filterOf(readQuery(c, Filter));
+    const [found] = await asPerson(house, c, auditRecords({ ...filter, after: null, limit: longestExport }));
+    return c.body(writeCsv(heading, found.items.map(cellsOf)), 200, csvHeaders('audit-trail'));
+  });
+  return app;
+}

@@ -1,0 +1,66 @@
+/** How the columns of accounts are called by the programs that export them. */
+
+import type { PlAmount } from '../../../domain/qoe-import.ts';
+
+export type Kind = 'profit_and_loss' | 'customer_revenue';
+type Common = 'period' | 'period_start_date' | 'period_end_date' | 'currency';
+export type Column = Common | PlAmount | 'customer_name' | 'revenue_total';
+
+/** In lower case, letters alone. */
+const common: Record<Common, string[]> = {
+  period: ['period', 'month', 'date', 'year', 'periodlabel', 'monthending', 'monthended', 'periodending', 'fiscalyear'],
+  period_start_date: ['periodstartdate', 'periodstart', 'startdate', 'start', 'from'],
+  period_end_date: ['periodenddate', 'periodend', 'enddate', 'end', 'to'],
+  currency: ['currency', 'ccy'],
+};
+const sales = ['revenue', 'revenues', 'sales', 'netsales', 'netrevenue', 'totalrevenue', 'totalsales', 'turnover'];
+
+const names: Record<Kind, Partial<Record<Column, string[]>>> = {
+  profit_and_loss: {
+    ...common,
+    revenue: [...sales, 'income', 'totalincome', 'grosssales'],
+    cost_of_goods_sold: [
+      'costofgoodssold',
+      'cogs',
+      'costofsales',
+      'costofrevenue',
+      'totalcogs',
+      'totalcostofgoodssold',
+    ],
+    gross_profit: ['grossprofit', 'grossmargin'],
+    operating_expenses: ['operatingexpenses', 'opex', 'totaloperatingexpenses', 'expenses', 'totalexpenses', 'sga'],
+    owner_compensation: ['ownercompensation', 'ownerscompensation', 'ownercomp', 'ownersalary', 'officercompensation'],
+    depreciation_amortization: ['depreciationamortization', 'depreciationandamortization', 'da', 'depreciation'],
+    interest_expense: ['interestexpense', 'interest'],
+    tax_expense: ['taxexpense', 'tax', 'taxes', 'incometax', 'incometaxes', 'incometaxexpense'],
+    net_income: ['netincome', 'netprofit', 'netearnings'],
+    ebitda: ['ebitda'],
+  },
+  customer_revenue: {
+    ...common,
+    customer_name: ['customername', 'customer', 'client', 'clientname', 'name', 'account'],
+    revenue_total: ['revenuetotal', ...sales, 'total', 'amount'],
+  },
+};
+
+const known = Object.fromEntries(
+  Object.entries(names).map(([kind, columns]) => [
+    kind,
+    new Map(Object.entries(columns).flatMap(([column, all]) => all.map((name) => [name, column as Column] as const))),
+  ]),
+) as Record<Kind, Map<string, Column>>;
+
+/** Which column each cell of the heading names, the first of those that name the same; null when a needed one is missing. */
+export function columnsOf(kind: Kind, heading: readonly string[]): (Column | undefined)[] | null {
+  const seen = new Set<Column>();
+  const columns = heading.map((name) => {
+    const column = known[kind].get(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
+    if (!column || seen.has(column)) return undefined;
+    seen.add(column);
+    return column;
+  });
+  const dated = seen.has('period') || (seen.has('period_start_date') && seen.has('period_end_date'));
+  const told =
+    kind === 'profit_and_loss' ? seen.has('revenue') : seen.has('customer_name') && seen.has('revenue_total');
+  return dated && told ? columns : null;
+}

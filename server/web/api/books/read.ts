@@ -1,0 +1,213 @@
+/** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
+
+import { parse } from 'csv-parse/sync';
+import { plAmounts, type CustomerRow, type PlRow } from '../../../domain/qoe-import.ts';
+import type { Snapshot } from '../../../domain/qoe.ts';
+import { readCell, writeCsv } from '../csv.ts';
+import { invalid } from '../problems.ts';
+import { columnsOf, type Column, type Kind } from './columns.ts';
+import { periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
+import { readXlsx, Unreadable, type Table } from './workbook.ts';
+
+const mostRows = 5000;
+const shownRows = 50;
+
+export interface Fault {
+  readonly row: number;
+  readonly column: string | null;
+  readonly message: string;
+}
+
+export interface ReadBooks {
+  readonly columns: string[];
+  readonly periods: PlRow[];
+  readonly customers: CustomerRow[];
+  readonly rows: { row: number; values: Record<string, string | null> }[];
+  readonly row_count: number;
+  readonly faults: Fault[];
+}
+
+const unreadable = (message: string) => invalid([{ path: '', message }]);
+
+/** The mark between the cells: of those that programs write, the one that the heading has most of. */
+function delimiterOf(csv: string): string {
+  const heading = csv.split(/\r?\n/).find((one) => one.trim() !== '') ?? '';
+  const counts = [',', ';', '\t'].map((mark) => ({ mark, count: heading.split(mark).length }));
+  return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
+}
+
+function readCsv(bytes: Uint8Array): Table[] {
+  let csv: string;
+  try {
+    csv = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw unreadable('Save the file as CSV in UTF-8, or as XLSX, and try again.');
+  }
+  try {
+    const rows: string[][] = parse(csv, { bom: true, relax_column_count: true, delimiter: delimiterOf(csv) });
+    return [{ name: '', rows: rows.map((cells) => cells.map(readCell)) }];
+  } catch {
+    throw unreadable('This is no CSV file: a quoted text does not end, or it is something else.');
+  }
+}
+
+async function tablesOf(bytes: Uint8Array): Promise<Table[]> {
+  if (bytes[0] !== 0x50 || bytes[1] !== 0x4b) return readCsv(bytes);
+  try {
+    return await readXlsx(bytes);
+  } catch (error) {
+    if (error instanceof Unreadable) throw unreadable(error.message);
+    throw error;
+  }
+}
+
+const isEmpty = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === '');
+
+interface Sheet {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly columns: (Column | undefined)[];
+  readonly rows: { row: number; cells: readonly string[] }[];
+}
+
+function sheetOf({ name, rows }: Table, wanted: readonly Kind[]): Sheet | null {
+  const at = rows.findIndex((cells) => !isEmpty(cells));
+  const heading = rows[at];
+  if (!heading) return null;
+  const found = wanted
+    .map((kind) => ({ kind, columns: columnsOf(kind, heading) }))
+    .find(({ columns }) => columns !== null);
+  if (!found?.columns) return null;
+  // Numbered as in the spreadsheet, before the empty ones are left out.
+  const filled = rows
+    .map((cells, index) => ({ row: index + 1, cells }))
+    .slice(at + 1)
+    .filter(({ cells }) => !isEmpty(cells));
+  return { kind: found.kind, name, columns: found.columns, rows: filled };
+}
+
+const headings: Record<Snapshot['snapshot_type'], string> = {
+  profit_and_loss: 'The first line must name the columns: month and revenue, and if known the others of the template.',
+  customer_revenue: 'The first line must name the columns: customer, month and revenue.',
+  full: 'A full snapshot is a workbook with two sheets: profit and loss by month, and revenue by customer.',
+};
+
+function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Column; message: string } {
+  const { period = '', period_start_date: start = '', period_end_date: end = '' } = cells;
+  if (start !== '' || end !== '') {
+    const [first, last] = [readDay(start), readDay(end)];
+    if (first === undefined) return { column: 'period_start_date', message: 'Write a day, like 2025-01-01.' };
+    if (last === undefined) return { column: 'period_end_date', message: 'Write a day, like 2025-01-31.' };
+    if (last < first) return { column: 'period_end_date', message: 'The period ends before it begins.' };
+    const between = periodBetween(first, last);
+    return period === '' ? between : { ...between, label: period.slice(0, 64) };
+  }
+  return (
+    readPeriod(period) ?? {
+      column: 'period',
+      message:
+        period === '' ? 'The month is missing.' : 'Write a month, like 2025-01 or Jan 2025, or a year, like FY2025.',
+    }
+  );
+}
+
+const notAnAmount = 'Write an amount with at most 16 digits before the point and 4 after it.';
+
+/** Reads a file of accounts. Throws 400 when it is no such file; the faults of its rows are told row by row. */
+export async function readBooks(
+  bytes: Uint8Array,
+  type: Snapshot['snapshot_type'],
+  currency: string,
+): Promise<ReadBooks> {
+  const wanted: Kind[] = type === 'full' ? ['customer_revenue', 'profit_and_loss'] : [type];
+  const sheets = (await tablesOf(bytes)).map((table) => sheetOf(table, wanted)).filter((sheet) => sheet !== null);
+  const used = wanted.map((kind) => sheets.find((sheet) => sheet.kind === kind)).filter((sheet) => sheet !== undefined);
+  if (used.length < wanted.length) throw unreadable(headings[type]);
+  const row_count = used.reduce((sum, { rows }) => sum + rows.length, 0);
+  if (row_count === 0) throw unreadable('There are no rows below the heading.');
+  if (row_count > mostRows) throw unreadable(`At most ${mostRows} rows at once; this file has ${row_count}.`);
+
+  const books: ReadBooks = {
+    columns: [...new Set(used.flatMap(({ columns }) => columns.filter((column) => column !== undefined)))],
+    periods: [],
+    customers: [],
+    rows: [],
+    row_count,
+    faults: [],
+  };
+  for (const sheet of used) readSheet(sheet, used.length > 1, currency, books);
+  return books;
+}
+
+function readSheet(sheet: Sheet, several: boolean, currency: string, books: ReadBooks): void {
+  const before = new Map<string, number>();
+  for (const { row, cells } of sheet.rows) {
+    const faults: Fault[] = [];
+    const blame = (column: string | null, message: string) =>
+      faults.push({ row, column, message: several ? `Sheet “${sheet.name}”: ${message}` : message });
+    const given: Partial<Record<Column, string>> = {};
+    sheet.columns.forEach((column, index) => {
+      if (column) given[column] = (cells[index] ?? '').trim();
+    });
+    const amount = (column: Column, required = false): string | null => {
+      const value = readAmount(given[column] ?? '');
+      if (value === undefined) blame(column, notAnAmount);
+      else if (value === null && required) blame(column, 'The amount is missing.');
+      return value ?? null;
+    };
+    const period = periodOf(given);
+    if ('column' in period) blame(period.column, period.message);
+    const money = (given.currency || currency).toUpperCase();
+    if (!/^[A-Z]{3}$/.test(money)) blame('currency', 'Write a currency of three letters, like USD.');
+    const { first = '', last = '', label = '' } = 'column' in period ? {} : period;
+    const common = { period_start_date: first, period_end_date: last, currency: money };
+    const isCustomers = sheet.kind === 'customer_revenue';
+    const name = given.customer_name ?? '';
+    const values = isCustomers
+      ? { customer_name: name, ...common, revenue_total: amount('revenue_total', true) }
+      : {
+          period_label: label,
+          ...common,
+          ...(Object.fromEntries(plAmounts.map((one) => [one, amount(one, one === 'revenue')])) as Record<
+            (typeof plAmounts)[number],
+            string | null
+          >),
+        };
+    if (isCustomers && name === '') blame('customer_name', 'The customer is missing.');
+    if (name.length > 200) blame('customer_name', 'At most 200 characters.');
+    if (cells.some((cell) => cell.includes('\u0000') || !cell.isWellFormed()))
+      blame(null, 'This row contains characters that cannot be stored.');
+    if (first !== '') {
+      const key = JSON.stringify([first, last, isCustomers ? name : '']);
+      const same = before.get(key);
+      if (same === undefined) before.set(key, row);
+      else blame(isCustomers ? 'customer_name' : 'period', `The same as row ${same}: each is told once.`);
+    }
+    if (books.rows.length < shownRows) books.rows.push({ row, values });
+    books.faults.push(...faults);
+    if (faults.length > 0) continue;
+    if ('revenue_total' in values) books.customers.push(values as CustomerRow);
+    else books.periods.push(values as PlRow);
+  }
+}
+
+/** A file to fill in, with one row to show how. */
+export function booksTemplate(type: 'profit_and_loss' | 'customer_revenue'): string {
+  if (type === 'customer_revenue')
+    return writeCsv(['customer', 'period', 'currency', 'revenue'], [['Example Ltd', 'FY2025', 'USD', '125000.50']]);
+  const example = [
+    '2025-01',
+    'USD',
+    '100000',
+    '60000',
+    '40000',
+    '20000',
+    '8000',
+    '1500',
+    '500',
+    '2500',
+    '7500',
+    '12000',
+  ];
+  return writeCsv(['month', 'currency', ...plAmounts], [example]);
+}

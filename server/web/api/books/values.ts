@@ -1,0 +1,118 @@
+/** Amounts and periods as people write them in spreadsheets; amounts are read as text and never become floats. */
+
+/** A decimal that fits numeric(20,4), null for an empty cell, undefined for what is no amount. */
+export function readAmount(written: string): string | null | undefined {
+  let text = written.replaceAll(/[\s\u00a0\u202f']|\p{Sc}/gu, '').replaceAll(/[\u2212\u2013\u2014]/g, '-');
+  if (text === '' || text === '-') return null;
+  let negative = false;
+  const bracketed = /^\((.*)\)$/.exec(text);
+  const signed = /^-(.*)$|^(.*)-$/.exec(text);
+  if (bracketed) [negative, text] = [true, bracketed[1] ?? ''];
+  else if (signed) [negative, text] = [true, signed[1] ?? signed[2] ?? ''];
+  const plain = withoutGroups(text);
+  if (plain === undefined) return undefined;
+  const [whole = '', fraction = ''] = plain.split('.');
+  const digits = whole.replace(/^0+(?=\d)/, '') || '0';
+  const places = fraction.replace(/0+$/, '');
+  if (digits.length > 16 || places.length > 4) return undefined;
+  const value = places === '' ? digits : `${digits}.${places}`;
+  return negative && value !== '0' ? `-${value}` : value;
+}
+
+/** "1,234.5", "1.234,5" and "1234,5" as "1234.5"; "1,234" is more than a thousand. */
+function withoutGroups(text: string): string | undefined {
+  if (/^(\d+(\.\d*)?|\.\d+)$/.test(text)) return text;
+  if (/^\d{1,3}(,\d{3})+(\.\d*)?$/.test(text)) return text.replaceAll(',', '');
+  if (/^\d{1,3}(\.\d{3}){2,}$/.test(text)) return text.replaceAll('.', '');
+  if (/^\d{1,3}(\.\d{3})+,\d+$|^\d+,\d{1,2}$/.test(text)) return text.replaceAll('.', '').replace(',', '.');
+  return undefined;
+}
+
+/**
+ * A number as a workbook stores it, such as "1.5E6", as a plain decimal. Workbooks keep fifteen digits; what stands
+ * behind them ("0.30000000000000004") is an artefact of binary fractions and is rounded away.
+ */
+export function plainNumber(stored: string): string {
+  const match = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(stored.trim());
+  if (!match) return stored;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  let digits = whole + fraction;
+  let places = fraction.length - Number(exponent);
+  const significant = digits.replace(/^0+/, '').length;
+  if (places > 4 && significant > 15) {
+    const cut = Math.min(significant - 15, places);
+    digits = String((BigInt(digits) + 5n * 10n ** BigInt(cut - 1)) / 10n ** BigInt(cut));
+    places -= cut;
+  }
+  if (places < 0) [digits, places] = [digits + '0'.repeat(-places), 0];
+  digits = digits.padStart(places + 1, '0');
+  const point = digits.length - places;
+  const decimals = digits.slice(point).replace(/0+$/, '');
+  return `${sign === '-' ? '-' : ''}${digits.slice(0, point)}${decimals === '' ? '' : `.${decimals}`}`;
+}
+
+export interface Period {
+  readonly label: string;
+  readonly first: string;
+  readonly last: string;
+}
+
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const two = (value: number): string => String(value).padStart(2, '0');
+const lastDay = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
+
+function span(label: string, year: number, from: number, to: number): Period | undefined {
+  if (year < 1900 || year > 2199 || from < 1 || to > 12) return undefined;
+  return { label, first: `${year}-${two(from)}-01`, last: `${year}-${two(to)}-${two(lastDay(year, to))}` };
+}
+
+const month = (year: number, at: number): Period | undefined => span(`${year}-${two(at)}`, year, at, at);
+const longYear = (year: string): number => (year.length === 2 ? 2000 + Number(year) : Number(year));
+
+/** A day as "2025-01-31"; written as that, "1/31/2025" or "31.01.2025". Undefined for what is none. */
+export function readDay(written: string): string | undefined {
+  const text = written.trim();
+  const iso = /^(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ].*)?$/.exec(text);
+  const american = /^(\d{1,2})\/(\d{1,2})\/(\d{2}|\d{4})$/.exec(text);
+  const european = /^(\d{1,2})\.(\d{1,2})\.(\d{2}|\d{4})$/.exec(text);
+  const [year, at, on] = iso
+    ? [Number(iso[1]), Number(iso[2]), Number(iso[3])]
+    : american
+      ? [longYear(american[3] ?? ''), Number(american[1]), Number(american[2])]
+      : european
+        ? [longYear(european[3] ?? ''), Number(european[2]), Number(european[1])]
+        : [0, 0, 0];
+  if (year < 1900 || year > 2199 || at < 1 || at > 12 || on < 1 || on > lastDay(year, at)) return undefined;
+  return `${year}-${two(at)}-${two(on)}`;
+}
+
+/** A month ("2025-01", "Jan 2025", "01/2025", any day in it), a quarter ("Q1 2025") or a year ("FY2025"). Undefined for what is none. */
+export function readPeriod(written: string): Period | undefined {
+  const text = written.trim();
+  const numbers = /^(\d{4})[-/.](\d{1,2})$/.exec(text) ?? /^(?<at>\d{1,2})[-/.](?<year>\d{4})$/.exec(text);
+  if (numbers?.groups) return month(Number(numbers.groups['year']), Number(numbers.groups['at']));
+  if (numbers) return month(Number(numbers[1]), Number(numbers[2]));
+  const named =
+    /^(?<name>[a-z]{3,9})\.?[\s,'’-]*(?<year>\d{4}|\d{2})$/i.exec(text) ??
+    /^(?<year>\d{4})[\s-]*(?<name>[a-z]{3,9})\.?$/i.exec(text);
+  const name = named?.groups?.['name']?.toLowerCase() ?? '';
+  const at = months.indexOf(name.slice(0, 3)) + 1;
+  if (at > 0) return month(longYear(named?.groups?.['year'] ?? ''), at);
+  const year = /^(?:fy|cy)?\s*(\d{4})$/i.exec(text)?.[1];
+  if (year) return span(`FY${year}`, Number(year), 1, 12);
+  const quarter = /^q([1-4])[\s/-]*(\d{4})$/i.exec(text) ?? /^(?<y>\d{4})[\s/-]*q(?<q>[1-4])$/i.exec(text);
+  if (quarter) {
+    const which = Number(quarter.groups?.['q'] ?? quarter[1]);
+    const of = Number(quarter.groups?.['y'] ?? quarter[2]);
+    return span(`Q${which} ${of}`, of, which * 3 - 2, which * 3);
+  }
+  const day = readDay(text);
+  return day === undefined ? undefined : month(Number(day.slice(0, 4)), Number(day.slice(5, 7)));
+}
+
+/** The period between two days, called by its month or year when it is one. */
+export function periodBetween(first: string, last: string): Period {
+  const candidates = [readPeriod(first.slice(0, 7)), readPeriod(first.slice(0, 4))];
+  const whole = candidates.find((one) => one?.first === first && one.last === last);
+  return { label: whole?.label ?? `${first} to ${last}`, first, last };
+}

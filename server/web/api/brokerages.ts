@@ -1,0 +1,128 @@
+/** A brokerage and its members: renaming it, inviting, changing roles, removing. */
+
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import type { Statement } from '../../database/statement.ts';
+import { brokerageOfCaller, renameBrokerage } from '../../domain/brokerages.ts';
+import { inviteMember, renewMemberInvitation } from '../../domain/invitations.ts';
+import {
+  changeMemberRole,
+  memberByEmail,
+  memberOf,
+  membersOf,
+  removeMember,
+  type MemberOfBrokerage,
+} from '../../domain/members.ts';
+import { mintToken, tokenDigest } from '../../domain/secret-tokens.ts';
+import { invitationUrl } from '../../http/links.ts';
+import { mailInvitation } from '../../http/mails.ts';
+import { line, pathId, readBody } from './input.ts';
+import { notAllowed } from './on-record.ts';
+import { asPerson, originOf, withPerson } from './person.ts';
+import { nothingThere } from './problems.ts';
+
+const role = z.enum(['admin', 'broker', 'staff'], 'Choose a role.');
+const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
+const Rename = z.strictObject({ name: line(200) });
+const Role = z.strictObject({ role });
+const Invite = z.strictObject({
+  email: z.string().trim().toLowerCase().max(254, 'At most 254 characters.').pipe(z.email('Write an e-mail address.')),
+  name: line(200),
+  role,
+  deliver: delivery,
+});
+const Renewal = z.strictObject({ deliver: delivery });
+
+/** Why nothing was changed: 404 when the person sees no such brokerage or member, else 403. */
+const unchanged = (seen: unknown) => (seen ? notAllowed() : nothingThere());
+
+export function brokerageRoutes(house: House): Hono {
+  const app = new Hono();
+  const { smtpUrl, baseUrl } = house.config;
+
+  app.get('/brokerages/:id', async (c) => {
+    const [brokerage] = await asPerson(house, c, brokerageOfCaller(pathId(c)));
+    if (!brokerage) throw nothingThere();
+    return c.json(brokerage);
+  });
+
+  app.patch('/brokerages/:id', async (c) => {
+    const id = pathId(c);
+    const { name } = await readBody(c, Rename);
+    const [renamed, brokerage] = await asPerson(
+      house,
+      c,
+      renameBrokerage(id, name, originOf(c)),
+      brokerageOfCaller(id),
+    );
+    if (!renamed) throw unchanged(brokerage);
+    return c.json(brokerage);
+  });
+
+  app.get('/brokerages/:id/members', async (c) => {
+    const id = pathId(c);
+    const [brokerage, items] = await asPerson(house, c, brokerageOfCaller(id), membersOf(id));
+    if (!brokerage) throw nothingThere();
+    return c.json({ items });
+  });
+
+  /** Makes a link and mails it, or shows it: a mailed one is shown to nobody, so that it proves the mailbox. */
+  const invite = async (
+    c: Context,
+    brokerageId: string,
+    deliver: 'mail' | 'link' | undefined,
+    change: (token: Buffer, mailed: boolean) => Statement<unknown>,
+    who: Statement<MemberOfBrokerage | null>,
+  ) => {
+    const [known] = await asPerson(house, c, brokerageOfCaller(brokerageId));
+    if (!known) throw nothingThere();
+    const token = mintToken();
+    const mailed = smtpUrl !== undefined && deliver !== 'link';
+    const [caller, changed, member] = await withPerson(house, c, change(tokenDigest(token), mailed), who);
+    if (!changed || !member) throw nothingThere();
+    if (mailed) void mailInvitation(house, member, { by: caller.name, toWhat: known.name }, token);
+    return { member, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
+  };
+
+  app.post('/brokerages/:id/members', async (c) => {
+    const brokerageId = pathId(c);
+    const { deliver, ...person } = await readBody(c, Invite);
+    const change = (token: Buffer, mailed: boolean) =>
+      inviteMember({ brokerageId, ...person }, token, mailed, originOf(c));
+    return c.json(await invite(c, brokerageId, deliver, change, memberByEmail(brokerageId, person.email)), 201);
+  });
+
+  app.post('/brokerages/:id/members/:user_id/invitation', async (c) => {
+    const brokerageId = pathId(c);
+    const userId = pathId(c, 'user_id');
+    const { deliver } = await readBody(c, Renewal);
+    const change = (token: Buffer, mailed: boolean) =>
+      renewMemberInvitation(brokerageId, userId, token, mailed, originOf(c));
+    return c.json(await invite(c, brokerageId, deliver, change, memberOf(brokerageId, userId)));
+  });
+
+  app.patch('/brokerages/:id/members/:user_id', async (c) => {
+    const brokerageId = pathId(c);
+    const userId = pathId(c, 'user_id');
+    const { role: wanted } = await readBody(c, Role);
+    const change = changeMemberRole(brokerageId, userId, wanted, originOf(c));
+    const [changed, member] = await asPerson(house, c, change, memberOf(brokerageId, userId));
+    if (!changed) throw unchanged(member);
+    return c.json(member);
+  });
+
+  app.delete('/brokerages/:id/members/:user_id', async (c) => {
+    const brokerageId = pathId(c);
+    const userId = pathId(c, 'user_id');
+    const [before, removed]: [MemberOfBrokerage | null, boolean] = await asPerson(
+      house,
+      c,
+      memberOf(brokerageId, userId),
+      removeMember(brokerageId, userId, originOf(c)),
+    );
+    if (!removed) throw unchanged(before);
+    return c.body(null, 204);
+  });
+  return app;
+}

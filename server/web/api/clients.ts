@@ -1,0 +1,121 @@
+/** Connected clients: registering, changing, sharing, disconnecting and deleting them. */
+
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import type { Statement } from '../../database/statement.ts';
+import {
+  changeClient,
+  connectedClient,
+  connectedClients,
+  createClient,
+  deleteClient,
+  disableClient,
+  disconnectClient,
+  shareClient,
+  type ConnectedClient,
+} from '../../domain/connected-clients.ts';
+import { mustSee } from '../../domain/must-see.ts';
+import { clientPresets, redirectUriFaults } from '../../domain/redirect-uris.ts';
+import { canonicalResource } from '../../http/resource-metadata.ts';
+import { id, line, pathId, readBody } from './input.ts';
+import { notAllowed } from './on-record.ts';
+import { originOf, withPerson } from './person.ts';
+import { nothingThere } from './problems.ts';
+
+const Details = z.strictObject({
+  name: line(100).refine((name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name), 'Leave out invisible characters.'),
+  redirect_uris: z.array(z.string().trim()).superRefine((uris, context) => {
+    const faults = redirectUriFaults(uris).map(({ index, message }) =>
+      index < 0 ? message : `${uris[index]}: ${message}`,
+    );
+    if (faults.length > 0) context.addIssue({ code: 'custom', message: faults.join(' ') });
+  }),
+});
+const Share = z.strictObject({ brokerage_id: id.nullable() });
+const Switch = z.strictObject({ disabled: z.boolean('Say true or false.') });
+
+const shown = (client: ConnectedClient, userId: string) => ({
+  id: client.id,
+  client_id: client.id,
+  name: client.name,
+  redirect_uris: client.redirect_uris,
+  disabled: client.disabled,
+  brokerage_id: client.brokerage_id,
+  brokerage_name: client.brokerage_name,
+  registered_by_name: client.created_by_name,
+  mine: client.created_by === userId,
+  can_manage: client.manageable,
+  created_at: client.created_at,
+  scopes: client.scopes ?? [],
+  connected_at: client.connected_at,
+  last_used_at: client.last_used_at,
+});
+
+export function clientRoutes(house: House): Hono {
+  const app = new Hono();
+
+  /** Makes the change and answers the client as it is then. 403: the person sees it, and may not do this to it. */
+  const change = async (c: Context, statement: Statement<boolean>) => {
+    const clientId = pathId(c);
+    const [person, , changed, client] = await withPerson(
+      house,
+      c,
+      mustSee('connected_clients', clientId),
+      statement,
+      connectedClient(clientId),
+    );
+    if (!changed) throw notAllowed();
+    return client ? c.json(shown(client, person.user_id)) : c.body(null, 204);
+  };
+
+  app.get('/clients', async (c) => {
+    const [person, clients] = await withPerson(house, c, connectedClients());
+    return c.json({
+      items: clients.map((client) => shown(client, person.user_id)),
+      presets: clientPresets.map(({ id: preset, name, redirectUris }) => ({
+        id: preset,
+        name,
+        redirect_uris: redirectUris,
+      })),
+      tool_server: canonicalResource(house.config.baseUrl),
+    });
+  });
+
+  app.post('/clients', async (c) => {
+    const { name, redirect_uris } = await readBody(c, Details);
+    const [, made] = await withPerson(house, c, createClient({ name, redirectUris: redirect_uris }, originOf(c)));
+    const [person, client] = await withPerson(house, c, connectedClient(made ?? ''));
+    if (!client) throw nothingThere();
+    return c.json(shown(client, person.user_id), 201);
+  });
+
+  app.patch('/clients/:id', async (c) => {
+    const { name, redirect_uris } = await readBody(c, Details);
+    return change(c, changeClient(pathId(c), { name, redirectUris: redirect_uris }, originOf(c)));
+  });
+  app.post('/clients/:id/share', async (c) => {
+    const { brokerage_id } = await readBody(c, Share);
+    return change(c, shareClient(pathId(c), brokerage_id, originOf(c)));
+  });
+  app.post('/clients/:id/switch', async (c) => {
+    const { disabled } = await readBody(c, Switch);
+    return change(c, disableClient(pathId(c), disabled, originOf(c)));
+  });
+  app.delete('/clients/:id', (c) => change(c, deleteClient(pathId(c), originOf(c))));
+
+  // What is not connected already stays so.
+  app.post('/clients/:id/disconnect', async (c) => {
+    const clientId = pathId(c);
+    const [person, , , client] = await withPerson(
+      house,
+      c,
+      mustSee('connected_clients', clientId),
+      disconnectClient(clientId, originOf(c)),
+      connectedClient(clientId),
+    );
+    if (!client) throw nothingThere();
+    return c.json(shown(client, person.user_id));
+  });
+  return app;
+}

@@ -1,0 +1,114 @@
+/** Contacts as CSV: reading what somebody exported elsewhere, fault by fault, and writing what opens anywhere. */
+
+import { parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import type { ContactInput, ListedContact } from '../../domain/contact-list.ts';
+import { readCell, writeCsv } from './csv.ts';
+import { line, optional } from './input.ts';
+import { invalid } from './problems.ts';
+
+/** The most rows of one import. */
+const mostRows = 5000;
+
+export const contactInput = {
+  type: z.enum(['person', 'company'], { error: 'Choose person or company.' }),
+  display_name: line(500),
+  email: optional(z.email('This is not an e-mail address.').max(254, 'At most 254 characters.')),
+  phone: optional(line(50)),
+};
+const Row = z.object(contactInput);
+
+/** How columns are called elsewhere, in lower case without marks. */
+const columns: Record<string, keyof ContactInput> = {
+  type: 'type',
+  kind: 'type',
+  name: 'display_name',
+  displayname: 'display_name',
+  fullname: 'display_name',
+  company: 'display_name',
+  email: 'email',
+  emailaddress: 'email',
+  phone: 'phone',
+  phonenumber: 'phone',
+  telephone: 'phone',
+  mobile: 'phone',
+};
+
+export interface ReadRow {
+  /** Its row in the file, the heading being 1. */
+  readonly row: number;
+  readonly contact: ContactInput;
+  /** The row before it with the same e-mail address. */
+  readonly same_as: number | null;
+}
+
+export interface RowFault {
+  readonly row: number;
+  readonly column: string | null;
+  readonly message: string;
+}
+
+const unreadable = (message: string) => invalid([{ path: '', message }]);
+
+/** The mark between the cells: of those that programs write, the one that the heading has most of. */
+function delimiterOf(csv: string): string {
+  const [heading = ''] = csv.split(/\r?\n/, 1);
+  const counts = [',', ';', '\t'].map((mark) => ({ mark, count: heading.split(mark).length }));
+  return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
+}
+
+function recordsOf(csv: string): string[][] {
+  try {
+    return parse(csv, { bom: true, relax_column_count: true, delimiter: delimiterOf(csv) });
+  } catch {
+    throw unreadable('This is no CSV file: a quoted text does not end, or it is something else.');
+  }
+}
+
+/** What a row says of a contact: empty cells say nothing. */
+function valuesOf(names: readonly (keyof ContactInput | undefined)[], cells: readonly string[]) {
+  const given: Record<keyof ContactInput, string> = { type: 'person', display_name: '', email: '', phone: '' };
+  names.forEach((name, column) => {
+    const value = readCell((cells[column] ?? '').trim());
+    if (name && value !== '') given[name] = name === 'type' ? value.toLowerCase() : value;
+  });
+  return given;
+}
+
+/** What the file holds: the rows that can be stored, and each fault of the others. Throws 400 when it is no such file. */
+export function readContactCsv(csv: string): { rows: ReadRow[]; faults: RowFault[]; count: number } {
+  const [heading = [], ...records] = recordsOf(csv);
+  const names = heading.map((name) => columns[name.toLowerCase().replaceAll(/[^a-z]/g, '')]);
+  if (!names.includes('display_name'))
+    throw unreadable('The first line must name the columns: name, and if known type, email, phone.');
+  // Counted before the empty ones are left out: the number is that of the row in a spreadsheet.
+  const filled = records
+    .map((cells, index) => ({ row: index + 2, cells }))
+    .filter(({ cells }) => cells.some((value) => value.trim() !== ''));
+  if (filled.length === 0) throw unreadable('There are no rows below the heading.');
+  if (filled.length > mostRows)
+    throw unreadable(`At most ${mostRows} rows at once; this file has ${filled.length}: split it.`);
+
+  const rows: ReadRow[] = [];
+  const faults: RowFault[] = [];
+  const rowOf = new Map<string, number>();
+  for (const { row, cells } of filled) {
+    const parsed = Row.safeParse(valuesOf(names, cells));
+    if (parsed.success) {
+      const email = parsed.data.email?.toLowerCase();
+      const same_as = email === undefined ? null : (rowOf.get(email) ?? null);
+      if (email !== undefined && same_as === null) rowOf.set(email, row);
+      rows.push({ row, contact: parsed.data, same_as });
+    } else
+      for (const { path, message } of parsed.error.issues)
+        faults.push({ row, column: path.length > 0 ? path.join('.') : null, message });
+  }
+  return { rows, faults, count: filled.length };
+}
+
+/** Contacts as a CSV file that {@link readContactCsv} reads again. */
+export const contactCsv = (contacts: readonly ListedContact[]): string =>
+  writeCsv(
+    ['type', 'name', 'email', 'phone', 'created'],
+    contacts.map(({ type, display_name, email, phone, created_at }) => [type, display_name, email, phone, created_at]),
+  );

@@ -1,0 +1,104 @@
+/** The people of a deal: inviting, renewing, removing; and answering an invitation of one's own. */
+
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import type { Statement } from '../../database/statement.ts';
+import {
+  answerInvitation,
+  inviteToDeal,
+  removeFromDeal,
+  renewDealInvitation,
+  type NewLink,
+} from '../../domain/deal-people.ts';
+import { participantOfDeal, personOfDeal, type PersonOfDeal } from '../../domain/deal-page.ts';
+import type { DealInvitation } from '../../domain/invitations.ts';
+import { mustSee } from '../../domain/must-see.ts';
+import { mintToken, tokenDigest } from '../../domain/secret-tokens.ts';
+import { invitationUrl } from '../../http/links.ts';
+import { mailInvitation } from '../../http/mails.ts';
+import { id, line, pathId, readBody } from './input.ts';
+import { changeDeal, notAllowed } from './on-record.ts';
+import { asPerson, originOf, withPerson } from './person.ts';
+import { invalid, nothingThere } from './problems.ts';
+
+const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
+
+const Invite = z
+  .strictObject({
+    email: z
+      .string()
+      .trim()
+      .toLowerCase()
+      .max(254, 'At most 254 characters.')
+      .pipe(z.email('Write an e-mail address.')),
+    name: line(200),
+    role: z.enum(['broker', 'seller', 'buyer', 'advisor', 'viewer'], 'Choose a role.'),
+    advises: id.nullable().default(null),
+    deliver: delivery,
+  })
+  .refine(({ role, advises }) => (role === 'advisor') === (advises !== null), {
+    path: ['advises'],
+    message: 'An advisor advises somebody, and nobody else does.',
+  });
+const Renewal = z.strictObject({ deliver: delivery });
+
+export function dealPeopleRoutes(house: House): Hono {
+  const app = new Hono();
+  const { smtpUrl, baseUrl } = house.config;
+
+  /** Invites with a fresh link, and mails it or shows it: a mailed one is shown to nobody, so that it proves the mailbox. */
+  async function invite(
+    c: Context,
+    dealId: string,
+    deliver: 'mail' | 'link' | undefined,
+    change: (link: NewLink) => Statement<DealInvitation | null>,
+    who: Statement<PersonOfDeal | null>,
+  ) {
+    const token = mintToken();
+    const mailed = smtpUrl !== undefined && deliver !== 'link';
+    const link = { token: tokenDigest(token), mailed };
+    const [caller, , invited, participant] = await withPerson(house, c, mustSee('deals', dealId), change(link), who);
+    if (!invited || !participant) throw nothingThere();
+    const toWhat = `the deal ${invited.deal_title} of ${invited.brokerage_name}`;
+    if (mailed) void mailInvitation(house, invited, { by: caller.name, toWhat }, token);
+    return { participant, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
+  }
+
+  app.post('/deals/:id/participants', async (c) => {
+    const dealId = pathId(c);
+    const { deliver, ...person } = await readBody(c, Invite);
+    const change = (link: NewLink) => inviteToDeal(dealId, person, link, originOf(c));
+    return c.json(await invite(c, dealId, deliver, change, personOfDeal(dealId, person.email)), 201);
+  });
+
+  app.post('/deals/:id/participants/:participant_id/invitation', async (c) => {
+    const dealId = pathId(c);
+    const participantId = pathId(c, 'participant_id');
+    const { deliver } = await readBody(c, Renewal);
+    const change = (link: NewLink) => renewDealInvitation(dealId, participantId, link, originOf(c));
+    return c.json(await invite(c, dealId, deliver, change, participantOfDeal(dealId, participantId)));
+  });
+
+  app.delete('/deals/:id/participants/:participant_id', async (c) => {
+    const dealId = pathId(c);
+    const participantId = pathId(c, 'participant_id');
+    const change = removeFromDeal(dealId, participantId, originOf(c));
+    const otherwise = ({ participants }: { participants: readonly PersonOfDeal[] }) => {
+      const person = participants.find((one) => one.id === participantId);
+      if (!person) return nothingThere();
+      if (person.status !== 'removed') return notAllowed();
+      return invalid([{ path: '', message: `${person.name} is removed already.` }]);
+    };
+    return changeDeal(house, c, dealId, change, otherwise);
+  });
+
+  const answer = (accepts: boolean) => async (c: Context) => {
+    const [dealId] = await asPerson(house, c, answerInvitation(pathId(c, 'participant_id'), accepts, originOf(c)));
+    if (dealId === null) throw nothingThere();
+    return accepts ? c.json({ deal_id: dealId }) : c.body(null, 204);
+  };
+  app.post('/invitations/:participant_id/accept', answer(true));
+  app.post('/invitations/:participant_id/decline', answer(false));
+  return app;
+}

@@ -1,0 +1,153 @@
+/** /deals: the list, opening and editing, the page of one deal, its moves and its exclusivity. */
+
+import { Hono } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import {
+  editDeal,
+  extendExclusivity,
+  grantExclusivity,
+  moveDeal,
+  openDeal,
+  releaseExclusivity,
+} from '../../domain/deal-changes.ts';
+import { dealList, dealSorts } from '../../domain/deal-list.ts';
+import { asDealPage, dealPage, fullDeal, type DealPage } from '../../domain/deal-page.ts';
+import { callerRoles } from '../../domain/deals.ts';
+import { deploymentCursors } from './cursor.ts';
+import {
+  decimal,
+  id,
+  instant,
+  line,
+  optional,
+  pageSize,
+  pathId,
+  readBody,
+  readQuery,
+  searchWords,
+  text,
+} from './input.ts';
+import { changeDeal, notAllowed, onDeal } from './on-record.ts';
+import { asPerson, originOf, withPerson } from './person.ts';
+import { nothingThere, Problem } from './problems.ts';
+
+const states = [
+  'draft',
+  'listed',
+  'under_offer',
+  'exclusivity',
+  'diligence',
+  'closing',
+  'closed',
+  'withdrawn',
+] as const;
+
+/** A query parameter that may repeat. */
+const several = <T extends z.ZodType>(one: T) =>
+  z.preprocess((value) => (value === undefined || Array.isArray(value) ? value : [value]), z.array(one).optional());
+
+const List = z.object({
+  search: z.string().max(200, 'At most 200 characters.').default(''),
+  state: several(z.enum(states, `Choose among ${states.join(', ')}.`)),
+  role: several(z.enum(callerRoles, `Choose among ${callerRoles.join(', ')}.`)),
+  sort: z.enum(dealSorts, `Choose among ${dealSorts.join(', ')}.`).default('-updated_at'),
+  cursor: z.string().max(2000).optional(),
+  limit: pageSize,
+});
+
+const input = {
+  title: line(200),
+  industry: optional(line(120)),
+  location: optional(line(120)),
+  summary: optional(text(8000)),
+  asking_price: optional(decimal()),
+  currency: z.string().regex(/^[A-Z]{3}$/, 'Choose a currency.'),
+};
+const Opening = z.strictObject({ organization_id: id, ...input });
+// Without `optional` around them, absent fields stay absent.
+const Edit = z
+  .strictObject({
+    ...input,
+    industry: line(120).nullable(),
+    location: line(120).nullable(),
+    summary: text(8000).nullable(),
+    asking_price: decimal().nullable(),
+  })
+  .partial();
+const Move = z.strictObject({ to: z.enum(states, 'Choose a state.') });
+const Grant = z.strictObject({ participant_id: id, expires_at: instant });
+const Extension = z.strictObject({ expires_at: instant });
+
+export function dealRoutes(house: House): Hono {
+  const app = new Hono();
+  const cursors = deploymentCursors(house);
+
+  app.get('/deals', async (c) => {
+    const { search, state, role, sort, cursor, limit } = readQuery(c, List);
+    const { seal, unseal } = await cursors();
+    const list = `deals ${sort}`;
+    const after = cursor === undefined ? null : unseal(cursor);
+    const filter = {
+      words: searchWords(search),
+      states: state ?? null,
+      roles: role ?? null,
+      after: after?.place ?? null,
+      limit,
+    };
+    const [person, { items, next }] = await withPerson(house, c, dealList(sort, filter));
+    after?.check(list, person.user_id);
+    return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
+  });
+
+  app.post('/deals', async (c) => {
+    const { organization_id, ...said } = await readBody(c, Opening);
+    const [opened] = await asPerson(house, c, openDeal(organization_id, said, originOf(c)));
+    const [deal] = await asPerson(house, c, fullDeal(opened));
+    return c.json(deal, 201);
+  });
+
+  app.get('/deals/:id', async (c) => {
+    const page = asDealPage(await asPerson(house, c, ...dealPage(pathId(c))));
+    if (!page) throw nothingThere();
+    return c.json(page);
+  });
+
+  app.patch('/deals/:id', async (c) => {
+    const dealId = pathId(c);
+    const change = editDeal(dealId, await readBody(c, Edit), originOf(c));
+    const [changed, deal] = await onDeal(house, c, dealId, change, fullDeal(dealId));
+    if (!changed) throw notAllowed();
+    return c.json(deal);
+  });
+
+  app.post('/deals/:id/moves', async (c) => {
+    const dealId = pathId(c);
+    const { to } = await readBody(c, Move);
+    return changeDeal(house, c, dealId, moveDeal(dealId, to, originOf(c)));
+  });
+
+  app.post('/deals/:id/exclusivity', async (c) => {
+    const dealId = pathId(c);
+    const grant = await readBody(c, Grant);
+    return changeDeal(house, c, dealId, grantExclusivity(dealId, grant, originOf(c)));
+  });
+
+  const noneRuns = ({ capacities }: DealPage): Problem =>
+    capacities['can_grant_exclusivity']
+      ? new Problem(409, 'no_exclusivity', 'No exclusivity runs on this deal. Reload the page to see where it stands.')
+      : notAllowed();
+
+  app.patch('/deals/:id/exclusivity', async (c) => {
+    const dealId = pathId(c);
+    const { expires_at } = await readBody(c, Extension);
+    const change = extendExclusivity(dealId, expires_at, originOf(c));
+    return changeDeal(house, c, dealId, change, noneRuns);
+  });
+
+  app.delete('/deals/:id/exclusivity', async (c) => {
+    const dealId = pathId(c);
+    return changeDeal(house, c, dealId, releaseExclusivity(dealId, originOf(c)), noneRuns);
+  });
+  return app;
+}

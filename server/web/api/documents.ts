@@ -1,0 +1,169 @@
+/** The documents of a deal: listed, uploaded, opened, changed, taken out and put back. */
+
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import { Unavailable } from '../../database/errors.ts';
+import { BrokenOff, largestDocument, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
+import { endingOf, NotTaken } from '../../documents/kinds.ts';
+import {
+  addDocument,
+  beginUpload,
+  changeDocument,
+  documentOnPage,
+  documentOpenings,
+  documentsOnPage,
+  removeDocument,
+  restoreDocument,
+} from '../../domain/document-page.ts';
+import { confidentialities, documentSources, type DocumentSource } from '../../domain/documents.ts';
+import { newStorageKey } from '../../storage/storage.ts';
+import { sendDocument } from './document-body.ts';
+import { line, optional, pathId, readBody, readQuery } from './input.ts';
+import { notAllowed, onDeal } from './on-record.ts';
+import { asPerson, originOf } from './person.ts';
+import { invalid, nothingThere, Problem } from './problems.ts';
+
+// Signs that turn the direction of writing make a name look as if it ended otherwise.
+const misleading = /[/\\\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+const filename = line(255)
+  .transform((name) => name.normalize('NFC'))
+  .refine((name) => !misleading.test(name), 'A name has no slashes and no invisible signs. Rename the file.')
+  .refine((name) => !/^\.|\.$/.test(name), 'A name neither begins nor ends with a dot. Rename the file.')
+  .refine((name) => name.length <= 255, 'At most 255 characters.');
+const category = line(64);
+const confidentiality = z.enum(confidentialities, { error: 'Choose who may open it.' });
+
+const Filter = z.object({
+  category: optional(z.string().max(64)),
+  confidentiality: optional(confidentiality),
+  search: optional(z.string().trim().max(200)),
+});
+const New = z.object({ filename, category, confidentiality, diligence_request: optional(line(500)) });
+const Change = z
+  .strictObject({ filename, category, confidentiality })
+  .partial()
+  .refine((given) => Object.keys(given).length > 0, 'Name something to change.');
+
+function sourceOf(c: Context): DocumentSource {
+  const source = documentSources.find((one) => one === c.req.param('source'));
+  if (!source) throw nothingThere();
+  return source;
+}
+
+async function intake({ storage }: House, c: Context, key: string, name: string): Promise<Kept> {
+  try {
+    return await takeIn(storage, key, name, c.req.raw.body ?? new ReadableStream());
+  } catch (error) {
+    if (error instanceof NotTaken) throw new Problem(415, 'unsupported_type', error.message);
+    if (error instanceof TooLarge) throw new Problem(413, 'too_large', error.message);
+    if (error instanceof BrokenOff) throw new Problem(400, 'broken_off', error.message);
+    throw error;
+  }
+}
+
+export function documentRoutes(house: House): Hono {
+  const app = new Hono();
+
+  app.get('/deals/:id/documents', async (c) => {
+    const dealId = pathId(c);
+    const filter = readQuery(c, Filter);
+    const [items] = await onDeal(
+      house,
+      c,
+      dealId,
+      documentsOnPage(dealId, filter.category, filter.confidentiality, filter.search),
+    );
+    return c.json({ items });
+  });
+
+  app.post('/deals/:id/documents', async (c) => {
+    const dealId = pathId(c);
+    const storageKey = newStorageKey();
+    // Who may not upload is told so before anything of the file is read.
+    const [may] = await onDeal(house, c, dealId, beginUpload(dealId, storageKey));
+    if (!may) throw notAllowed();
+    const { diligence_request, ...given } = readQuery(c, New);
+    if (Number(c.req.header('content-length') ?? 0) > largestDocument)
+      throw new Problem(413, 'too_large', 'The file is larger than 2 GB. Split it, or compress it.');
+
+    const kept = await intake(house, c, storageKey, given.filename);
+    const add = addDocument(dealId, { ...given, ...kept, storageKey }, diligence_request, originOf(c));
+    const [id] = await onDeal(house, c, dealId, add).catch(async (error: unknown) => {
+      // Whether it is there we do not know when the database went away: then the clockwork finds out.
+      if (!(error instanceof Unavailable)) await clear(storageKey);
+      throw error;
+    });
+    const [added] = await asPerson(house, c, documentOnPage(diligence_request === null ? 'simple' : 'production', id));
+    return c.json(added, 201);
+  });
+
+  const clear = (storageKey: string) =>
+    house.storage
+      .remove(storageKey)
+      .catch((error: unknown) => house.log.warn({ err: error }, 'a body without a document waits to be cleared away'));
+
+  app.patch('/documents/:source/:id', async (c) => {
+    const source = sourceOf(c);
+    const id = pathId(c);
+    const change = await readBody(c, Change);
+    if (change.filename !== undefined) {
+      // The ending tells programs what a file is, and what it is was looked at when it came.
+      const [before] = await asPerson(house, c, documentOnPage(source, id));
+      if (before === null) throw nothingThere();
+      const ending = endingOf(before.filename);
+      if (endingOf(change.filename) !== ending)
+        throw invalid([{ path: 'filename', message: `The name must end in .${ending}, as it did.` }]);
+    }
+    const [changed, now] = await asPerson(
+      house,
+      c,
+      changeDocument(source, id, change, originOf(c)),
+      documentOnPage(source, id),
+    );
+    if (now === null) throw nothingThere();
+    if (!changed) throw notAllowed();
+    return c.json(now);
+  });
+
+  app.delete('/documents/:source/:id', async (c) => {
+    const source = sourceOf(c);
+    const id = pathId(c);
+    const [before, removed] = await asPerson(
+      house,
+      c,
+      documentOnPage(source, id),
+      removeDocument(source, id, originOf(c)),
+    );
+    if (before === null) throw nothingThere();
+    if (!removed) throw notAllowed();
+    return c.body(null, 204);
+  });
+
+  app.post('/documents/:source/:id/restore', async (c) => {
+    const source = sourceOf(c);
+    const id = pathId(c);
+    const [restored, now] = await asPerson(
+      house,
+      c,
+      restoreDocument(source, id, originOf(c)),
+      documentOnPage(source, id),
+    );
+    if (!restored || now === null) throw nothingThere();
+    return c.json(now);
+  });
+
+  app.get('/documents/:source/:id/content', (c) => sendDocument(house, c, sourceOf(c), pathId(c), 'attachment'));
+  app.get('/documents/:source/:id/preview', (c) => sendDocument(house, c, sourceOf(c), pathId(c), 'inline'));
+
+  app.get('/documents/:source/:id/openings', async (c) => {
+    const source = sourceOf(c);
+    const id = pathId(c);
+    const [seen, items] = await asPerson(house, c, documentOnPage(source, id), documentOpenings(source, id));
+    if (seen === null) throw nothingThere();
+    if (seen.openings === null) throw notAllowed();
+    return c.json({ items });
+  });
+  return app;
+}

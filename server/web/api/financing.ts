@@ -1,0 +1,55 @@
+/** The financing stack of a deal, where the feature is on: its sources, and what they come to. */
+
+import { Hono } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import { addSource, moveSource, sourceOnPage, sourcesOnPage } from '../../domain/financing-page.ts';
+import { commitmentStatuses, financingTotals, sourceTypes } from '../../domain/financing.ts';
+import { line, pathId, readBody } from './input.ts';
+import { notAllowed, onDeal, onRecord } from './on-record.ts';
+import { originOf } from './person.ts';
+import { nothingThere } from './problems.ts';
+
+const status = z.enum(commitmentStatuses, { error: 'Choose a status.' });
+const New = z.strictObject({
+  source_type: z.enum(sourceTypes, { error: 'Choose what kind of source it is.' }),
+  source_name: line(256),
+  // As much as the tools take: a whole number that JSON carries exactly.
+  commitment_amount: z
+    .string()
+    .regex(/^\d{1,15}$/, 'Write a whole amount of at most 15 digits, without cents, like 1250000.'),
+  commitment_status: status.default('identified'),
+});
+const Status = z.strictObject({ commitment_status: status });
+
+export function financingRoutes(house: House): Hono {
+  const app = new Hono();
+  for (const path of ['/deals/:id/financing', '/financing/*'])
+    app.use(path, async (_, next) => {
+      if (!house.config.features.financing) throw nothingThere();
+      await next();
+    });
+
+  app.get('/deals/:id/financing', async (c) => {
+    const dealId = pathId(c);
+    const [items, totals] = await onDeal(house, c, dealId, sourcesOnPage(dealId), financingTotals(dealId));
+    return c.json({ items, totals });
+  });
+
+  app.post('/deals/:id/financing', async (c) => {
+    const dealId = pathId(c);
+    const [added] = await onDeal(house, c, dealId, addSource(dealId, await readBody(c, New), originOf(c)));
+    const [source] = await onRecord(house, c, 'financing_sources', added, sourceOnPage(added));
+    return c.json(source, 201);
+  });
+
+  app.post('/financing/:id/status', async (c) => {
+    const sourceId = pathId(c);
+    const { commitment_status } = await readBody(c, Status);
+    const move = moveSource(sourceId, commitment_status, originOf(c));
+    const [moved, source] = await onRecord(house, c, 'financing_sources', sourceId, move, sourceOnPage(sourceId));
+    if (!moved) throw notAllowed();
+    return c.json(source);
+  });
+  return app;
+}

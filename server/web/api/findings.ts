@@ -1,0 +1,78 @@
+/** Findings of diligence, where the feature is on: recorded, given a status, commented on. */
+
+import { Hono } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import {
+  addFinding,
+  addFindingComment,
+  findingOnPage,
+  findingsOnPage,
+  setFindingStatus,
+} from '../../domain/finding-page.ts';
+import { findingStatuses, severities } from '../../domain/findings.ts';
+import { id, line, optional, pathId, readBody, text } from './input.ts';
+import { notAllowed, onDeal, onRecord } from './on-record.ts';
+import { originOf } from './person.ts';
+import { nothingThere } from './problems.ts';
+
+const New = z.strictObject({
+  category: line(64),
+  title: line(120),
+  description: optional(text(8000)),
+  severity: z.enum(severities, { error: 'Choose how severe it is.' }),
+  owner_user_id: optional(id),
+});
+const Status = z.strictObject({
+  status: z.enum(findingStatuses, { error: 'Choose a status.' }),
+  status_notes: optional(text(8000)),
+});
+const Comment = z.strictObject({ body: text(8000) });
+
+export function findingRoutes(house: House): Hono {
+  const app = new Hono();
+  for (const path of ['/deals/:id/findings', '/findings/*'])
+    app.use(path, async (_, next) => {
+      if (!house.config.features.findings) throw nothingThere();
+      await next();
+    });
+
+  app.get('/deals/:id/findings', async (c) => {
+    const dealId = pathId(c);
+    const [items] = await onDeal(house, c, dealId, findingsOnPage(dealId));
+    return c.json({ items });
+  });
+
+  app.post('/deals/:id/findings', async (c) => {
+    const dealId = pathId(c);
+    const { category, title, description, severity, owner_user_id } = await readBody(c, New);
+    const finding = { dealId, category, title, description, severity, ownerUserId: owner_user_id };
+    const [added] = await onDeal(house, c, dealId, addFinding(finding, originOf(c)));
+    const [found] = await onRecord(house, c, 'findings', added, findingOnPage(added));
+    return c.json(found, 201);
+  });
+
+  app.get('/findings/:id', async (c) => {
+    const findingId = pathId(c);
+    const [found] = await onRecord(house, c, 'findings', findingId, findingOnPage(findingId));
+    return c.json(found);
+  });
+
+  app.post('/findings/:id/status', async (c) => {
+    const findingId = pathId(c);
+    const { status, status_notes } = await readBody(c, Status);
+    const change = setFindingStatus(findingId, status, status_notes, originOf(c));
+    const [changed, found] = await onRecord(house, c, 'findings', findingId, change, findingOnPage(findingId));
+    if (!changed) throw notAllowed();
+    return c.json(found);
+  });
+
+  app.post('/findings/:id/comments', async (c) => {
+    const findingId = pathId(c);
+    const { body } = await readBody(c, Comment);
+    const comment = addFindingComment(findingId, body, originOf(c));
+    const [, found] = await onRecord(house, c, 'findings', findingId, comment, findingOnPage(findingId));
+    return c.json(found, 201);
+  });
+  return app;
+}

@@ -1,0 +1,96 @@
+/** Reads what a request of the web application carries, and says of each fault where it is and what is allowed. */
+
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { bodyType, boundedText } from '../../http/bounded-body.ts';
+import { invalid, nothingThere, Problem, type Fault } from './problems.ts';
+
+const largestBody = 262_144;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function faultsOf(error: z.ZodError): Fault[] {
+  return error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+}
+
+/** The JSON body as the schema gives it. Throws 400, 413 or 415. */
+export async function readBody<T extends z.ZodType>(c: Context, schema: T): Promise<z.output<T>> {
+  if (bodyType(c).type !== 'application/json') throw new Problem(415, 'validation_error', 'Send JSON.');
+  const body = await boundedText(c, largestBody);
+  if (body === 'too_large') throw new Problem(413, 'validation_error', 'This is too much at once.');
+  if (body === 'not_text') throw new Problem(400, 'validation_error', 'Send JSON in UTF-8.');
+  let value: unknown;
+  try {
+    value = JSON.parse(body.text);
+  } catch {
+    throw new Problem(400, 'validation_error', 'The body is no JSON.');
+  }
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw invalid(faultsOf(parsed.error));
+  return parsed.data;
+}
+
+/** The query as the schema gives it; a parameter that repeats is an array where the schema wants one. Throws 400. */
+export function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
+  const values = Object.fromEntries(
+    Object.entries(c.req.queries()).map(([name, all]) => [name, all.length === 1 ? all[0] : all]),
+  );
+  const parsed = schema.safeParse(values);
+  if (!parsed.success) throw invalid(faultsOf(parsed.error));
+  return parsed.data;
+}
+
+/** An id in the path. Throws 404: under what is no id there is nothing. */
+export function pathId(c: Context, name = 'id'): string {
+  const id = c.req.param(name) ?? '';
+  if (!uuid.test(id)) throw nothingThere();
+  return id.toLowerCase();
+}
+
+// Lone surrogates and NUL cannot be stored, and the database would say so in the middle of the work.
+const storable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
+
+/** A line of text without space around it, 1 to `max` characters. */
+export const line = (max: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, 'Write something here.')
+    .max(max, `At most ${max} characters.`)
+    .refine(storable, 'This contains characters that cannot be stored.');
+
+/** Text of several lines, 1 to `max` characters, kept as it is. */
+export const text = (max: number) =>
+  z
+    .string()
+    .max(max, `At most ${max} characters.`)
+    .refine((value) => value.trim() !== '', 'Write something here.')
+    .refine(storable, 'This contains characters that cannot be stored.');
+
+/** An optional field: absent, null and empty are null. */
+export const optional = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => (value === undefined || value === '' ? null : value), schema.nullable());
+
+export const id = z.uuid('Choose one.');
+export const day = z.iso.date('Write a date as YYYY-MM-DD.');
+export const instant = z.iso.datetime({ offset: true, error: 'Write a time as RFC 3339.' });
+
+/** A decimal string of up to 16 digits before the point and 4 after; `signed` allows a minus. */
+export const decimal = ({ signed = false } = {}) =>
+  z
+    .string()
+    .trim()
+    .regex(
+      signed ? /^-?\d{1,16}(\.\d{1,4})?$/ : /^\d{1,16}(\.\d{1,4})?$/,
+      'Write an amount with digits and at most four decimals, like 1250000.50.',
+    );
+
+/** How many rows a page has: 1 to 200, 50 when nothing is said. */
+export const pageSize = z
+  .string()
+  .regex(/^\d{1,3}$/, 'Write a number from 1 to 200.')
+  .transform(Number)
+  .refine((limit) => limit >= 1 && limit <= 200, 'Write a number from 1 to 200.')
+  .default(50);
+
+/** The words of a search, at most eight. */
+export const searchWords = (search: string): string[] => search.trim().split(/\s+/).filter(Boolean).slice(0, 8);

@@ -1,0 +1,130 @@
+/** The API keys of a brokerage, for its admins; each new token is in one answer alone. */
+
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import { Refusal } from '../../database/errors.ts';
+import type { Statement } from '../../database/statement.ts';
+import {
+  apiKey,
+  apiKeysOf,
+  createApiKey,
+  keyEnvironments,
+  keyScopes,
+  mintApiKey,
+  revokeApiKey,
+  rotateApiKey,
+  type ApiKey,
+} from '../../domain/api-keys.ts';
+import { mustSee } from '../../domain/must-see.ts';
+import { requireRecentSignIn } from '../../domain/sessions.ts';
+import { sessionDigest } from '../../http/session.ts';
+import { instant, line, optional, pathId, readBody } from './input.ts';
+import { onRecord } from './on-record.ts';
+import { asPerson, originOf } from './person.ts';
+import { nothingThere } from './problems.ts';
+
+const New = z.strictObject({
+  name: line(100),
+  environment: z.enum(keyEnvironments, { error: 'Choose live or test.' }),
+  scopes: z
+    .array(z.enum(keyScopes, { error: 'Choose what the key may do.' }))
+    .min(1, 'Choose what the key may do.')
+    .transform((scopes) => [...new Set(scopes)]),
+  ceiling: z
+    .int('Write a whole number.')
+    .min(1, 'Write a number from 1 to 100,000.')
+    .max(100_000, 'Write a number from 1 to 100,000.')
+    .nullable()
+    .default(null),
+  expires_at: optional(instant),
+});
+const longestOverlap = 30 * 86_400;
+const Rotation = z.strictObject({
+  overlap_seconds: z
+    .int('Write a whole number of seconds.')
+    .min(0, 'The old token may go on working for 0 to 30 days.')
+    .max(longestOverlap, 'The old token may go on working for 0 to 30 days.'),
+});
+
+const hintOf = (environment: string, lastFour: string | null) =>
+  lastFour === null ? null : `dk_${environment}_…${lastFour}`;
+
+/** A key as its page shows it. */
+const shown = (key: ApiKey) => ({
+  id: key.id,
+  brokerage_id: key.brokerage_id,
+  name: key.name,
+  environment: key.environment,
+  scopes: key.scopes,
+  ceiling: key.ceiling,
+  hint: hintOf(key.environment, key.last_four),
+  state: key.state,
+  expires_at: key.expires_at,
+  created_by_name: key.created_by_name,
+  created_at: key.created_at,
+  last_used_at: key.last_used_at,
+  revoked_at: key.revoked_at,
+  previous_hint: hintOf(key.environment, key.previous_last_four),
+  previous_valid_until: key.previous_valid_until,
+});
+
+/** A key that is not there and one that is another brokerage's are answered alike. */
+async function orNothing<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw error instanceof Refusal && error.reason === 'api_key_not_found' ? nothingThere() : error;
+  }
+}
+
+export function keyRoutes(house: House): Hono {
+  const app = new Hono();
+
+  /** The key after the change; whoever gets a token has proved lately who they are. */
+  const issue = async (c: Context, id: string, change: Statement<unknown>, token: string) => {
+    const recently = requireRecentSignIn(sessionDigest(c));
+    const [, , key] = await orNothing(asPerson(house, c, recently, change, apiKey(id)));
+    if (!key) throw nothingThere();
+    return { key: shown(key), token };
+  };
+
+  app.get('/brokerages/:id/keys', async (c) => {
+    const id = pathId(c);
+    const [keys] = await onRecord(house, c, 'brokerages', id, apiKeysOf(id));
+    return c.json({ items: keys.map(shown) });
+  });
+
+  app.post('/brokerages/:id/keys', async (c) => {
+    const brokerageId = pathId(c);
+    const { expires_at: expiresAt, ...key } = await readBody(c, New);
+    const minted = mintApiKey(key.environment);
+    const [, , id] = await asPerson(
+      house,
+      c,
+      mustSee('brokerages', brokerageId),
+      requireRecentSignIn(sessionDigest(c)),
+      createApiKey({ ...key, brokerageId, expiresAt }, minted, originOf(c)),
+    );
+    const [made] = await asPerson(house, c, apiKey(id));
+    if (!made) throw nothingThere();
+    return c.json({ key: shown(made), token: minted.token }, 201);
+  });
+
+  app.post('/keys/:id/rotate', async (c) => {
+    const id = pathId(c);
+    const { overlap_seconds } = await readBody(c, Rotation);
+    const [key] = await asPerson(house, c, apiKey(id));
+    if (!key) throw nothingThere();
+    const minted = mintApiKey(key.environment);
+    return c.json(await issue(c, id, rotateApiKey(id, overlap_seconds, minted, originOf(c)), minted.token));
+  });
+
+  app.post('/keys/:id/revoke', async (c) => {
+    const id = pathId(c);
+    const [, key] = await orNothing(asPerson(house, c, revokeApiKey(id, originOf(c)), apiKey(id)));
+    if (!key) throw nothingThere();
+    return c.json(shown(key));
+  });
+  return app;
+}

@@ -1,0 +1,48 @@
+/** Runs statements in the name of the person whose session the request carries. */
+
+import type { Context } from 'hono';
+import type { House } from '../../context.ts';
+import type { Results } from '../../database/database.ts';
+import { Denied, Refusal } from '../../database/errors.ts';
+import type { Statement } from '../../database/statement.ts';
+import type { Origin } from '../../domain/origin.ts';
+import { enterWithSession, type SessionCaller } from '../../domain/sessions.ts';
+import { clientAddress } from '../../http/client-address.ts';
+import { requestIdOf } from '../../http/request-id.ts';
+import { sessionDigest } from '../../http/session.ts';
+import { Problem } from './problems.ts';
+
+const signedOut = () => new Problem(401, 'signed_out', 'You are signed out. Sign in and try again.');
+
+/** The person and the answers of the statements, in one transaction and one round trip. Throws 401 when nobody is signed in. */
+export async function withPerson<const S extends readonly Statement<unknown>[]>(
+  { database }: House,
+  c: Context,
+  ...statements: S
+): Promise<[SessionCaller, ...Results<S>]> {
+  const digest = sessionDigest(c);
+  if (digest === null) throw signedOut();
+  const [person, ...answers] = await database
+    .together(enterWithSession(digest), ...statements)
+    .catch(async (error: unknown) => {
+      // Whoever is not signed in any more is denied what follows, which is not what they should read.
+      const refused = error instanceof Denied || error instanceof Refusal;
+      if (refused && (await database.run(enterWithSession(digest))) === null) throw signedOut();
+      throw error;
+    });
+  if (person === null) throw signedOut();
+  return [person, ...(answers as Results<S>)];
+}
+
+/** The answers alone. Throws 401 when nobody is signed in. */
+export async function asPerson<const S extends readonly Statement<unknown>[]>(
+  house: House,
+  c: Context,
+  ...statements: S
+): Promise<Results<S>> {
+  const [, ...answers] = await withPerson(house, c, ...statements);
+  return answers as Results<S>;
+}
+
+/** Where a change comes from, for the audit trail. */
+export const originOf = (c: Context): Origin => ({ address: clientAddress(c), requestId: requestIdOf(c) });

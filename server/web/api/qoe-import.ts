@@ -1,0 +1,83 @@
+/** Accounting snapshots from files: looked at without storing anything, stored whole or not at all, and a template to fill in. */
+
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import {
+  completeSnapshot,
+  failAbandonedSnapshots,
+  failSnapshot,
+  importsInto,
+  processSnapshot,
+  requestSnapshot,
+} from '../../domain/qoe-import.ts';
+import { snapshotOnPage } from '../../domain/qoe-page.ts';
+import { boundedBytes } from '../../http/bounded-body.ts';
+import { requestIdOf } from '../../http/request-id.ts';
+import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
+import { csvHeaders } from './csv.ts';
+import { line, optional, pathId, readQuery } from './input.ts';
+import { notAllowed, onDeal } from './on-record.ts';
+import { asPerson, originOf } from './person.ts';
+import { Problem, problemOf } from './problems.ts';
+
+const largestFile = 5_242_880;
+const choose = { error: 'Choose what is in the file.' };
+
+const About = z.object({
+  snapshot_type: z.enum(['profit_and_loss', 'customer_revenue', 'full'], choose),
+  filename: optional(line(255)),
+});
+const Template = z.object({ snapshot_type: z.enum(['profit_and_loss', 'customer_revenue'], choose) });
+
+/** Why a file with faults is not stored. */
+function reasonOf({ faults }: ReadBooks): string {
+  const [first] = faults;
+  const count = new Set(faults.map(({ row }) => row)).size;
+  const rows = count === 1 ? 'One row has' : `${count} rows have`;
+  return `${rows} faults. Row ${first?.row}: ${first?.message}`.slice(0, 2000);
+}
+
+export function qoeImportRoutes(house: House): Hono {
+  const app = new Hono();
+
+  /** What the file in the body holds. Throws 403 to all but editors, before the file is read. */
+  const read = async (c: Context, dealId: string, type: z.output<typeof About>['snapshot_type']) => {
+    const [into] = await onDeal(house, c, dealId, importsInto(dealId));
+    if (!into?.editor) throw notAllowed();
+    const bytes = await boundedBytes(c, largestFile);
+    if (bytes === null) throw new Problem(413, 'validation_error', 'The file is larger than 5 MB: split it.');
+    return readBooks(bytes, type, into.currency);
+  };
+
+  app.post('/deals/:id/qoe/snapshots/preview', async (c) => {
+    const { snapshot_type } = readQuery(c, About);
+    const { columns, rows, row_count, faults } = await read(c, pathId(c), snapshot_type);
+    return c.json({ columns, rows, row_count, faults });
+  });
+
+  app.post('/deals/:id/qoe/snapshots', async (c) => {
+    const dealId = pathId(c);
+    const { snapshot_type, filename } = readQuery(c, About);
+    const books = await read(c, dealId, snapshot_type);
+    const request = requestSnapshot(dealId, snapshot_type, filename, originOf(c));
+    const [, id] = await asPerson(house, c, failAbandonedSnapshots(), request);
+    await asPerson(house, c, processSnapshot(id));
+    if (books.faults.length > 0) await asPerson(house, c, failSnapshot(id, reasonOf(books), originOf(c)));
+    else
+      await asPerson(house, c, ...completeSnapshot(dealId, id, books, originOf(c))).catch(async (error: unknown) => {
+        house.log.warn({ requestId: requestIdOf(c), err: error }, 'the rows of a snapshot could not be stored');
+        const reason = problemOf(error)?.message ?? 'The rows could not be stored: upload the file again.';
+        await asPerson(house, c, failSnapshot(id, reason, originOf(c)));
+      });
+    const [snapshot] = await onDeal(house, c, dealId, snapshotOnPage(id));
+    return c.json(snapshot, 201);
+  });
+
+  app.get('/qoe/template', async (c) => {
+    const { snapshot_type } = readQuery(c, Template);
+    await asPerson(house, c);
+    return c.body(booksTemplate(snapshot_type), 200, csvHeaders(snapshot_type.replaceAll('_', '-')));
+  });
+  return app;
+}

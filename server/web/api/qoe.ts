@@ -1,0 +1,152 @@
+/** Quality of earnings: the checklist, the figures and what follows from them, normalizations, and who is in the workspace. */
+
+import { Hono } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import { adjustmentCategories } from '../../domain/normalizations.ts';
+import {
+  addChecklistRow,
+  addNormalization,
+  admitToQoe,
+  dismissFromQoe,
+  removeNormalization,
+  setChecklistStatus,
+} from '../../domain/qoe-changes.ts';
+import {
+  bridgeOnPage,
+  concentrationOnPage,
+  editsQoe,
+  memberOnPage,
+  membersOnPage,
+  normalizationOnPage,
+  normalizationsOnPage,
+  periodsOnPage,
+  snapshotsOnPage,
+} from '../../domain/qoe-page.ts';
+import { checklist } from '../../domain/qoe.ts';
+import { mustSee } from '../../domain/must-see.ts';
+import { day, decimal, line, optional, pathId, readBody, readQuery, text } from './input.ts';
+import { notAllowed, onDeal, onRecord } from './on-record.ts';
+import { originOf } from './person.ts';
+
+const Span = z.object({ start_date: optional(day), end_date: optional(day) });
+const AsOf = z.object({ as_of_period: optional(day) });
+const Label = z.object({ period_label: optional(line(64)) });
+
+const Row = z.strictObject({ category: line(64), title: line(200) });
+const Status = z.strictObject({
+  status: z.enum(['not_started', 'in_progress', 'completed', 'not_applicable'], { error: 'Choose a status.' }),
+});
+const Adjustment = z.strictObject({
+  period_label: line(64),
+  adjustment_category: z.enum(adjustmentCategories, { error: 'Choose a category.' }),
+  adjustment_amount: decimal({ signed: true }),
+  rationale: optional(text(2000)),
+});
+const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choose reader or editor.' }) });
+
+/** How many snapshots the overview shows. */
+const recent = 5;
+
+export function qoeRoutes(house: House): Hono {
+  const app = new Hono();
+
+  app.get('/deals/:id/qoe', async (c) => {
+    const id = pathId(c);
+    const [progress, snapshots, editor] = await onDeal(
+      house,
+      c,
+      id,
+      checklist(id, null),
+      snapshotsOnPage(id),
+      editsQoe(id),
+    );
+    return c.json({ progress, recent_accounting_snapshots: snapshots.slice(0, recent), editor });
+  });
+
+  app.get('/deals/:id/qoe/snapshots', async (c) => {
+    const id = pathId(c);
+    const [items] = await onDeal(house, c, id, snapshotsOnPage(id));
+    return c.json({ items });
+  });
+
+  app.get('/deals/:id/qoe/periods', async (c) => {
+    const id = pathId(c);
+    const { start_date, end_date } = readQuery(c, Span);
+    const [items] = await onDeal(house, c, id, periodsOnPage(id, start_date, end_date));
+    return c.json({ items });
+  });
+
+  app.get('/deals/:id/qoe/customers', async (c) => {
+    const id = pathId(c);
+    const { as_of_period } = readQuery(c, AsOf);
+    const [concentration] = await onDeal(house, c, id, concentrationOnPage(id, as_of_period));
+    return c.json(concentration);
+  });
+
+  app.get('/deals/:id/qoe/bridge', async (c) => {
+    const id = pathId(c);
+    const { period_label } = readQuery(c, Label);
+    const [bridge] = await onDeal(house, c, id, bridgeOnPage(id, period_label));
+    return c.json(bridge);
+  });
+
+  app.get('/deals/:id/qoe/normalizations', async (c) => {
+    const id = pathId(c);
+    const [items] = await onDeal(house, c, id, normalizationsOnPage(id));
+    return c.json({ items });
+  });
+
+  app.get('/deals/:id/qoe/members', async (c) => {
+    const id = pathId(c);
+    const [items] = await onDeal(house, c, id, membersOnPage(id));
+    return c.json({ items });
+  });
+
+  app.post('/deals/:id/qoe/checklist', async (c) => {
+    const id = pathId(c);
+    const { category, title } = await readBody(c, Row);
+    const [added] = await onDeal(house, c, id, addChecklistRow(id, category, title, originOf(c)));
+    return c.json(added, 201);
+  });
+
+  app.patch('/qoe/checklist/:id', async (c) => {
+    const id = pathId(c);
+    const { status } = await readBody(c, Status);
+    const [changed] = await onRecord(house, c, 'qoe_checklist', id, setChecklistStatus(id, status, originOf(c)));
+    if (!changed) throw notAllowed();
+    return c.json(changed);
+  });
+
+  app.post('/deals/:id/qoe/normalizations', async (c) => {
+    const dealId = pathId(c);
+    const given = await readBody(c, Adjustment);
+    const [id] = await onDeal(house, c, dealId, addNormalization(dealId, given, originOf(c)));
+    const [added] = await onRecord(house, c, 'normalizations', id, normalizationOnPage(id));
+    return c.json(added, 201);
+  });
+
+  app.delete('/qoe/normalizations/:id', async (c) => {
+    const id = pathId(c);
+    const [removed] = await onRecord(house, c, 'normalizations', id, removeNormalization(id, originOf(c)));
+    if (!removed) throw notAllowed();
+    return c.body(null, 204);
+  });
+
+  app.put('/deals/:id/qoe/members/:participant_id', async (c) => {
+    const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
+    const { role } = await readBody(c, Place);
+    const admit = admitToQoe(dealId, id, role, originOf(c));
+    const [, , member] = await onDeal(house, c, dealId, mustSee('participants', id), admit, memberOnPage(id));
+    return c.json(member);
+  });
+
+  app.delete('/deals/:id/qoe/members/:participant_id', async (c) => {
+    const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
+    const dismiss = dismissFromQoe(dealId, id, originOf(c));
+    const [, dismissed] = await onDeal(house, c, dealId, mustSee('participants', id), dismiss);
+    if (!dismissed) throw notAllowed();
+    return c.body(null, 204);
+  });
+  return app;
+}

@@ -1,0 +1,82 @@
+/** Which tools may write in the person's name: through which client, and on which deals. */
+
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import type { House } from '../../context.ts';
+import type { Statement } from '../../database/statement.ts';
+import { connectedClients, type ConnectedClient } from '../../domain/connected-clients.ts';
+import { liveOptIns } from '../../domain/deal-opt-ins.ts';
+import {
+  grantTool,
+  isWriteTool,
+  liveToolGrants,
+  withdrawTool,
+  writeTools,
+  writeToolTitles,
+  type WriteTool,
+} from '../../domain/tool-grants.ts';
+import { id, instant, optional, pathId, readBody } from './input.ts';
+import { asPerson, originOf } from './person.ts';
+import { nothingThere } from './problems.ts';
+
+const Grant = z.strictObject({
+  client_id: id,
+  tool: z.enum(writeTools, { error: 'Choose a tool.' }),
+  expires_at: optional(instant),
+});
+
+const shownClient = ({ id: client, name, scopes, disabled }: ConnectedClient) => ({
+  id: client,
+  name,
+  connected: scopes !== null,
+  // A tool that writes also needs the scope, which is given when the client is authorized.
+  may_write: scopes?.includes('mcp:write') ?? false,
+  disabled,
+});
+
+export function toolRoutes(house: House): Hono {
+  const app = new Hono();
+  const { features } = house.config;
+  const available = (tool: WriteTool) =>
+    tool.startsWith('svc_findings') ? features.findings : tool.startsWith('svc_financing') ? features.financing : true;
+
+  const settings = () => [connectedClients(), liveToolGrants(), liveOptIns()] as const;
+  const answer = (
+    c: Context,
+    clients: readonly ConnectedClient[],
+    grants: readonly object[],
+    optIns: readonly object[],
+  ) =>
+    c.json({
+      clients: clients.map(shownClient),
+      write_tools: writeTools.map((name) => ({
+        name,
+        title: writeToolTitles[name],
+        available: available(name),
+      })),
+      grants,
+      opt_ins: optIns,
+    });
+  const change = async (c: Context, statement: Statement<boolean>) => {
+    const [done, ...found] = await asPerson(house, c, statement, ...settings());
+    return { done, found };
+  };
+
+  app.get('/tools', async (c) => answer(c, ...(await asPerson(house, c, ...settings()))));
+
+  app.put('/tools/grants', async (c) => {
+    const { client_id, tool, expires_at } = await readBody(c, Grant);
+    const { done, found } = await change(c, grantTool(client_id, tool, expires_at, originOf(c)));
+    if (!done) throw nothingThere();
+    return answer(c, ...found);
+  });
+
+  // What is off already stays off.
+  app.delete('/tools/grants/:client_id/:tool', async (c) => {
+    const tool = c.req.param('tool');
+    if (!isWriteTool(tool)) throw nothingThere();
+    const { found } = await change(c, withdrawTool(pathId(c, 'client_id'), tool, originOf(c)));
+    return answer(c, ...found);
+  });
+  return app;
+}

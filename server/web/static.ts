@@ -1,0 +1,164 @@
+/** Serves the built web application: its files, and its one page at the path of every page it has. */
+
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Hono, type Context } from 'hono';
+import type { House } from '../context.ts';
+import { plainSwitch, wantsApplication } from './first-page.ts';
+
+const built = path.join(import.meta.dirname, '../../web/dist');
+
+/** The paths of the application's pages, as web/src/router.tsx has them. */
+const pages = [
+  '/',
+  '/sign-in',
+  '/reset',
+  '/reset/new',
+  '/set-up',
+  '/accept-invitation',
+  '/confirm-address',
+  '/deals',
+  '/deals/:id',
+  '/deals/:id/:tab',
+  '/contacts',
+  '/settings',
+  '/settings/:page',
+  '/settings/clients/:id/tools',
+  '/settings/deals/:id/tools',
+];
+
+/**
+ * No script or style but our own files. React and Radix set styles through the object model, which the policy does not
+ * reach; a PDF is previewed in a frame, from our own address or as a blob.
+ */
+const contentPolicy = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "frame-src 'self' blob:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.webmanifest': 'application/manifest+json',
+  '.woff2': 'font/woff2',
+};
+
+type Coding = 'br' | 'gzip' | 'identity';
+
+interface BuiltFile {
+  readonly type: string;
+  readonly etag: string;
+  /** The same bytes as the build compressed them; without a compressed form, as they are. */
+  readonly bodies: ReadonlyMap<Coding, Uint8Array<ArrayBuffer>>;
+}
+
+function readBuiltFile(directory: string, name: string): BuiltFile {
+  const file = path.join(directory, name);
+  const body = readFileSync(file);
+  const bodies = new Map<Coding, Uint8Array<ArrayBuffer>>();
+  if (existsSync(`${file}.br`)) bodies.set('br', readFileSync(`${file}.br`));
+  if (existsSync(`${file}.gz`)) bodies.set('gzip', readFileSync(`${file}.gz`));
+  bodies.set('identity', body);
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  return { type: types[path.extname(name)] ?? 'application/octet-stream', etag, bodies };
+}
+
+/** Every file of the build by its path below the origin; empty when nothing is built. */
+function readBuild(directory: string): ReadonlyMap<string, BuiltFile> {
+  if (!existsSync(path.join(directory, 'index.html'))) return new Map();
+  const names = readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.(br|gz)$/.test(entry.name))
+    .map((entry) => path.relative(directory, path.join(entry.parentPath, entry.name)));
+  return new Map(names.map((name) => [`/${name.split(path.sep).join('/')}`, readBuiltFile(directory, name)]));
+}
+
+/** The best coding that the request takes and the file has; a coding with q=0 is not taken (RFC 9110, 12.5.3). */
+function codingFor(accepted: string, { bodies }: BuiltFile): Coding {
+  const taken = new Set(
+    accepted
+      .toLowerCase()
+      .split(',')
+      .map((part) => part.split(';').map((word) => word.trim()))
+      .filter(([, weight]) => weight === undefined || !/^q=0(\.0*)?$/.test(weight))
+      .map(([coding]) => coding),
+  );
+  return (['br', 'gzip'] as const).find((coding) => bodies.has(coding) && taken.has(coding)) ?? 'identity';
+}
+
+function isKnown(c: Context, etag: string): boolean {
+  const presented = c.req.header('if-none-match') ?? '';
+  return presented.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
+}
+
+function send(c: Context, file: BuiltFile, caching: string): Response {
+  c.header('Cache-Control', caching);
+  c.header('ETag', file.etag);
+  c.header('Vary', 'Accept-Encoding');
+  c.header('X-Content-Type-Options', 'nosniff');
+  if (isKnown(c, file.etag)) return c.body(null, 304);
+  const coding = codingFor(c.req.header('accept-encoding') ?? '', file);
+  const body = file.bodies.get(coding) ?? new Uint8Array();
+  if (coding !== 'identity') c.header('Content-Encoding', coding);
+  c.header('Content-Type', file.type);
+  c.header('Content-Length', String(body.byteLength));
+  return c.body(body);
+}
+
+export interface Application {
+  /** Its pages for browsers, to be mounted before the plain pages at the same addresses. */
+  readonly first: Hono;
+  /** Its files, and its pages for everybody, to be mounted after everything else. */
+  readonly last: Hono;
+}
+
+/**
+ * The built application's files and pages. What it reads of the build stays in memory, so that a new build is served
+ * whole or not at all. When nothing is built it has no routes, and the plain pages are there alone.
+ */
+export function staticFaces({ config }: House, directory = built): Application {
+  const first = new Hono();
+  const last = new Hono();
+  const build = readBuild(directory);
+  const index = build.get('/index.html');
+  if (!index) return { first, last };
+
+  const pageHeaders: Record<string, string> = {
+    'Content-Security-Policy': contentPolicy,
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    'Referrer-Policy': 'same-origin',
+    'X-Frame-Options': 'DENY',
+    ...(config.baseUrl.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
+  };
+  const show = (c: Context) => {
+    for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
+    return send(c, index, 'no-cache');
+  };
+  first.route('/', plainSwitch());
+  for (const page of pages) {
+    first.get(page, async (c, next) => (wantsApplication(c) ? show(c) : next()));
+    last.get(page, show);
+  }
+
+  // A hash of the content is part of these names: what is at one of them never changes.
+  last.get('/assets/*', (c) => {
+    const file = build.get(c.req.path);
+    return file ? send(c, file, 'public, max-age=31536000, immutable') : c.notFound();
+  });
+  for (const [name, file] of build) {
+    if (name === '/index.html' || name.startsWith('/assets/')) continue;
+    last.get(name, (c) => send(c, file, 'no-cache'));
+  }
+  return { first, last };
+}

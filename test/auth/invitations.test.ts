@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { acceptFirstInvitation } from '../../server/domain/invitations.ts';
+import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { mintToken, tokenDigest } from '../../server/domain/secret-tokens.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { hiddenField, mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+
+let house: TestHouse;
+let admin: Account;
+let asAdmin: Visitor;
+let brokerageId: string;
+const minute = 60_000;
+const day = 24 * 60 * minute;
+let count = 0;
+
+beforeAll(async () => {
+  house = await openHouse();
+  admin = await openAccount(house, { name: 'Ada Admin' });
+  const [brokerage] = await house.sql<{ id: string }>(
+    `insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id`,
+  );
+  brokerageId = brokerage?.id ?? '';
+  await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    brokerageId,
+    admin.id,
+  ]);
+});
+beforeEach(async () => {
+  house.clock.advance(minute);
+  asAdmin = await signedInVisitor(house, admin);
+});
+afterAll(() => house.close());
+
+const newAddress = () => `guest${(count += 1)}@example.com`;
+
+/** Invites somebody and gives the token of their link. */
+async function invite(email: string, role = 'broker'): Promise<string> {
+  const input = { brokerage_id: brokerageId, email, name: 'Guest', role, deliver: 'link' };
+  const { status, body } = await asAdmin.change<{ link: string }>('/api/auth/invitations', input);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return new URL(body.link).searchParams.get('token') ?? '';
+}
+
+async function membership(email: string): Promise<{ role: string; status: string } | undefined> {
+  const [member] = await house.sql<{ role: string; status: string }>(
+    'select m.role, m.status from members m join users u on u.id = m.user_id where u.email = $1 and m.brokerage_id = $2',
+    [email, brokerageId],
+  );
+  return member;
+}
+
+describe('an invitation to a brokerage', () => {
+  it('opens an account by forms alone, once', async () => {
+    const email = newAddress();
+    const token = await invite(email);
+    expect(await membership(email)).toEqual({ role: 'broker', status: 'invited' });
+    const guest = new Visitor(house.origin);
+    const page = await (await guest.get(`/accept-invitation?token=${token}`)).text();
+    expect(page).toContain('Harbor Brokers</strong> invites you to join them as a broker');
+    const password = newPassword();
+    const fields = { token: hiddenField(page, 'token'), name: 'Gina Guest', password };
+    expect((await guest.form('/accept-invitation/new', fields)).headers.get('location')).toBe('/');
+    expect((await guest.session())?.user).toMatchObject({ email, name: 'Gina Guest' });
+    expect(await membership(email)).toEqual({ role: 'broker', status: 'active' });
+    expect((await new Visitor(house.origin).signIn({ email, password })).status).toBe(200);
+    const again = new Visitor(house.origin);
+    expect((await again.form('/accept-invitation/new', fields)).status).toBe(410);
+    expect((await again.get(`/accept-invitation?token=${token}`)).status).toBe(410);
+  });
+
+  it('is mailed, and then nobody else sees the link', async () => {
+    const email = newAddress();
+    const input = { brokerage_id: brokerageId, email, name: 'Guest', role: 'staff' };
+    const { body } = await asAdmin.change('/api/auth/invitations', input);
+    expect(body).toEqual({ invited: email });
+    await expect.poll(() => house.mails.at(-1)?.to).toBe(email);
+    expect(house.mails.at(-1)?.text).toContain('Ada Admin invites you to Harbor Brokers');
+    const token = mailedToken(house, 'Ada Admin invites you');
+    const guest = new Visitor(house.origin);
+    const known = await (await guest.send(`/api/auth/invitation?token=${token}`)).json();
+    expect(known).toMatchObject({
+      email,
+      kind: 'brokerage',
+      brokerage_name: 'Harbor Brokers',
+      role: 'staff',
+      has_password: false,
+    });
+    const done = await guest.json('/api/auth/invitation/accept', { token, name: 'Guest', password: newPassword() });
+    expect(done.body).toMatchObject({ outcome: 'signed_in', user: { email } });
+  });
+
+  it('is accepted by signing in where there is an account, and never opens one with the link alone', async () => {
+    const account = await openAccount(house);
+    const token = await invite(account.email, 'staff');
+    const stranger = new Visitor(house.origin);
+    const sent = await stranger.get(`/accept-invitation?token=${token}`);
+    expect(sent.headers.get('location')).toBe(
+      `/sign-in?return_to=${encodeURIComponent(`/accept-invitation?token=${token}`)}`,
+    );
+    const taken = await stranger.json('/api/auth/invitation/accept', { token, name: 'X', password: newPassword() });
+    expect([taken.status, taken.body]).toMatchObject([409, { error: { code: 'has_account' } }]);
+    expect(await stranger.session()).toBeNull();
+    // Nor does the database let it, where two links of one person are used at the same moment.
+    const session = { token: tokenDigest(mintToken()), earlier: null };
+    const from = { address: null, agent: null, requestId: null };
+    const phc = await hashPassword(newPassword());
+    const [opened] = await house.asServer(acceptFirstInvitation(tokenDigest(token), 'X', phc, session, from));
+    expect(opened).toBe(false);
+
+    const other = await signedInVisitor(house, await openAccount(house));
+    expect((await other.get(`/accept-invitation?token=${token}`)).status).toBe(403);
+    expect((await other.change('/api/auth/invitation/join', { token })).status).toBe(410);
+    expect(await membership(account.email)).toMatchObject({ status: 'invited' });
+
+    const guest = await signedInVisitor(house, account);
+    const page = await (await guest.get(`/accept-invitation?token=${token}`)).text();
+    const done = await guest.form('/accept-invitation', { csrf: hiddenField(page, 'csrf'), token });
+    expect(done.headers.get('location')).toBe('/');
+    expect(await membership(account.email)).toEqual({ role: 'staff', status: 'active' });
+  });
+
+  it('is used by one of many who come at once', async () => {
+    const token = await invite(newAddress());
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        new Visitor(house.origin).json('/api/auth/invitation/accept', { token, name: 'G', password: newPassword() }),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.every(({ status }) => [200, 409, 410].includes(status))).toBe(true);
+  });
+
+  it('ends after 14 days, when it is renewed, and when it is taken back', async () => {
+    const first = newAddress();
+    const expired = await invite(first);
+    house.clock.advance(14 * day + 1000);
+    asAdmin = await signedInVisitor(house, admin);
+    const guest = new Visitor(house.origin);
+    expect((await guest.get(`/accept-invitation?token=${expired}`)).status).toBe(410);
+
+    const replaced = await invite(first);
+    const renewed = await invite(first, 'admin');
+    expect((await guest.get(`/accept-invitation?token=${replaced}`)).status).toBe(410);
+    expect((await guest.get(`/accept-invitation?token=${renewed}`)).status).toBe(200);
+
+    const [user] = await house.sql<{ id: string }>('select id from users where email = $1', [first]);
+    await asAdmin.change('/api/auth/members/remove', { brokerage_id: brokerageId, user_id: user?.id });
+    expect((await guest.get(`/accept-invitation?token=${renewed}`)).status).toBe(410);
+    const input = { token: renewed, name: 'G', password: newPassword() };
+    expect((await guest.json('/api/auth/invitation/accept', input)).status).toBe(410);
+  });
+
+  it('refuses a weak password without being used up', async () => {
+    const token = await invite(newAddress());
+    const guest = new Visitor(house.origin);
+    const answer = await guest.form('/accept-invitation/new', { token, name: 'Guest', password: 'password1' });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain('easy to guess');
+    expect((await guest.form('/accept-invitation/new', { token, name: 'Guest', password: newPassword() })).status).toBe(
+      303,
+    );
+  });
+
+  it('is for admins to give, of their own brokerage', async () => {
+    const broker = await openAccount(house);
+    await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [
+      brokerageId,
+      broker.id,
+    ]);
+    const stranger = await openAccount(house);
+    for (const account of [broker, stranger]) {
+      const visitor = await signedInVisitor(house, account);
+      const email = newAddress();
+      const input = { brokerage_id: brokerageId, email, name: 'G', role: 'admin', deliver: 'link' };
+      expect((await visitor.change('/api/auth/invitations', input)).status).toBe(403);
+      expect(
+        (await visitor.change('/api/auth/members/remove', { brokerage_id: brokerageId, user_id: admin.id })).status,
+      ).toBe(404);
+      expect(await house.sql('select from users where email = $1', [email])).toHaveLength(0);
+    }
+    const page = await (await (await signedInVisitor(house, broker)).get('/settings/people')).text();
+    expect(page).toContain('Ada Admin');
+    expect(page).not.toContain('Invite somebody');
+  });
+
+  it('does not invite a member again, nor rename a person who is known', async () => {
+    const account = await openAccount(house);
+    await invite(account.email);
+    const [{ name } = { name: '' }] = await house.sql<{ name: string }>('select name from users where id = $1', [
+      account.id,
+    ]);
+    expect(name).toBe(account.name);
+    const again = { brokerage_id: brokerageId, email: admin.email, name: 'X', role: 'staff', deliver: 'link' };
+    const { status, body } = await asAdmin.change('/api/auth/invitations', again);
+    expect([status, body]).toMatchObject([409, { error: { code: 'already_member' } }]);
+  });
+
+  it('keeps the last admin', async () => {
+    const { status, body } = await asAdmin.change('/api/auth/members/remove', {
+      brokerage_id: brokerageId,
+      user_id: admin.id,
+    });
+    expect([status, body]).toMatchObject([409, { error: { code: 'last_admin' } }]);
+  });
+
+  it('is made on a page, which shows the link once', async () => {
+    const email = newAddress();
+    const page = await (await asAdmin.get('/settings/people')).text();
+    const fields = {
+      csrf: hiddenField(page, 'csrf'),
+      brokerage_id: brokerageId,
+      email,
+      name: 'Guest',
+      role: 'broker',
+      deliver: 'link',
+    };
+    const made = await asAdmin.form('/settings/people/invite', fields);
+    const link = /<pre class="code">\s*(\S+)\s*<\/pre>/.exec(await made.text())?.[1] ?? '';
+    expect((await new Visitor(house.origin).get(link.slice(house.config.baseUrl.length))).status).toBe(200);
+    expect(await (await asAdmin.get('/settings/people')).text()).toContain(`${email}, broker, invited`);
+  });
+});
+
+describe('an invitation to a deal', () => {
+  async function inviteToDeal(email: string) {
+    const [deal] = await house.sql<{ id: string }>(
+      `insert into deals (organization_id, title) values ($1, 'Bakery with three shops') returning id`,
+      [brokerageId],
+    );
+    const [user] = await house.sql<{ id: string }>(
+      `insert into users (email, name) values ($1, 'Guest') on conflict (email) do update set name = users.name returning id`,
+      [email],
+    );
+    const [participant] = await house.sql<{ id: string }>(
+      `insert into participants (deal_id, user_id, role) values ($1, $2, 'buyer') returning id`,
+      [deal?.id, user?.id],
+    );
+    return { dealId: deal?.id ?? '', participantId: participant?.id ?? '' };
+  }
+
+  it('makes the participation active and leads to the deal', async () => {
+    const { dealId, participantId } = await inviteToDeal(newAddress());
+    const { body } = await asAdmin.change<{ link: string }>('/api/auth/invitations/deal', {
+      participant_id: participantId,
+      deliver: 'link',
+    });
+    const token = new URL(body.link).searchParams.get('token') ?? '';
+    const guest = new Visitor(house.origin);
+    const page = await (await guest.get(`/accept-invitation?token=${token}`)).text();
+    expect(page).toContain('take part in the deal <strong>Bakery with three shops</strong> as a buyer');
+    const done = await guest.form('/accept-invitation/new', { token, name: 'Guest', password: newPassword() });
+    expect(done.headers.get('location')).toBe(`/deals/${dealId}`);
+    const [participant] = await house.sql('select status from participants where id = $1', [participantId]);
+    expect(participant).toEqual({ status: 'active' });
+  });
+
+  it('is accepted by whoever has an account', async () => {
+    const account = await openAccount(house);
+    const { participantId } = await inviteToDeal(account.email);
+    await asAdmin.change('/api/auth/invitations/deal', { participant_id: participantId });
+    await expect.poll(() => house.mails.at(-1)?.to).toBe(account.email);
+    const token = mailedToken(house, 'invites you');
+    const guest = await signedInVisitor(house, account);
+    expect((await guest.change('/api/auth/invitation/join', { token })).body).toMatchObject({ accepted: true });
+    const [participant] = await house.sql('select status from participants where id = $1', [participantId]);
+    expect(participant).toEqual({ status: 'active' });
+  });
+
+  it('is not made by strangers', async () => {
+    const { participantId } = await inviteToDeal(newAddress());
+    const stranger = await signedInVisitor(house, await openAccount(house));
+    expect(
+      (await stranger.change('/api/auth/invitations/deal', { participant_id: participantId, deliver: 'link' })).status,
+    ).toBe(403);
+  });
+});

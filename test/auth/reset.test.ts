@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto';
+import { dictionary } from '@zxcvbn-ts/language-common';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { passwordFault } from '../../server/domain/password-rules.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { hiddenField, mailedToken, newPassword, openAccount, signedInVisitor, Visitor } from './scene.ts';
+
+let house: TestHouse;
+const minute = 60_000;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+beforeEach(() => house.clock.advance(minute));
+
+const asked = 'Choose a new password';
+
+async function askReset(email: string): Promise<string> {
+  const before = house.mails.length;
+  await new Visitor(house.origin).json('/api/auth/reset', { email });
+  await expect.poll(() => house.mails.length).toBe(before + 1);
+  return mailedToken(house, asked);
+}
+
+const confirm = (token: string, password: string) =>
+  new Visitor(house.origin).json<{ error?: { code: string; message: string } }>('/api/auth/reset/confirm', {
+    token,
+    password,
+  });
+
+describe('a reset link', () => {
+  it('sets a new password once, ends every session, and works in forms alone', async () => {
+    const account = await openAccount(house);
+    const elsewhere = await signedInVisitor(house, account);
+    const visitor = new Visitor(house.origin);
+    const sent = await visitor.form('/reset', { email: account.email.toUpperCase() });
+    expect(sent.headers.get('location')).toBe('/reset/sent');
+    await expect.poll(() => mailedToken(house, asked)).not.toBe('');
+    const mail = house.mails.findLast(({ subject }) => subject === asked);
+    expect(mail?.to).toBe(account.email);
+    const link = /http\S+/.exec(mail?.text ?? '')?.[0] ?? '';
+    expect(link.startsWith(`${house.config.baseUrl}/reset/new?token=`)).toBe(true);
+
+    const page = await visitor.get(link.slice(house.config.baseUrl.length));
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    const token = hiddenField(await page.text(), 'token');
+    const password = newPassword();
+    const done = await visitor.form('/reset/new', { token, password });
+    expect(done.headers.get('location')).toBe('/sign-in');
+    expect(await elsewhere.session()).toBeNull();
+    expect((await visitor.signIn(account)).status).toBe(401);
+    expect((await visitor.signIn({ ...account, password })).status).toBe(200);
+
+    expect((await confirm(token, newPassword())).body.error?.code).toBe('link_expired');
+    expect((await visitor.get(`/reset/new?token=${token}`)).status).toBe(410);
+  });
+
+  it('is used by one of many who come at once', async () => {
+    const account = await openAccount(house);
+    const token = await askReset(account.email);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => confirm(token, newPassword())));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 410, 410, 410, 410, 410]);
+  });
+
+  it('works for 30 minutes', async () => {
+    const account = await openAccount(house);
+    const token = await askReset(account.email);
+    house.clock.advance(29 * minute);
+    const later = await askReset(account.email);
+    house.clock.advance(minute + 1000);
+    expect((await confirm(token, newPassword())).status).toBe(410);
+    expect((await confirm(later, newPassword())).status).toBe(200);
+  });
+
+  it('is not spent by a password that is refused', async () => {
+    const account = await openAccount(house);
+    const token = await askReset(account.email);
+    expect((await confirm(token, 'short')).body.error?.code).toBe('password_refused');
+    expect((await confirm(token, 'password123')).body.error?.code).toBe('password_refused');
+    expect((await confirm(token, newPassword())).status).toBe(200);
+  });
+
+  it('is worth nothing after the password was changed, and for a suspended person', async () => {
+    const account = await openAccount(house);
+    const token = await askReset(account.email);
+    const visitor = await signedInVisitor(house, account);
+    await visitor.change('/api/auth/password', { current_password: account.password, password: newPassword() });
+    expect((await confirm(token, newPassword())).status).toBe(410);
+
+    const suspended = await openAccount(house);
+    const theirs = await askReset(suspended.email);
+    await house.sql('update users set suspended_at = app.now() where id = $1', [suspended.id]);
+    expect((await confirm(theirs, newPassword())).status).toBe(410);
+  });
+
+  it('opens nothing by itself: the second factor is still asked for', async () => {
+    const account = await openAccount(house);
+    await house.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+      account.id,
+      'A'.repeat(32),
+    ]);
+    const password = newPassword();
+    await confirm(await askReset(account.email), password);
+    expect((await new Visitor(house.origin).signIn({ ...account, password })).body).toMatchObject({
+      outcome: 'second_factor',
+    });
+  });
+
+  it('clears what a stranger may have fitted to an account whose mailbox nobody had shown to be theirs', async () => {
+    const account = await openAccount(house);
+    await house.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
+    await house.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+      account.id,
+      'A'.repeat(32),
+    ]);
+    const password = newPassword();
+    await confirm(await askReset(account.email), password);
+    expect((await new Visitor(house.origin).signIn({ ...account, password })).body).toMatchObject({
+      outcome: 'signed_in',
+    });
+  });
+
+  it('says the same for an address that nobody has, and mails nothing', async () => {
+    const account = await openAccount(house);
+    const ask = async (email: string) => {
+      const { status, body, headers } = await new Visitor(house.origin).json('/api/auth/reset', { email });
+      return { status, body, names: [...headers.keys()].toSorted() };
+    };
+    const before = house.mails.length;
+    expect(await ask('nobody@example.com')).toEqual(await ask(account.email));
+    await expect.poll(() => house.mails.length).toBe(before + 1);
+    const pages = await Promise.all(
+      ['nobody@example.com', account.email].map(async (email) => {
+        const answer = await new Visitor(house.origin).form('/reset', { email });
+        return [answer.status, answer.headers.get('location'), await answer.text()];
+      }),
+    );
+    expect(pages[0]).toEqual(pages[1]);
+  });
+
+  it('stands in the log, alone, where no mail server is configured', async () => {
+    const account = await openAccount(house);
+    const token = await askReset(account.email);
+    const lines = house.log.filter((line) => line.includes(token));
+    expect(lines).toHaveLength(1);
+    const { msg, link, level } = JSON.parse(lines[0] ?? '{}') as Record<string, string>;
+    expect({ msg, link, level }).toEqual({
+      level: 'info',
+      msg: 'SMTP_URL is not set: link to a new password',
+      link: `${house.config.baseUrl}/reset/new?token=${token}`,
+    });
+    const configured = await openHouse({ config: { smtpUrl: 'smtp://mail.example.com' } });
+    try {
+      const other = await openAccount(configured);
+      await new Visitor(configured.origin).json('/api/auth/reset', { email: other.email });
+      await expect.poll(() => configured.mails.length).toBe(1);
+      expect(configured.log.join('')).not.toContain(mailedToken(configured, asked));
+    } finally {
+      await configured.close();
+    }
+  });
+
+  it.each(['', 'x', 'A'.repeat(43), `${'A'.repeat(42)}'`])('is not %j', async (token) => {
+    expect((await new Visitor(house.origin).get(`/reset/new?token=${encodeURIComponent(token)}`)).status).toBe(410);
+    expect([400, 410]).toContain((await confirm(token, newPassword())).status);
+  });
+});
+
+describe('choosing a password', () => {
+  it('refuses the three thousand commonest, and all others of the list that are long enough', async () => {
+    const common = dictionary['passwords-common'] as string[];
+    expect(common.length).toBeGreaterThan(40_000);
+    const accepted: string[] = [];
+    for (const password of [...common.slice(0, 3000), ...common.slice(3000).filter((_, index) => index % 25 === 0)]) {
+      if ((await passwordFault(password, [])) === null) accepted.push(password);
+    }
+    expect(accepted).toEqual([]);
+  });
+
+  it.each([
+    ['seven characters', 'xK9!vQ2', /at least 8/],
+    ['seven emoji', '🦀🌵🪐🧭🥁🪁🧊', /at least 8/],
+    ['a common password in other case', 'PassWord123', /easy to guess/],
+    ['a keyboard walk', 'qwertzuiop', /easy to guess/],
+    ['their own name', 'annamiller', /easy to guess/],
+    ['their own address', 'anna.miller@example.com', /easy to guess/],
+    ['the name of the product', 'dealkeep2026', /easy to guess/],
+    ['a repeated letter', 'zzzzzzzzzzzz', /easy to guess/],
+    ['5,000 characters', randomBytes(4000).toString('base64').slice(0, 5000), /at most 4096/],
+  ])('refuses %s', async (_, password, message) => {
+    expect(await passwordFault(password, ['anna.miller@example.com', 'Anna Miller'])).toMatch(message);
+  });
+
+  it.each([
+    ['eight random characters', () => 'xK9!vQ2p'],
+    ['eight emoji', () => '🦀🌵🪐🧭🥁🪁🧊🦉'],
+    ['a few words', () => 'harbour violin pepper nine'],
+    ['64 characters', () => randomBytes(48).toString('base64')],
+    ['1,000 characters', () => randomBytes(750).toString('base64').slice(0, 1000)],
+    ['another script', () => 'смородина и кит'],
+  ])('accepts %s', async (_, make) => {
+    expect(await passwordFault(make(), ['anna.miller@example.com', 'Anna Miller'])).toBeNull();
+  });
+});

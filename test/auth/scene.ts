@@ -1,0 +1,134 @@
+/** People who sign in, and a visitor that keeps cookies and fills in forms as a browser without scripts does. */
+
+import { randomBytes } from 'node:crypto';
+import { hashPassword } from '../../server/domain/password-hashes.ts';
+import type { TestHouse } from '../harness.ts';
+
+export interface Account {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly password: string;
+}
+
+/** A password that nobody could guess, different in every run. */
+export const newPassword = (): string => `pass ${randomBytes(12).toString('base64url')}`;
+
+let count = 0;
+
+/** A person with a password. */
+export async function openAccount(house: TestHouse, given: Partial<Account> = {}): Promise<Account> {
+  count += 1;
+  const { email = `person${count}@example.com`, name = `Person ${count}`, password = newPassword() } = given;
+  const [user] = await house.sql<{ id: string }>('insert into users (email, name) values ($1, $2) returning id', [
+    email,
+    name,
+  ]);
+  await house.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
+    user?.id,
+    await hashPassword(password),
+  ]);
+  return { id: user?.id ?? '', email, name, password };
+}
+
+/** Somebody at a browser: keeps cookies, sends forms and JSON, follows nothing by itself. */
+export class Visitor {
+  readonly origin: string;
+  readonly cookies = new Map<string, string>();
+  readonly headers: Record<string, string>;
+
+  constructor(origin: string, headers: Record<string, string> = {}) {
+    this.origin = origin;
+    this.headers = headers;
+  }
+
+  async send(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(new URL(path, this.origin), {
+      ...init,
+      redirect: 'manual',
+      headers: { ...this.headers, ...(cookie ? { cookie } : {}), ...init.headers },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (/max-age=0/i.test(line)) this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    return response;
+  }
+
+  get(path: string): Promise<Response> {
+    return this.send(path, { headers: { accept: 'text/html' } });
+  }
+
+  form(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
+    return this.send(path, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+      headers: {
+        accept: 'text/html',
+        origin: this.origin,
+        'sec-fetch-site': 'same-origin',
+        'sec-fetch-dest': 'document',
+        ...headers,
+      },
+    });
+  }
+
+  async json<T = Record<string, unknown>>(
+    path: string,
+    body: unknown = {},
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; body: T; headers: Headers }> {
+    const response = await this.send(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+    return { status: response.status, body: (await response.json()) as T, headers: response.headers };
+  }
+
+  /** What GET /api/auth/session says, or null when signed out. */
+  async session(): Promise<{
+    user: { id: string; email: string };
+    csrf_token: string;
+    recently_authenticated: boolean;
+  } | null> {
+    const response = await this.send('/api/auth/session');
+    return response.status === 200
+      ? ((await response.json()) as NonNullable<Awaited<ReturnType<Visitor['session']>>>)
+      : null;
+  }
+
+  /** A change as a signed-in program makes it. */
+  async change<T = Record<string, unknown>>(path: string, body: unknown = {}) {
+    const csrf = (await this.session())?.csrf_token ?? '';
+    return this.json<T>(path, body, { 'x-csrf-token': csrf });
+  }
+
+  signIn(account: { email: string; password: string }, more: Record<string, string> = {}) {
+    return this.json<{ user?: { id: string }; csrf_token?: string; error?: { code: string; message: string } }>(
+      '/api/auth/sign-in',
+      { email: account.email, password: account.password, ...more },
+    );
+  }
+}
+
+/** A visitor who is signed in. */
+export async function signedInVisitor(house: TestHouse, account: Account): Promise<Visitor> {
+  const visitor = new Visitor(house.origin);
+  const { status } = await visitor.signIn(account);
+  if (status !== 200) throw new Error(`signing in gave ${status}`);
+  return visitor;
+}
+
+/** The token in the last mail whose subject has these words. */
+export function mailedToken(house: TestHouse, subject: string): string {
+  const mail = house.mails.findLast((sent) => sent.subject.includes(subject));
+  return /[?&]token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
+}
+
+/** The value of a hidden field of a page. */
+export function hiddenField(markup: string, name: string): string {
+  return new RegExp(`name="${name}" value="([^"]*)"`).exec(markup)?.[1] ?? '';
+}

@@ -1,0 +1,258 @@
+import { generate } from 'otplib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+
+let house: TestHouse;
+const minute = 60_000;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+beforeEach(() => house.clock.advance(16 * minute));
+
+const codeAt = (secret: string, date: Date) => generate({ secret, epoch: Math.floor(date.getTime() / 1000) });
+const codeNow = (secret: string) => codeAt(secret, house.clock.now());
+
+interface WithFactor extends Account {
+  readonly secret: string;
+  readonly recoveryCodes: string[];
+  readonly visitor: Visitor;
+}
+
+async function withSecondFactor(): Promise<WithFactor> {
+  const account = await openAccount(house);
+  const visitor = await signedInVisitor(house, account);
+  const begun = await visitor.change<{ secret: string }>('/api/auth/second-factor/begin');
+  const { secret } = begun.body;
+  const confirmed = await visitor.change<{ recovery_codes: string[] }>('/api/auth/second-factor/confirm', {
+    code: await codeNow(secret),
+  });
+  if (confirmed.status !== 200) throw new Error(JSON.stringify(confirmed.body));
+  house.clock.advance(minute);
+  return { ...account, secret, recoveryCodes: confirmed.body.recovery_codes, visitor };
+}
+
+async function passwordStep(account: Account) {
+  const visitor = new Visitor(house.origin);
+  const answer = await visitor.signIn(account);
+  expect(answer.body).toMatchObject({ outcome: 'second_factor', second_factor_required: true });
+  expect(answer.body.user).toBeUndefined();
+  expect(visitor.cookies.has('dealkeep')).toBe(false);
+  return visitor;
+}
+
+describe('signing in with a second factor', () => {
+  it('opens no session before the code, and one with it', async () => {
+    const account = await withSecondFactor();
+    const visitor = await passwordStep(account);
+    expect(await visitor.session()).toBeNull();
+    // The step is no session.
+    const thief = new Visitor(house.origin);
+    thief.cookies.set('dealkeep', visitor.cookies.get('dealkeep-step') ?? '');
+    expect(await thief.session()).toBeNull();
+    const done = await visitor.json('/api/auth/second-factor', { code: await codeNow(account.secret) });
+    expect(done.body).toMatchObject({ outcome: 'signed_in', user: { email: account.email } });
+    expect(visitor.cookies.get('dealkeep')).not.toBe(thief.cookies.get('dealkeep'));
+    expect(visitor.cookies.has('dealkeep-step')).toBe(false);
+    expect((await visitor.session())?.user.id).toBe(account.id);
+  });
+
+  it('takes the code with the password in one request', async () => {
+    const account = await withSecondFactor();
+    const visitor = new Visitor(house.origin);
+    expect((await visitor.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
+    expect(await visitor.session()).not.toBeNull();
+  });
+
+  it('goes on to where the person was going, by forms alone', async () => {
+    const account = await withSecondFactor();
+    const visitor = new Visitor(house.origin);
+    const sent = await visitor.form('/sign-in', {
+      email: account.email,
+      password: account.password,
+      return_to: '/deals?x=1',
+    });
+    expect(sent.headers.get('location')).toBe('/sign-in/code?return_to=%2Fdeals%3Fx%3D1');
+    expect(await (await visitor.get(sent.headers.get('location') ?? '')).text()).toContain('value="/deals?x=1"');
+    const wrong = await visitor.form('/sign-in/code', { code: '000000', return_to: '/deals?x=1' });
+    expect(wrong.status).toBe(401);
+    const done = await visitor.form('/sign-in/code', { code: await codeNow(account.secret), return_to: '/deals?x=1' });
+    expect(done.headers.get('location')).toBe('/deals?x=1');
+  });
+
+  it('takes each code once, be it on another sign-in, and at the same moment', async () => {
+    const account = await withSecondFactor();
+    const code = await codeNow(account.secret);
+    const visitors = await Promise.all(Array.from({ length: 4 }, () => passwordStep(account)));
+    const answers = await Promise.all(visitors.map((visitor) => visitor.json('/api/auth/second-factor', { code })));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401, 401, 401]);
+    const later = await passwordStep(account);
+    expect((await later.json('/api/auth/second-factor', { code })).status).toBe(401);
+    house.clock.advance(30_000);
+    expect((await later.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(200);
+  });
+
+  it('takes the code of the step before and after, and no other', async () => {
+    const account = await withSecondFactor();
+    const now = house.clock.now().getTime();
+    for (const [offset, status] of [
+      [-90_000, 401],
+      [-30_000, 200],
+      [30_000, 200],
+      [90_000, 401],
+    ] as const) {
+      const visitor = await passwordStep(account);
+      const code = await codeAt(account.secret, new Date(now + offset));
+      expect([offset, (await visitor.json('/api/auth/second-factor', { code })).status]).toEqual([offset, status]);
+    }
+  });
+
+  it('does not take the code that switched it on', async () => {
+    const account = await openAccount(house);
+    const visitor = await signedInVisitor(house, account);
+    const { secret } = (await visitor.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
+    const code = await codeNow(secret);
+    expect((await visitor.change('/api/auth/second-factor/confirm', { code })).status).toBe(200);
+    const again = await passwordStep(account);
+    expect((await again.json('/api/auth/second-factor', { code })).status).toBe(401);
+  });
+
+  it('takes each recovery code once, however it is typed', async () => {
+    const account = await withSecondFactor();
+    expect(new Set(account.recoveryCodes).size).toBe(10);
+    const [code = ''] = account.recoveryCodes;
+    expect(code).toMatch(/^([a-km-np-z2-9]{4}-){3}[a-km-np-z2-9]{4}$/);
+    const visitor = await passwordStep(account);
+    const typed = ` ${code.toUpperCase().replaceAll('-', ' ')} `;
+    expect((await visitor.json('/api/auth/second-factor', { code: typed })).status).toBe(200);
+    const again = await passwordStep(account);
+    expect((await again.json('/api/auth/second-factor', { code })).status).toBe(401);
+    const page = await visitor.get('/settings/security');
+    expect(await page.text()).toContain('You have 9 recovery codes left');
+  });
+
+  it('has to start over after five wrong codes or ten minutes', async () => {
+    const account = await withSecondFactor();
+    const visitor = await passwordStep(account);
+    const codes: (string | undefined)[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      const { body } = await visitor.json<{ error: { code: string } }>('/api/auth/second-factor', { code: 'wrong' });
+      codes.push(body.error.code);
+    }
+    expect(codes).toEqual(['code_refused', 'code_refused', 'code_refused', 'code_refused', 'sign_in_expired']);
+    expect((await visitor.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
+    const slow = await passwordStep(account);
+    house.clock.advance(10 * minute + 1000);
+    expect((await slow.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
+  });
+
+  it('looks at no code for a quarter of an hour after ten wrong ones in a row', async () => {
+    const account = await withSecondFactor();
+    for (let round = 0; round < 10; round += 1) {
+      house.clock.advance(minute);
+      const visitor = await passwordStep(account);
+      expect((await visitor.json('/api/auth/second-factor', { code: '00000' })).status).toBe(401);
+    }
+    const right = await passwordStep(account);
+    expect((await right.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
+    // A recovery code is too long to be guessed, so it still helps.
+    const rescued = await passwordStep(account);
+    expect((await rescued.json('/api/auth/second-factor', { code: account.recoveryCodes[1] })).status).toBe(200);
+    house.clock.advance(15 * minute);
+    const later = await passwordStep(account);
+    expect((await later.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(200);
+  });
+
+  it('is over when the person is suspended between password and code', async () => {
+    const account = await withSecondFactor();
+    const visitor = await passwordStep(account);
+    await house.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
+    expect((await visitor.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
+  });
+
+  it('says nothing of the second factor to whoever has the wrong password', async () => {
+    const account = await withSecondFactor();
+    const { status, body } = await new Visitor(house.origin).signIn({ ...account, password: `${account.password}x` });
+    expect(status).toBe(401);
+    expect(body.error?.code).toBe('sign_in_refused');
+  });
+});
+
+describe('setting it up', () => {
+  it('renews the session id, and the old one is dead', async () => {
+    const account = await openAccount(house);
+    const visitor = await signedInVisitor(house, account);
+    const { secret } = (await visitor.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
+    const before = visitor.cookies.get('dealkeep') ?? '';
+    await visitor.change('/api/auth/second-factor/confirm', { code: await codeNow(secret) });
+    const old = new Visitor(house.origin);
+    old.cookies.set('dealkeep', before);
+    expect(await old.session()).toBeNull();
+    expect(await visitor.session()).not.toBeNull();
+  });
+
+  it('is off until a first code confirms it', async () => {
+    const account = await openAccount(house);
+    const visitor = await signedInVisitor(house, account);
+    await visitor.change('/api/auth/second-factor/begin');
+    expect((await visitor.change('/api/auth/second-factor/confirm', { code: '123' })).status).toBe(400);
+    expect((await new Visitor(house.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
+  });
+
+  it('needs a recent sign-in, as do removing it and new recovery codes; signing in again is enough', async () => {
+    const account = await withSecondFactor();
+    house.clock.advance(10 * minute);
+    for (const path of ['begin', 'confirm', 'remove'].map((name) => `/api/auth/second-factor/${name}`)) {
+      const { status, body } = await account.visitor.change(path, { code: '123456' });
+      expect([path, status, body]).toMatchObject([path, 403, { error: { code: 'recent_sign_in_required' } }]);
+    }
+    expect((await account.visitor.change('/api/auth/recovery-codes')).status).toBe(403);
+
+    const csrf = (await account.visitor.session())?.csrf_token ?? '';
+    const sent = await account.visitor.form('/settings/security/recovery-codes', { csrf });
+    expect(sent.headers.get('location')).toBe('/re-authenticate?return_to=%2Fsettings%2Fsecurity');
+    const before = account.visitor.cookies.get('dealkeep');
+    expect(await (await account.visitor.get('/re-authenticate')).text()).toContain(account.email);
+    const proof = await account.visitor.form('/re-authenticate', {
+      csrf,
+      password: account.password,
+      return_to: '/settings/security',
+    });
+    expect(proof.headers.get('location')).toMatch(/^\/sign-in\/code/);
+    await account.visitor.form('/sign-in/code', { code: await codeNow(account.secret) });
+    expect(account.visitor.cookies.get('dealkeep')).not.toBe(before);
+
+    const renewed = await account.visitor.change<{ recovery_codes: string[] }>('/api/auth/recovery-codes');
+    expect(renewed.body.recovery_codes).toHaveLength(10);
+    const old = await passwordStep(account);
+    expect((await old.json('/api/auth/second-factor', { code: account.recoveryCodes[0] })).status).toBe(401);
+    expect((await account.visitor.change('/api/auth/second-factor/remove')).body).toEqual({ removed: true });
+    expect((await new Visitor(house.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
+  });
+
+  it('does not put another authenticator in the place of the one that is on', async () => {
+    const account = await withSecondFactor();
+    const { status, body } = await account.visitor.change('/api/auth/second-factor/begin');
+    expect([status, body]).toMatchObject([409, { error: { code: 'second_factor_on' } }]);
+    expect((await passwordStep(account)).cookies.has('dealkeep-step')).toBe(true);
+  });
+
+  it('shows the key as a QR code and in letters, and the recovery codes once', async () => {
+    const account = await openAccount(house);
+    const visitor = await signedInVisitor(house, account);
+    const csrf = async () => (await visitor.session())?.csrf_token ?? '';
+    const begun = await visitor.form('/settings/security/second-factor', { csrf: await csrf() });
+    const page = await (await visitor.get(begun.headers.get('location') ?? '')).text();
+    expect(page).toContain('src="data:image/svg+xml;base64,');
+    const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(page)?.[1]?.replaceAll(' ', '') ?? '';
+    const done = await visitor.form('/settings/security/second-factor/confirm', {
+      csrf: await csrf(),
+      code: await codeNow(secret),
+    });
+    expect(done.status).toBe(200);
+    expect((await done.text()).match(/<span>([a-z2-9-]{19})<\/span>/g)).toHaveLength(10);
+    expect((await visitor.get('/settings/security/second-factor')).headers.get('location')).toBe('/settings/security');
+  });
+});

@@ -1,0 +1,283 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addClient, connect } from '../oauth/scene.ts';
+import { hiddenField, mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+
+let house: TestHouse;
+const minute = 60_000;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+beforeEach(() => house.clock.advance(minute));
+
+interface Session {
+  id: string;
+  is_this: boolean;
+  user_agent: string;
+  address: string;
+}
+
+async function sessionsOf(visitor: Visitor): Promise<Session[]> {
+  const response = await visitor.send('/api/auth/sessions');
+  return ((await response.json()) as { sessions: Session[] }).sessions;
+}
+
+async function with3Sessions(): Promise<{ account: Account; here: Visitor; phone: Visitor; laptop: Visitor }> {
+  const account = await openAccount(house);
+  const here = await signedInVisitor(house, account);
+  const [phone, laptop] = ['Phone', 'Laptop'].map((agent) => new Visitor(house.origin, { 'user-agent': agent }));
+  if (!phone || !laptop) throw new Error('no visitors');
+  await phone.signIn(account);
+  await laptop.signIn(account);
+  return { account, here, phone, laptop };
+}
+
+describe('sessions', () => {
+  it('are listed with where and what from, this one first, and nobody else’s', async () => {
+    const { laptop } = await with3Sessions();
+    await with3Sessions();
+    const sessions = await sessionsOf(laptop);
+    expect(sessions).toHaveLength(3);
+    expect(sessions[0]).toMatchObject({ is_this: true, user_agent: 'Laptop', address: '127.0.0.1' });
+    expect(sessions.filter(({ is_this }) => is_this)).toHaveLength(1);
+    expect(sessions.map(({ user_agent }) => user_agent)).toContain('Phone');
+    expect(JSON.stringify(sessions)).not.toContain(laptop.cookies.get('dealkeep'));
+  });
+
+  it('are ended one by one, on the next request', async () => {
+    const { here, phone, laptop } = await with3Sessions();
+    const target = (await sessionsOf(here)).find(({ user_agent }) => user_agent === 'Phone');
+    expect((await here.change('/api/auth/sessions/end', { id: target?.id })).body).toEqual({ ended: 1 });
+    expect(await phone.session()).toBeNull();
+    expect(await laptop.session()).not.toBeNull();
+    expect((await here.change('/api/auth/sessions/end', { id: target?.id })).status).toBe(404);
+  });
+
+  it('of other people cannot be ended', async () => {
+    const { here } = await with3Sessions();
+    const other = await with3Sessions();
+    const [theirs] = await sessionsOf(other.here);
+    expect((await here.change('/api/auth/sessions/end', { id: theirs?.id })).status).toBe(404);
+    expect(await other.here.session()).not.toBeNull();
+  });
+
+  it('are all ended but this one', async () => {
+    const { here, phone, laptop } = await with3Sessions();
+    const csrf = (await here.session())?.csrf_token ?? '';
+    const done = await here.form('/settings/security/sessions/end', { csrf, id: 'others' });
+    expect(done.headers.get('location')).toBe('/settings/security?done=sessions');
+    expect(await phone.session()).toBeNull();
+    expect(await laptop.session()).toBeNull();
+    expect(await here.session()).not.toBeNull();
+  });
+
+  it('are dead on the server after signing out', async () => {
+    const { here, phone } = await with3Sessions();
+    const token = here.cookies.get('dealkeep') ?? '';
+    const page = await (await here.get('/sign-out')).text();
+    const done = await here.form('/sign-out', { csrf: hiddenField(page, 'csrf') });
+    expect(done.headers.get('location')).toBe('/sign-in');
+    expect(here.cookies.has('dealkeep')).toBe(false);
+    const thief = new Visitor(house.origin);
+    thief.cookies.set('dealkeep', token);
+    expect(await thief.session()).toBeNull();
+    expect(await phone.session()).not.toBeNull();
+  });
+
+  it('are all dead after signing out everywhere, on every node', async () => {
+    const twoNodes = await openHouse({ nodes: 2 });
+    try {
+      const account = await openAccount(twoNodes);
+      const [here, there] = twoNodes.nodes.map(({ origin }) => new Visitor(origin));
+      if (!here || !there) throw new Error('no nodes');
+      await here.signIn(account);
+      await there.signIn(account);
+      expect((await here.change('/api/auth/sign-out-everywhere')).body).toEqual({ signed_out: true });
+      expect(await there.session()).toBeNull();
+      expect(await here.session()).toBeNull();
+    } finally {
+      await twoNodes.close();
+    }
+  });
+});
+
+/** Connects a client by way of consent; whether the tool server still lets it in. */
+async function connectClient({ id, name, email }: Account, browser: Visitor): Promise<() => Promise<boolean>> {
+  const session = browser.cookies.get('dealkeep') ?? '';
+  const person = { id, name, email, session, cookie: `dealkeep=${session}` };
+  const { access } = await connect(house, person, await addClient(house, person));
+  return async () => {
+    const response = await fetch(`${house.mcpUrl}/api/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${access}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }),
+    });
+    await response.text();
+    return response.status !== 401;
+  };
+}
+
+describe('changing the password', () => {
+  it('needs the current one, renews this session, and ends the others and every connected client', async () => {
+    const { account, here, phone } = await with3Sessions();
+    const isConnected = await connectClient(account, here);
+    const password = newPassword();
+    const wrong = await here.change('/api/auth/password', { current_password: newPassword(), password });
+    expect([wrong.status, wrong.body]).toMatchObject([403, { error: { code: 'password_wrong' } }]);
+    expect(await phone.session()).not.toBeNull();
+    expect(await isConnected()).toBe(true);
+
+    const before = here.cookies.get('dealkeep') ?? '';
+    const done = await here.change('/api/auth/password', { current_password: account.password, password });
+    expect(done.status).toBe(200);
+    expect(here.cookies.get('dealkeep')).not.toBe(before);
+    expect(await here.session()).not.toBeNull();
+    const old = new Visitor(house.origin);
+    old.cookies.set('dealkeep', before);
+    expect(await old.session()).toBeNull();
+    expect(await phone.session()).toBeNull();
+    expect(await isConnected()).toBe(false);
+    expect((await new Visitor(house.origin).signIn(account)).status).toBe(401);
+    expect((await new Visitor(house.origin).signIn({ ...account, password })).status).toBe(200);
+    expect(house.mails.findLast(({ to }) => to === account.email)?.text).toContain(
+      'your password at Dealkeep was changed',
+    );
+  });
+
+  it('is refused for a weak one', async () => {
+    const { account, here } = await with3Sessions();
+    const { status, body } = await here.change('/api/auth/password', {
+      current_password: account.password,
+      password: 'Password1',
+    });
+    expect([status, body]).toMatchObject([400, { error: { code: 'password_refused' } }]);
+    expect((await new Visitor(house.origin).signIn(account)).status).toBe(200);
+  });
+
+  it('cannot be guessed at with somebody’s session', async () => {
+    const { here } = await with3Sessions();
+    house.clock.set(new Date(Math.ceil(house.clock.now().getTime() / minute) * minute));
+    const statuses: number[] = [];
+    for (let round = 0; round < 11; round += 1) {
+      const input = { current_password: newPassword(), password: newPassword() };
+      statuses.push((await here.change('/api/auth/password', input)).status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 403), 429]);
+  });
+});
+
+describe('what ends connected clients', () => {
+  const ends: [string, (account: Account, here: Visitor) => Promise<unknown>][] = [
+    ['signing out everywhere', (_, here) => here.change('/api/auth/sign-out-everywhere')],
+    ['suspension', ({ id }) => house.sql('update users set suspended_at = app.now() where id = $1', [id])],
+    [
+      'a reset',
+      async ({ email }) => {
+        const before = house.mails.length;
+        const visitor = new Visitor(house.origin);
+        await visitor.json('/api/auth/reset', { email });
+        await expect.poll(() => house.mails.length).toBe(before + 1);
+        await visitor.json('/api/auth/reset/confirm', {
+          token: mailedToken(house, 'new password'),
+          password: newPassword(),
+        });
+      },
+    ],
+  ];
+  it.each(ends)('%s', async (_, end) => {
+    const { account, here } = await with3Sessions();
+    const isConnected = await connectClient(account, here);
+    expect(await isConnected()).toBe(true);
+    await end(account, here);
+    expect(await isConnected()).toBe(false);
+    expect(await here.session()).toBeNull();
+  });
+
+  it('signing out here does not', async () => {
+    const { account, here } = await with3Sessions();
+    const isConnected = await connectClient(account, here);
+    await here.change('/api/auth/sign-out');
+    expect(await isConnected()).toBe(true);
+  });
+});
+
+describe('changing the address', () => {
+  const confirmMail = 'Confirm your new address';
+
+  async function ask(here: Visitor, email: string): Promise<string> {
+    const before = house.mails.length;
+    const { status } = await here.change('/api/auth/address', { email });
+    expect(status).toBe(200);
+    await expect.poll(() => house.mails.length).toBe(before + 1);
+    expect(house.mails.at(-1)?.to).toBe(email);
+    return mailedToken(house, confirmMail);
+  }
+
+  it('takes effect with the link in the new mailbox, once, and tells the old one', async () => {
+    const { account, here } = await with3Sessions();
+    const email = `moved-${account.email}`;
+    const token = await ask(here, email);
+    expect((await here.session())?.user.email).toBe(account.email);
+    const page = await (await here.get(`/confirm-address?token=${token}`)).text();
+    const fields = { csrf: hiddenField(page, 'csrf'), token };
+    expect((await here.form('/confirm-address', fields)).headers.get('location')).toBe(
+      '/settings/security?done=address_changed',
+    );
+    expect((await here.session())?.user.email).toBe(email);
+    expect((await here.form('/confirm-address', fields)).status).toBe(410);
+    await expect.poll(() => house.mails.at(-1)?.to).toBe(account.email);
+    expect((await new Visitor(house.origin).signIn(account)).status).toBe(401);
+    expect((await new Visitor(house.origin).signIn({ ...account, email })).status).toBe(200);
+  });
+
+  it('needs a recent sign-in', async () => {
+    const { here } = await with3Sessions();
+    house.clock.advance(10 * minute);
+    const { status, body } = await here.change('/api/auth/address', { email: 'later@example.com' });
+    expect([status, body]).toMatchObject([403, { error: { code: 'recent_sign_in_required' } }]);
+  });
+
+  it('is not done by somebody else who gets the link, nor after 30 minutes', async () => {
+    const { here } = await with3Sessions();
+    const other = await with3Sessions();
+    const token = await ask(here, 'typo@example.com');
+    expect((await other.here.change('/api/auth/address/confirm', { token })).status).toBe(410);
+    house.clock.advance(30 * minute);
+    expect((await here.change('/api/auth/address/confirm', { token })).status).toBe(410);
+  });
+
+  it('is not told of an address that somebody has until the mailbox is shown to be theirs', async () => {
+    const { here } = await with3Sessions();
+    const other = await openAccount(house);
+    const token = await ask(here, other.email);
+    const { status, body } = await here.change('/api/auth/address/confirm', { token });
+    expect([status, body]).toMatchObject([409, { error: { code: 'address_taken' } }]);
+  });
+});
+
+it('shows all of it on one page, and says what was done', async () => {
+  const { account, here } = await with3Sessions();
+  const page = await (await here.get('/settings/security?done=password')).text();
+  for (const part of [
+    account.email,
+    'Your password is changed',
+    'Authenticator',
+    'Passkeys',
+    'Phone',
+    'Laptop',
+    'Sign out everywhere',
+  ]) {
+    expect(page).toContain(part);
+  }
+  // Where a refused form leaves the browser, loading again leads back.
+  expect((await here.get('/settings/security/password')).headers.get('location')).toBe('/settings/security');
+  expect((await new Visitor(house.origin).get('/settings/security')).headers.get('location')).toBe(
+    '/sign-in?return_to=%2Fsettings%2Fsecurity',
+  );
+});

@@ -1,0 +1,78 @@
+/** A real headless Chromium, from npm, and what tests do with its pages. */
+
+import { AxeBuilder } from '@axe-core/playwright';
+import chromium from '@sparticuz/chromium';
+import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+// Not the package's own arguments: they switch web security and the isolation of sites off, and run it all as one
+// process, which ends when the first context is closed.
+const args = ['--no-sandbox', '--disable-dev-shm-usage'];
+
+/** Starts Chromium; `close` it in afterAll. */
+export async function openBrowser(): Promise<Browser> {
+  return playwright.launch({ executablePath: await chromium.executablePath(), args, headless: true });
+}
+
+/** A browser of somebody's own, at one page. */
+export interface Desk {
+  readonly page: Page;
+  /** What the browser complained of: errors of scripts, and what the content security policy refused. */
+  readonly complaints: readonly string[];
+  /** Goes to a path and waits until what it shows has been loaded. */
+  go(path: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface DeskOptions extends BrowserContextOptions {
+  /** The session's, for somebody who is signed in already. */
+  readonly cookie?: { readonly name: string; readonly value: string };
+}
+
+/** Opens a browser of somebody's own. `close` it, or the browser as a whole. */
+export async function openDesk(browser: Browser, origin: string, options: DeskOptions = {}): Promise<Desk> {
+  const { cookie, ...rest } = options;
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...rest });
+  if (cookie) await context.addCookies([{ ...cookie, url: origin }]);
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => {
+    if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text());
+  });
+  return {
+    page,
+    complaints,
+    async go(path) {
+      await page.goto(origin + path);
+      await loaded(page);
+    },
+    close: () => context.close(),
+  };
+}
+
+/** Waits until the page has its heading and nothing in it is still on its way. */
+export async function loaded(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor();
+  await expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 15_000 }).toBe(0);
+}
+
+// The colours change by transitions, which begin with the next frame; half-way through they are no colours.
+const settled = `new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next))).then(() =>
+  Promise.all(document.getAnimations()
+  .filter((one) => one.timeline === document.timeline && one.effect.getComputedTiming().endTime !== Infinity)
+  .map((animation) => animation.finished.catch(() => {}))))`;
+
+/** Fails with what axe finds wrong with the page as it is, in the light and in the dark. */
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.locator(`html[data-theme=${colorScheme}]`).waitFor();
+    await page.evaluate(settled);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+    expect(found, `${new URL(page.url()).pathname} (${colorScheme})`).toEqual([]);
+  }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+}

@@ -1,0 +1,164 @@
+/** What becomes of the connections: under load, when they break, and behind a pooler. */
+
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Invalid, Unavailable } from '../../server/database/errors.ts';
+import { row } from '../../server/database/statement.ts';
+import { startNetwork, startPooler } from './network.ts';
+import {
+  backend,
+  caller,
+  connection,
+  countJottings,
+  divide,
+  echo,
+  enter,
+  link,
+  one,
+  open,
+  series,
+  sleep,
+  sql,
+  write,
+} from './setting.ts';
+
+describe('under load', () => {
+  test('64 callers, a quarter of whose runs fail, leak neither rows, identities nor connections', async () => {
+    const database = open({ poolSize: 8 });
+    const insert = row('t_storm_insert', 'insert into jottings (id, text) values ($1, $2)');
+    const wrong = [divide(0), echo('\0'), row('t_storm_syntax', 'selec 1')(), link(1, -1)];
+    let kept = 0;
+    const callers = Array.from({ length: 64 }, async (_, number) => {
+      const person = randomUUID();
+      for (let turn = 0; turn < 25; turn += 1) {
+        const id = number * 100 + turn;
+        const fault = wrong[Math.floor(Math.random() * 16)];
+        const run = database.together(enter(person), insert(id, 'x'), caller, fault ?? one(), caller, echo(`${id}`));
+        if (fault) {
+          await expect(run).rejects.toThrow();
+          expect(await database.run(caller)).toBeNull();
+        } else {
+          const [, , before, , after, echoed] = await run;
+          expect([before, after, echoed?.text]).toEqual([person, person, `${id}`]);
+          kept += 1;
+        }
+      }
+    });
+    await Promise.all(callers);
+    expect(await countJottings()).toBe(kept);
+    expect(await sql('select count(distinct author)::int from jottings')).toEqual([{ count: 64 }]);
+    expect(database.connections()).toEqual({ total: 8, idle: 8, waiting: 0 });
+  }, 30_000);
+
+  test('who waits too long for a connection is told', async () => {
+    const database = open({ waitMillis: 100 });
+    const busy = database.run(sleep(0.5));
+    await expect(database.run(one())).rejects.toBeInstanceOf(Unavailable);
+    await busy;
+    expect(await database.run(one())).toEqual({ answer: 1 });
+  });
+});
+
+describe('a connection that breaks', () => {
+  const kill = row('t_kill', 'select pg_terminate_backend($1)');
+  const terminate = (pid: number | undefined) => open().run(kill(pid));
+
+  test('in the middle of a run: unavailable, nothing kept, and the next run has a new one', async () => {
+    const database = open();
+    const pid = await database.run(backend);
+    const run = database.together(write(1, 'a'), sleep(30));
+    const settled = expect(run).rejects.toBeInstanceOf(Unavailable);
+    await terminate(pid);
+    await settled;
+    expect(await database.run(backend)).not.toBe(pid);
+    expect(await countJottings()).toBe(0);
+  });
+
+  test('while nobody uses it: it is told once and replaced', async () => {
+    const lost: Error[] = [];
+    const gone = Promise.withResolvers<void>();
+    const database = open({ onConnectionLost: (error) => (lost.push(error), gone.resolve()) });
+    await terminate(await database.run(backend));
+    await gone.promise;
+    expect(await database.run(one())).toEqual({ answer: 1 });
+    expect(lost.length).toBe(1);
+  });
+
+  test('in the middle of an answer', async () => {
+    const network = await startNetwork(connection());
+    onTestFinished(network.stop);
+    const database = open({ connection: network.connection });
+    await database.run(one());
+    network.state.breakAfter = 50_000;
+    await expect(database.run(series(20_000))).rejects.toBeInstanceOf(Unavailable);
+    network.state.breakAfter = Infinity;
+    expect((await database.run(series(20_000))).length).toBe(20_000);
+  });
+
+  test('by falling silent', async () => {
+    const network = await startNetwork(connection());
+    onTestFinished(network.stop);
+    const database = open({ connection: network.connection, silenceMillis: 300 });
+    await database.run(one());
+    network.state.silent = true;
+    await expect(database.run(one())).rejects.toBeInstanceOf(Unavailable);
+    network.state.silent = false;
+    expect(await database.run(one())).toEqual({ answer: 1 });
+  });
+
+  test('or cannot be made', async () => {
+    const network = await startNetwork(connection());
+    await network.stop();
+    await expect(open({ connection: network.connection }).run(one())).rejects.toBeInstanceOf(Unavailable);
+    const stranger = { ...connection(), user: 'stranger' };
+    await expect(open({ connection: stranger }).run(one())).rejects.toBeInstanceOf(Unavailable);
+  });
+
+  test('closing waits for the runs under way', async () => {
+    const database = open();
+    const run = database.run(sleep(0.2));
+    await database.run(one());
+    await Promise.all([run, database.close(), database.close()]);
+    await expect(database.run(one())).rejects.toBeInstanceOf(Unavailable);
+  });
+});
+
+const pooler = spawnSync('pgbouncer', ['--version']).status === 0;
+if (!pooler) console.warn('There is no pgbouncer here: the tests behind a transaction-mode pooler are left out.');
+
+describe.skipIf(!pooler)('behind PgBouncer in transaction mode', () => {
+  test('runs stay whole while 16 connections share two', async () => {
+    const bouncer = await startPooler(connection());
+    onTestFinished(bouncer.stop);
+    const database = open({ connection: bouncer.connection, prepare: false, poolSize: 16 });
+    const wrong = [divide(0), echo('\0'), link(1, -1)];
+    const pids = new Set<number | undefined>();
+    let kept = 0;
+    await Promise.all(
+      Array.from({ length: 32 }, async (_, number) => {
+        const person = randomUUID();
+        for (let turn = 0; turn < 20; turn += 1) {
+          const fault = wrong[Math.floor(Math.random() * 12)];
+          const run = database.together(
+            enter(person),
+            write(number * 100 + turn, 'x'),
+            backend,
+            fault ?? series(3),
+            caller,
+          );
+          if (fault) {
+            await expect(run).rejects.toBeInstanceOf(Invalid);
+            expect(await database.run(caller)).toBeNull();
+          } else {
+            const [, , pid, found, who] = await run;
+            pids.add(pid);
+            expect([found, who]).toEqual([expect.objectContaining({ length: 3 }), person]);
+            kept += 1;
+          }
+        }
+      }),
+    );
+    expect([await countJottings(), pids.size]).toEqual([kept, 2]);
+  }, 30_000);
+});

@@ -1,0 +1,261 @@
+/** What a run promises: one transaction, all or nothing, and an identity that ends with it. */
+
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { Busy, Conflict, Denied, Invalid, Refusal, Unavailable } from '../../server/database/errors.ts';
+import { mapped, row, rows, type Statement } from '../../server/database/statement.ts';
+import {
+  backend,
+  caller,
+  connection,
+  countJottings,
+  divide,
+  echo,
+  enter,
+  link,
+  one,
+  open,
+  series,
+  sleep,
+  sql,
+  write,
+} from './setting.ts';
+
+describe('one transaction', () => {
+  test('every statement is answered, in order, the same one twice too', async () => {
+    const [first, second, third, none] = await open().together(series(2), one(), series(3), series(0));
+    expect([first.length, second, third.map(({ n }) => n), none]).toEqual([2, { answer: 1 }, [1, 2, 3], []]);
+  });
+
+  test.each([0, 1, 2, 3])('an error in statement %i rolls everything back', async (place) => {
+    const database = open();
+    const statements: Statement<unknown>[] = [write(1, 'a'), write(2, 'b'), write(3, 'c')];
+    statements.splice(place, 0, divide(0));
+    await expect(database.together(...statements)).rejects.toBeInstanceOf(Invalid);
+    expect(await countJottings()).toBe(0);
+    await database.together(write(1, 'a'), write(2, 'b'));
+    expect(await countJottings()).toBe(2);
+  });
+
+  test('later statements see what earlier ones wrote, at one and the same time', async () => {
+    const seen = rows<{ at: string }>('t_seen', 'select id, now()::text as at from jottings union all select 0, $1');
+    const now = mapped(row<{ at: string }>('t_now', 'select now()::text as at')(), (found) => found?.at ?? '');
+    const [, at, found] = await open().together(write(1, 'a'), now, seen('then'));
+    expect(found.map((note) => note.at)).toEqual([at, 'then']);
+  });
+
+  test('a deferred constraint is reported and rolls everything back', async () => {
+    const database = open();
+    const error = await database.together(write(1, 'a'), link(1, 2), one()).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Invalid);
+    expect(await countJottings()).toBe(0);
+    await database.together(link(1, 2), link(2, 1));
+  });
+
+  test('a statement that opens a transaction of its own is refused, and its connection is not used again', async () => {
+    const database = open();
+    const pid = await database.run(backend);
+    await expect(database.together(row('t_begin', 'begin')(), write(1, 'a'))).rejects.toThrow('leave out begin');
+    expect(await database.run(backend)).not.toBe(pid);
+    expect(await countJottings()).toBe(0);
+  });
+
+  test('with a clock, every run starts by telling its time', async () => {
+    const time = mapped(
+      row<{ at: string }>('t_time', `select current_setting('dealkeep.now') as at`)(),
+      (found) => found?.at,
+    );
+    const database = open({ clock: () => new Date('2031-02-03T04:05:06.007Z') });
+    expect(await database.together(time, one())).toEqual(['2031-02-03T04:05:06.007Z', { answer: 1 }]);
+  });
+});
+
+describe('identity', () => {
+  test('ends with the transaction, however that ends', async () => {
+    const database = open();
+    const person = randomUUID();
+    expect(await database.together(enter(person), caller)).toEqual([{ enter_as: person }, person]);
+    expect(await database.run(caller)).toBeNull();
+    await expect(database.together(enter(person), divide(0))).rejects.toBeInstanceOf(Invalid);
+    expect(await database.run(caller)).toBeNull();
+  });
+
+  test('without it nothing is seen and nothing is written', async () => {
+    const database = open();
+    const person = randomUUID();
+    const mine = rows('t_mine', 'select id from owned');
+    const add = row('t_add', 'insert into owned (id, owner) values (1, $1)');
+    await expect(database.run(add(person))).rejects.toBeInstanceOf(Denied);
+    await database.together(enter(person), add(person));
+    expect(await database.run(mine())).toEqual([]);
+    expect(await database.together(enter(person), mine())).toEqual([{ enter_as: person }, [{ id: 1 }]]);
+    expect(await database.together(enter(randomUUID()), mine()).then(([, found]) => found)).toEqual([]);
+  });
+
+  test('made by hand, left on the session, or replayed, it is nobody', async () => {
+    const person = randomUUID();
+    const client = new pg.Client(connection());
+    await client.connect();
+    const ask = async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows[0];
+    const whoAmI = async () => (await ask('select app.user_id() as id')).id;
+    const settings = `select set_config('dealkeep.identity', $1, $3), set_config('dealkeep.seal', $2, $3)`;
+    try {
+      await client.query('begin');
+      await ask('select app.enter_as($1)', [person]);
+      expect(await whoAmI()).toBe(person);
+      const captured = await ask(
+        `select current_setting('dealkeep.identity') as identity, current_setting('dealkeep.seal') as seal`,
+      );
+      await client.query('commit');
+
+      for (const [identity, seal] of [
+        [`${person},,,,`, ''],
+        [`${person},,,,`, 'f'.repeat(64)],
+        [captured.identity, captured.seal],
+      ]) {
+        await client.query('begin');
+        await ask(settings, [identity, seal, true]);
+        expect(await whoAmI()).toBeNull();
+        await client.query('commit');
+        await ask(settings, [identity, seal, false]);
+        expect(await whoAmI()).toBeNull();
+      }
+
+      // What is left on the session does not shine through a real identity, nor come back as one.
+      const other = randomUUID();
+      await client.query('begin');
+      await ask('select app.enter_as($1)', [other]);
+      expect(await whoAmI()).toBe(other);
+      await ask(`select set_config('dealkeep.identity', $1, true)`, [captured.identity]);
+      expect(await whoAmI()).toBeNull();
+      await client.query('rollback');
+      expect(await whoAmI()).toBeNull();
+    } finally {
+      await client.end();
+    }
+  });
+
+  test.each(['select app.enter(null, null, null, null, null)', `select app.seal_of('x')`, 'select * from vault.seal'])(
+    'the server may not %s',
+    async (text) => {
+      const client = new pg.Client(connection());
+      await client.connect();
+      await expect(client.query(text)).rejects.toMatchObject({ code: '42501' });
+      await client.end();
+    },
+  );
+});
+
+describe('prepared statements', () => {
+  test('a statement whose parse failed can be sent again', async () => {
+    const database = open();
+    const late = row('t_late', 'select id from late');
+    for (const statements of [[late()], [one(), late(), divide(2)]]) {
+      await expect(database.together(...statements)).rejects.toMatchObject({ code: '42P01' });
+    }
+    await sql('create table late (id int); grant select on late to dealkeep_server');
+    expect(await database.together(one(), late(), divide(2))).toEqual([{ answer: 1 }, null, { answer: 3 }]);
+  });
+
+  test('a statement that failed after its parse can be sent again, and is prepared once', async () => {
+    const database = open();
+    await expect(database.run(divide(0))).rejects.toBeInstanceOf(Invalid);
+    const listed = mapped(
+      rows<{ name: string }>('t_prepared', `select name from pg_prepared_statements where not name = 't_prepared'`)(),
+      (found) => found.map(({ name }) => name),
+    );
+    const [, , , names] = await database.together(divide(1), divide(2), one(), listed);
+    expect(names.toSorted()).toEqual(['t_divide', 't_one']);
+  });
+
+  test('columns changed by a migration and statements lost by the session are prepared anew', async () => {
+    const database = open({ poolSize: 3 });
+    const shape = row('t_shape', 'select * from shapes');
+    const everywhere = () => Promise.all([1, 2, 3].map(() => database.together(shape(), sleep(0.05))));
+    expect((await everywhere()).map(([found]) => found)).toEqual(Array.from({ length: 3 }, () => ({ id: 1, size: 7 })));
+    await sql(`alter table shapes alter size type text using 'seven', add colour text`);
+    expect((await everywhere()).map(([found]) => found)).toEqual(
+      Array.from({ length: 3 }, () => ({ id: 1, size: 'seven', colour: null })),
+    );
+    await database.run(row('t_deallocate', 'deallocate all')());
+    expect((await everywhere()).length).toBe(3);
+  });
+
+  test('one name stands for one text', () => {
+    expect(() => row('t_one', 'select 2')).toThrow('choose another name');
+    expect(() => row('Not snake', 'select 2')).toThrow('snake_case');
+  });
+});
+
+describe('values', () => {
+  test('a megabyte there and back, and ten thousand rows', async () => {
+    const database = open();
+    const long = 'ä\\"\n'.repeat(250_000);
+    const bytes = row<{ bytes: Buffer }>('t_bytes', 'select $1::bytea as bytes');
+    const random = Buffer.alloc(1_000_000, 'é');
+    const [text, found, many] = await database.together(echo(long), bytes(random), series(10_000));
+    expect(text?.text === long && found?.bytes.equals(random)).toBe(true);
+    expect([many.length, many.at(-1)]).toEqual([10_000, { n: 10_000, text: 'row 10000' }]);
+  });
+
+  test('a null byte is refused without harm to the connection', async () => {
+    const database = open();
+    const pid = await database.run(backend);
+    await expect(database.together(write(1, 'a'), echo('a\0b'))).rejects.toBeInstanceOf(Invalid);
+    expect([await database.run(backend), await countJottings()]).toEqual([pid, 0]);
+  });
+
+  test('a value that cannot be sent takes no connection', async () => {
+    const database = open();
+    await expect(database.run(echo(new Date(NaN)))).rejects.toThrow('Invalid time value');
+    expect(database.connections().total).toBe(0);
+  });
+
+  test('a statement that copies is refused, and the next run goes on', async () => {
+    const database = open();
+    const copy = row('t_copy', 'copy pairs from stdin');
+    for (const statements of [[copy()], [write(1, 'a'), copy(), one()]]) {
+      await expect(database.together(...statements)).rejects.toThrow();
+      expect(await database.run(one())).toEqual({ answer: 1 });
+    }
+    expect(await countJottings()).toBe(0);
+  });
+});
+
+describe('errors', () => {
+  const failing = (name: string, text: string) => open().run(row(name, text)());
+
+  test('say what they mean, and nothing of how the database is built', async () => {
+    await sql(`insert into jottings values (1, null, 'a')`);
+    const cases: [string, new (...args: never[]) => Error][] = [
+      [`select app.refuse('too_late', 'The listing has ended.')`, Refusal],
+      ['select * from hidden', Denied],
+      [`insert into owned values (1, '00000000-0000-7000-8000-000000000000')`, Denied],
+      [`insert into jottings values (1, null, 'a')`, Conflict],
+      ['insert into jottings values (2, null, null)', Invalid],
+      [`insert into jottings values (2, null, repeat('x', 3000000))`, Invalid],
+      [`select 'x'::uuid`, Invalid],
+      [`do $$ begin raise sqlstate '40P01'; end $$`, Busy],
+      [`do $$ begin raise sqlstate '57P01'; end $$`, Unavailable],
+    ];
+    for (const [index, [text, kind]] of cases.entries()) {
+      const error = await failing(`t_failing_${index}`, text).catch((thrown: unknown) => thrown);
+      expect(error, text).toBeInstanceOf(kind);
+      expect((error as Error).message, text).not.toMatch(/jottings|hidden|owned|_check|_pkey|policy|relation|uuid/);
+      expect((error as Error).cause, text).toMatchObject({ detail: undefined });
+    }
+    await expect(failing('t_refused', cases[0]?.[0] ?? '')).rejects.toMatchObject({
+      reason: 'too_late',
+      message: 'The listing has ended.',
+    });
+    await expect(failing('t_unfit', cases[5]?.[0] ?? '')).rejects.toMatchObject({ field: 'text' });
+  });
+
+  test('a statement that takes too long is stopped, and the connection is used again', async () => {
+    const database = open({ statementMillis: 200 });
+    const pid = await database.run(backend);
+    await expect(database.together(write(1, 'a'), sleep(5))).rejects.toBeInstanceOf(Busy);
+    expect([await database.run(backend), await countJottings()]).toEqual([pid, 0]);
+  });
+});

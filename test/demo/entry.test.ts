@@ -1,0 +1,119 @@
+/** The passwords and keys of demo.json open what they should, and the database holds none of them. */
+
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadDemo } from '../../database/demo/load.ts';
+import { hashByRecipe } from '../../server/domain/password-hashes.ts';
+import { openHouse } from '../harness.ts';
+import { leads, openDemoHouse, type DemoHouse } from './house.ts';
+
+let it: DemoHouse;
+beforeAll(async () => {
+  it = await openDemoHouse();
+});
+afterAll(() => it?.house.close());
+
+const contacts = (key: keyof DemoHouse['demo']['keys'], body?: object): Promise<Response> =>
+  fetch(`${it.demo.rest_url}/contacts?limit=200`, {
+    method: body ? 'POST' : 'GET',
+    headers: { authorization: `Bearer ${it.demo.keys[key]}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+
+interface ContactList {
+  data: { displayName: string; email: string | null; phone: string | null }[];
+}
+
+test('demo.json has the shape that is promised', () => {
+  expect(Object.keys(it.demo).toSorted()).toEqual([
+    'brokerage_id',
+    'deals',
+    'keys',
+    'mcp_url',
+    'people',
+    'redirect_uri',
+    'rest_url',
+  ]);
+  expect(Object.keys(it.demo.people)).toEqual(leads);
+  expect(Object.keys(it.demo.people.admin)).toEqual(['email', 'password', 'user_id', 'client_id']);
+  expect(Object.keys(it.demo.deals)).toEqual(['with_everything', 'draft', 'without_broker', 'of_other_brokerage']);
+  const keys = ['full', 'read_only', 'other_brokerage', 'expired', 'revoked', 'small_ceiling'];
+  expect(Object.keys(it.demo.keys)).toEqual(keys);
+});
+
+test('each password is the one that is stored as a hash', async () => {
+  for (const lead of leads) {
+    const { user_id, password } = it.demo.people[lead];
+    const [stored] = await it.house.sql<{ phc: string }>('select phc from vault.passwords where user_id = $1', [
+      user_id,
+    ]);
+    const recipe = stored?.phc.replace(/\$[^$]*$/, '') ?? '';
+    expect(await hashByRecipe(password, recipe)).toBe(stored?.phc);
+  }
+});
+
+test('each key opens what its name says', async () => {
+  const made = { type: 'person', displayName: 'Wilhelmina Prout' };
+  expect((await contacts('full', made)).status).toBe(201);
+  expect((await contacts('read_only')).status).toBe(200);
+  expect((await contacts('read_only', made)).status).toBe(403);
+  expect((await contacts('expired')).status).toBe(401);
+  expect((await contacts('revoked')).status).toBe(401);
+  const slow = await contacts('small_ceiling', made);
+  expect(slow.status).toBe(201);
+  expect(slow.headers.get('x-ratelimit-limit')).toBe('20');
+});
+
+test('each brokerage has contacts of its own, with addresses and numbers that nobody has', async () => {
+  const main = (await (await contacts('read_only')).json()) as ContactList;
+  const other = (await (await contacts('other_brokerage')).json()) as ContactList;
+  expect(main.data.length).toBeGreaterThanOrEqual(45);
+  expect(other.data).toHaveLength(15);
+  const names = new Set(main.data.map(({ displayName }) => displayName));
+  expect(other.data.filter(({ displayName }) => names.has(displayName))).toEqual([]);
+  for (const { email, phone } of [...main.data, ...other.data]) {
+    expect(email ?? 'none.example').toMatch(/\.example$/);
+    expect(phone ?? '+1 200-555-0100').toMatch(/^\+1 [2-9]\d\d-555-01\d\d$/);
+  }
+  const users = await it.house.sql<{ email: string }>('select email from users');
+  for (const { email } of users) expect(email).toMatch(/\.example$/);
+});
+
+test('no password and no key is in the database', async () => {
+  const secrets = [...leads.map((lead) => it.demo.people[lead].password), ...Object.values(it.demo.keys)];
+  const tables = await it.house.sql<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'vault', 'app', 'limits')`,
+  );
+  expect(tables.length).toBeGreaterThan(40);
+  for (const { name } of tables) {
+    const found = await it.house.sql(
+      `select from ${name} t, unnest($1::text[]) as s (told)
+       where position(s.told in t::text) > 0 or position(encode(convert_to(s.told, 'UTF8'), 'hex') in t::text) > 0`,
+      [secrets],
+    );
+    expect(found, name).toEqual([]);
+  }
+});
+
+test('loading it twice is refused as a whole', async () => {
+  const count = () =>
+    it.house.sql('select (select count(*) from users) as users, (select count(*) from api_keys) as keys');
+  const before = await count();
+  await expect(loadDemo(it.house.connections.owner)).rejects.toBeInstanceOf(pg.DatabaseError);
+  expect(await count()).toEqual(before);
+});
+
+test('every load has ids, passwords and keys of its own; a password that is given is that of everybody', async () => {
+  const empty = await openHouse();
+  try {
+    const password = randomBytes(12).toString('hex');
+    const demo = await loadDemo(empty.connections.owner, { password });
+    for (const lead of leads) expect(demo.people[lead].password).toBe(password);
+    expect(new Set([...Object.values(demo.keys), ...Object.values(it.demo.keys)]).size).toBe(12);
+    expect(new Set(leads.map((lead) => it.demo.people[lead].password)).size).toBe(leads.length);
+    expect(Object.values(demo.deals)).not.toContain(it.demo.deals.with_everything);
+  } finally {
+    await empty.close();
+  }
+});

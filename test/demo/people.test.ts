@@ -1,0 +1,158 @@
+/** The people of the demo see and may do what demo.json promises of them. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deal, deals, type CallerRole } from '../../server/domain/deals.ts';
+import { documents } from '../../server/domain/documents.ts';
+import { createNormalization } from '../../server/domain/normalizations.ts';
+import { offers } from '../../server/domain/offers.ts';
+import { participants } from '../../server/domain/participants.ts';
+import { checklist, plPeriods } from '../../server/domain/qoe.ts';
+import { createQuestion, questions } from '../../server/domain/questions.ts';
+import { writeTools } from '../../server/domain/tool-grants.ts';
+import { leads, openDemoHouse, type DemoHouse, type Lead } from './house.ts';
+
+let it: DemoHouse;
+beforeAll(async () => {
+  it = await openDemoHouse();
+});
+afterAll(() => it?.house.close());
+
+/** What each of them is to the four deals that demo.json names; null: does not see it. */
+const roles: Record<Lead, Record<keyof DemoHouse['demo']['deals'], CallerRole | null>> = {
+  admin: { with_everything: 'viewer', draft: 'viewer', without_broker: 'viewer', of_other_brokerage: null },
+  broker: {
+    with_everything: 'broker_assigned',
+    draft: 'broker_assigned',
+    without_broker: null,
+    of_other_brokerage: null,
+  },
+  seller: { with_everything: 'participant', draft: null, without_broker: null, of_other_brokerage: null },
+  buyer: { with_everything: 'exclusive_buyer', draft: null, without_broker: 'participant', of_other_brokerage: null },
+  other_buyer: { with_everything: 'participant', draft: null, without_broker: null, of_other_brokerage: null },
+  outsider: { with_everything: null, draft: null, without_broker: null, of_other_brokerage: null },
+};
+
+test.each(leads)('the %s is to each deal what demo.json says', async (lead) => {
+  const seen = await it.as(lead, deals(null, null));
+  const roleOn = (id: string) => seen.find((found) => found.id === id)?.caller_role ?? null;
+  const named = Object.entries(it.demo.deals).map(([name, id]) => [name, roleOn(id)]);
+  expect(Object.fromEntries(named)).toEqual(roles[lead]);
+});
+
+test('how many deals each of them sees', async () => {
+  const counts = await Promise.all(leads.map(async (lead) => [lead, (await it.as(lead, deals(null, null))).length]));
+  expect(Object.fromEntries(counts)).toEqual({
+    admin: 12,
+    broker: 5,
+    seller: 1,
+    buyer: 3,
+    other_buyer: 4,
+    outsider: 0,
+  });
+});
+
+test('the brokerage is found by its id and by its slug', async () => {
+  const byId = await it.as('admin', deals(null, it.demo.brokerage_id));
+  expect(byId).toHaveLength(12);
+  expect(await it.as('admin', deals(null, 'bramwell-oakes'))).toEqual(byId);
+  expect(await it.as('admin', deals(null, 'pelican-quay'))).toEqual([]);
+});
+
+describe('the deal with everything', () => {
+  test('names its exclusive buyer to all but other buyers, for about 45 days more', async () => {
+    const id = it.demo.deals.with_everything;
+    for (const lead of ['admin', 'broker', 'seller', 'buyer'] as const) {
+      const seen = await it.as(lead, deal(id));
+      expect(seen?.exclusive_buyer_user_id).toBe(it.demo.people.buyer.user_id);
+      const days = (Date.parse(seen?.exclusivity_expires_at ?? '') - Date.now()) / 86_400_000;
+      expect(days).toBeGreaterThan(44);
+      expect(days).toBeLessThan(46);
+    }
+    expect(await it.as('other_buyer', deal(id))).toMatchObject({
+      exclusive_buyer_user_id: null,
+      exclusivity_expires_at: null,
+    });
+  });
+
+  test('has every kind of participant, one of them invited and one removed, and not the admin', async () => {
+    const all = await it.as('broker', participants(it.demo.deals.with_everything));
+    const kinds = all.map(({ role, status }) => `${role} ${status}`).toSorted();
+    expect(kinds).toEqual([
+      'advisor active',
+      'advisor active',
+      'advisor invited',
+      'broker active',
+      'buyer active',
+      'buyer active',
+      'buyer removed',
+      'seller active',
+      'viewer active',
+    ]);
+    expect(all.map(({ user_id }) => user_id)).not.toContain(it.demo.people.admin.user_id);
+  });
+
+  test('shows the other buyer their own offer, what is public, and nothing else', async () => {
+    const id = it.demo.deals.with_everything;
+    const own = await it.as('other_buyer', offers(id));
+    expect(own.map(({ buyer_user_id }) => buyer_user_id)).toEqual([it.demo.people.other_buyer.user_id]);
+    const shown = await it.as('other_buyer', documents(id, null, null));
+    expect(new Set(shown.map(({ confidentiality }) => confidentiality))).toEqual(new Set(['public']));
+    expect(await it.as('other_buyer', questions(id, null))).toEqual([]);
+    expect(await it.as('other_buyer', checklist(id, null))).toEqual([]);
+    expect(await it.as('other_buyer', plPeriods(id, null, null))).toEqual([]);
+    const people = await it.as('other_buyer', participants(id));
+    expect(people.map(({ role }) => role).toSorted()).toEqual(['broker', 'buyer', 'seller']);
+  });
+
+  test('lets the buyer ask and adjust, the other buyer neither', async () => {
+    const id = it.demo.deals.with_everything;
+    expect(await it.as('buyer', createQuestion(id, 'legal', 'Is the name registered as a trademark?'))).toHaveProperty(
+      'id',
+    );
+    expect(await it.as('buyer', createNormalization(id, 'TTM', 'other', '-10.00', null))).toHaveProperty('id');
+    await expect(it.as('other_buyer', createQuestion(id, 'legal', 'Is it?'))).rejects.toMatchObject({
+      reason: 'no_active_nda',
+    });
+    await expect(it.as('other_buyer', createNormalization(id, 'TTM', 'other', '1', null))).rejects.toThrow();
+  });
+});
+
+test('without a broker on the deal, the question of a buyer under NDA has no way to go', async () => {
+  const asking = it.as('buyer', createQuestion(it.demo.deals.without_broker, 'tax', 'Is sales tax due on crowns?'));
+  await expect(asking).rejects.toMatchObject({ reason: 'no_broker_review' });
+});
+
+test('the draft has a broker and no buyer', async () => {
+  const people = await it.as('broker', participants(it.demo.deals.draft));
+  expect(people.map(({ role }) => role)).toEqual(['broker', 'seller']);
+});
+
+test('everybody has a client of their own; broker and buyer alone may write through it, on the deal with everything', async () => {
+  const clients = await it.house.sql<{ id: string; created_by: string; redirect_uris: string[] }>(
+    'select id, created_by, redirect_uris from connected_clients order by id',
+  );
+  expect(clients).toHaveLength(leads.length);
+  const grants = await it.house.sql<{ user_id: string; client_id: string; tool: string }>('select * from tool_grants');
+  const optIns = await it.house.sql<{ user_id: string; deal_id: string }>('select user_id, deal_id from deal_opt_ins');
+  for (const lead of leads) {
+    const { user_id, client_id } = it.demo.people[lead];
+    expect(clients).toContainEqual({ id: client_id, created_by: user_id, redirect_uris: [it.demo.redirect_uri] });
+    const writes = lead === 'broker' || lead === 'buyer';
+    const tools = grants
+      .filter((grant) => grant.user_id === user_id && grant.client_id === client_id)
+      .map(({ tool }) => tool);
+    expect(tools.toSorted()).toEqual(writes ? [...writeTools].toSorted() : []);
+    const opened = optIns.filter((optIn) => optIn.user_id === user_id).map(({ deal_id }) => deal_id);
+    expect(opened).toEqual(writes ? [it.demo.deals.with_everything] : []);
+  }
+});
+
+test('the outsider belongs to nothing', async () => {
+  const { user_id } = it.demo.people.outsider;
+  const [found] = await it.house.sql(
+    `select (select count(*) from members where user_id = $1)::int as members,
+       (select count(*) from participants where user_id = $1)::int as deals`,
+    [user_id],
+  );
+  expect(found).toEqual({ members: 0, deals: 0 });
+});

@@ -1,0 +1,99 @@
+/** What the data room takes, by name and by content. */
+
+import { describe, expect, test } from 'vitest';
+import { headBytes, kindOf } from '../../server/documents/kinds.ts';
+import { aPdf, aPng, aZip } from '../web/uploads.ts';
+
+const kind = (name: string, content: Buffer | string) => {
+  const bytes = Buffer.from(content);
+  return kindOf(name, bytes.subarray(0, headBytes), bytes.length <= headBytes);
+};
+
+const contentTypes = (main: string) =>
+  `<?xml version="1.0"?><Types><Override PartName="/x" ContentType="application/${main}.main+xml"/></Types>`;
+const spreadsheet = 'vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+const compound = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(1000)]);
+const large = Buffer.alloc(headBytes, 'x');
+
+describe('is taken as what it is', () => {
+  test.each([
+    ['Lease.pdf', aPdf(), 'application/pdf'],
+    ['LEASE.PDF', aPdf(), 'application/pdf'],
+    ['Plan.png', aPng(), 'image/png'],
+    [
+      'Books.xlsx',
+      aZip(['[Content_Types].xml', contentTypes(spreadsheet)], ['xl/workbook.xml', '']),
+      `application/${spreadsheet}`,
+    ],
+    ['Books.xlsx', aZip(['xl/workbook.xml', 'a'], ['xl/media/1.png', large]), `application/${spreadsheet}`],
+    [
+      'Letter.odt',
+      aZip(['mimetype', 'application/vnd.oasis.opendocument.text']),
+      'application/vnd.oasis.opendocument.text',
+    ],
+    ['Old.xls', compound, 'application/vnd.ms-excel'],
+    ['Photos.zip', aZip(['a.png', aPng()]), 'application/zip'],
+    ['Letter.rtf', String.raw`{\rtf1\ansi Dear}`, 'application/rtf'],
+    ['Staff.csv', 'Name,Wage\r\nÅsa,36.25\r\n', 'text/csv'],
+    ['Staff.csv', Buffer.from('Name;Wage\r\n\xc5sa;36,25\r\n', 'latin1'), 'text/csv'],
+    ['Staff.csv', Buffer.from('\ufeffName\tWage\r\n', 'utf16le'), 'text/csv'],
+    ['Models.txt', 'BMW\nPK\u2013something\n', 'text/plain'],
+    ['Notes.md', '# Notes <b>bold</b>\n', 'text/plain'],
+    ['Plan.svg', '<svg xmlns="http://www.w3.org/2000/svg"><rect width="4" height="4"/></svg>', 'image/svg+xml'],
+  ])('%s', async (name, content, media) => {
+    expect(await kind(name, content)).toBe(media);
+  });
+
+  test('text whose beginning ends in the middle of a character', async () => {
+    expect(await kind('Long.txt', Buffer.from(`x${'é'.repeat(headBytes)}`))).toBe('text/plain');
+  });
+});
+
+describe('is refused, with what to do', () => {
+  const program = Buffer.concat([Buffer.from('MZ\u0090\u0000\u0003', 'latin1'), Buffer.alloc(300)]);
+  test.each([
+    ['a program', 'setup.exe', program, /\.exe are not taken.*PDF/],
+    ['a program by another name', 'Lease.pdf', program, /contains a program/],
+    ['a program called text', 'readme.txt', program, /is no text/],
+    [
+      'a program for other machines',
+      'Lease.pdf',
+      Buffer.concat([Buffer.from('\u007fELF', 'latin1'), Buffer.alloc(200)]),
+      /a program/,
+    ],
+    ['an archive of a program', 'Photos.zip', aZip(['META-INF/MANIFEST.MF', 'x']), /a program/],
+    ['an image by another name', 'Scan.jpg', aPng(), /ends in \.jpg but contains something else \(image\/png\)/],
+    ['a PDF called a workbook', 'Books.xlsx', aPdf(), /contains a PDF/],
+    ['any archive called a workbook', 'Books.xlsx', aZip(['a.txt', 'a']), /contains a ZIP archive/],
+    [
+      'a workbook called a letter',
+      'Letter.docx',
+      aZip(['[Content_Types].xml', contentTypes(spreadsheet)]),
+      /something else/,
+    ],
+    ['macros', 'Books.xlsx', aZip(['[Content_Types].xml', contentTypes('vnd.ms-excel.sheet.macroEnabled')]), /macros/],
+    [
+      'macros that are not announced',
+      'Books.xlsx',
+      aZip(['xl/workbook.xml', 'a'], ['xl/vbaProject.bin', 'a']),
+      /macros/,
+    ],
+    ['a page', 'page.html', '<!doctype html><p>Hello', /\.html are not taken/],
+    ['a page called text', 'page.txt', '\n\n<!-- hello --> <HTML><script>alert(1)</script>', /web page or a program/],
+    [
+      'a page in UTF-16 called a table',
+      'page.csv',
+      Buffer.from('\ufeff<script>alert(1)</script>', 'utf16le'),
+      /web page/,
+    ],
+    ['a script called text', 'run.txt', '#!/bin/sh\nrm -rf /\n', /a program/],
+    ['a drawing with a script', 'Plan.svg', '<svg xmlns="x"><script>alert(1)</script></svg>', /contains a program/],
+    ['a drawing with a handler', 'Plan.svg', '<svg xmlns="x"\nonload="alert(1)"></svg>', /contains a program/],
+    ['a drawing with a page in it', 'Plan.svg', '<svg><foreignObject><p/></foreignObject></svg>', /contains a program/],
+    ['a drawing too large to look through', 'Plan.svg', `<svg>${large.toString()}</svg>`, /too large to be checked/],
+    ['a file without an ending', 'README', 'Hello', /no ending/],
+    ['nothing', 'Lease.pdf', Buffer.alloc(0), /is empty/],
+  ])('%s', async (_what, name, content, message) => {
+    await expect(kind(name, content)).rejects.toThrow(message);
+  });
+});

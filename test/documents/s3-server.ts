@@ -1,0 +1,113 @@
+/** A small server that speaks as much of S3 as a store for documents needs: the outside world of the tests. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import type { S3Config } from '../../server/config.ts';
+
+export interface S3Server {
+  /** How a house is configured to keep its documents here. */
+  readonly config: S3Config;
+  readonly objects: Map<string, Buffer>;
+  /** Uploads in parts that were neither completed nor aborted. */
+  readonly unfinished: Map<string, Map<number, Buffer>>;
+  /** Every request so far, as "PUT /bucket/key?partNumber=1". */
+  readonly requests: string[];
+  /** From now on requests that match are refused with a 500. */
+  failOn(pattern: RegExp | null): void;
+  close(): Promise<void>;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+const xml = (response: ServerResponse, status: number, text: string) =>
+  response
+    .writeHead(status, { 'content-type': 'application/xml' })
+    .end(`<?xml version="1.0" encoding="UTF-8"?>${text}`);
+
+export async function openS3Server(): Promise<S3Server> {
+  const objects = new Map<string, Buffer>();
+  const unfinished = new Map<string, Map<number, Buffer>>();
+  const keys = new Map<string, string>();
+  const requests: string[] = [];
+  let failing: RegExp | null = null;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://s3');
+    const query = url.searchParams;
+    const said = `${request.method} ${url.pathname}${url.search}`;
+    requests.push(said);
+    if (!request.headers.authorization?.startsWith('AWS4-HMAC-SHA256 Credential=test-key/'))
+      return void xml(response, 403, '<Error><Code>AccessDenied</Code></Error>');
+    const body = await bodyOf(request);
+    if (failing?.test(said)) return void xml(response, 500, '<Error><Code>InternalError</Code></Error>');
+    const key = decodeURIComponent(url.pathname.replace(/^\/[^/]+\//, ''));
+    const upload = query.get('uploadId') ?? '';
+    const parts = unfinished.get(upload);
+    const store = (content: Buffer) => {
+      objects.set(key, content);
+      response.writeHead(200, { etag: '"1"' }).end();
+    };
+
+    if (request.method === 'POST' && query.has('uploads')) {
+      const id = randomUUID();
+      unfinished.set(id, new Map());
+      keys.set(id, key);
+      xml(response, 200, `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`);
+    } else if (request.method === 'PUT' && parts) {
+      parts.set(Number(query.get('partNumber')), body);
+      response.writeHead(200, { etag: `"${query.get('partNumber')}"` }).end();
+    } else if (request.method === 'POST' && parts) {
+      unfinished.delete(upload);
+      objects.set(key, Buffer.concat([...parts].toSorted(([a], [b]) => a - b).map(([, part]) => part)));
+      xml(response, 200, '<CompleteMultipartUploadResult><ETag>"1"</ETag></CompleteMultipartUploadResult>');
+    } else if (request.method === 'DELETE' && upload) {
+      unfinished.delete(upload);
+      response.writeHead(204).end();
+    } else if (request.method === 'GET' && query.has('uploads')) {
+      const rows = [...unfinished.keys()].map(
+        (id) =>
+          `<Upload><Key>${keys.get(id)}</Key><UploadId>${id}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`,
+      );
+      xml(response, 200, `<ListMultipartUploadsResult>${rows.join('')}</ListMultipartUploadsResult>`);
+    } else if (request.method === 'PUT') {
+      store(body);
+    } else if (request.method === 'DELETE') {
+      objects.delete(key);
+      response.writeHead(204).end();
+    } else {
+      const found = objects.get(key);
+      if (!found) return void xml(response, 404, '<Error><Code>NoSuchKey</Code><Message>none</Message></Error>');
+      const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+      const part = first ? found.subarray(Number(first), Number(last) + 1) : found;
+      response.writeHead(first ? 206 : 200, { 'content-length': part.length }).end(part);
+    }
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return {
+    config: {
+      endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      region: 'us-east-1',
+      bucket: 'sales',
+      accessKeyId: 'test-key',
+      secretAccessKey: randomUUID(),
+      forcePathStyle: true,
+    },
+    objects,
+    unfinished,
+    requests,
+    failOn: (pattern) => void (failing = pattern),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,121 @@
+/** Both stores for bodies, held to the same promises. */
+
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openFileStorage } from '../../server/storage/files.ts';
+import { openS3Storage } from '../../server/storage/s3.ts';
+import { newStorageKey, type Storage } from '../../server/storage/storage.ts';
+import { openS3Server, type S3Server } from './s3-server.ts';
+
+let directory: string;
+let s3: S3Server;
+const stores: Record<string, Storage> = {};
+
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(os.tmpdir(), 'documents-'));
+  s3 = await openS3Server();
+  stores['files'] = openFileStorage(path.join(directory, 'documents'));
+  stores['S3'] = openS3Storage(s3.config);
+});
+afterAll(async () => {
+  await stores['S3']?.close();
+  await s3?.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** What lies in the store, finished or not. */
+const contents: Record<string, () => Promise<number>> = {
+  files: async () => {
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).length;
+  },
+  S3: async () => s3.objects.size + s3.unfinished.size,
+};
+
+async function* inParts(bytes: Buffer, size: number, failAt = Infinity): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) {
+    if (at >= failAt) throw new Error('The sender is gone.');
+    yield bytes.subarray(at, at + size);
+  }
+}
+
+async function readAll(storage: Storage, key: string, span?: { first: number; last: number }): Promise<Buffer | null> {
+  const body = await storage.read(key, span);
+  return body && Buffer.from(await new Response(body).arrayBuffer());
+}
+
+describe.each(['files', 'S3'])('%s', (name) => {
+  const store = () => stores[name]!;
+
+  test('gives back what was kept, whole and in part', async () => {
+    const key = newStorageKey();
+    const body = randomBytes(300_000);
+    await store().write(key, inParts(body, 7_001));
+    expect(await readAll(store(), key)).toEqual(body);
+    expect(await readAll(store(), key, { first: 0, last: 0 })).toEqual(body.subarray(0, 1));
+    expect(await readAll(store(), key, { first: 100_000, last: 200_000 })).toEqual(body.subarray(100_000, 200_001));
+  });
+
+  test('keeps what is larger than a part', async () => {
+    const key = newStorageKey();
+    const body = randomBytes(21_000_000);
+    await store().write(key, inParts(body, 65_536));
+    expect((await readAll(store(), key))?.equals(body)).toBe(true);
+  });
+
+  test('has nothing under a key that was never written, or was removed', async () => {
+    const key = newStorageKey();
+    expect(await store().read(key)).toBeNull();
+    await store().write(key, inParts(Buffer.from('a'), 1));
+    await store().remove(key);
+    await store().remove(key);
+    expect(await store().read(key)).toBeNull();
+  });
+
+  test.each([2_000_000, 12_000_000])('keeps nothing of a body that breaks off after %i bytes', async (failAt) => {
+    const before = await contents[name]!();
+    const key = newStorageKey();
+    const writing = store().write(key, inParts(randomBytes(20_000_000), 65_536, failAt));
+    await expect(writing).rejects.toThrow('The sender is gone.');
+    expect(await contents[name]!()).toBe(before);
+    expect(await store().read(key)).toBeNull();
+  });
+
+  test('takes no key that is not ours', async () => {
+    for (const key of ['../../etc/passwd', 'a/../../b'.padEnd(20, 'c'), '', 'x'.repeat(65), 'UPPER'.repeat(5)]) {
+      await expect(store().write(key, inParts(Buffer.from('a'), 1))).rejects.toThrow('no storage key');
+      await expect(Promise.resolve().then(() => store().read(key))).rejects.toThrow('no storage key');
+    }
+  });
+});
+
+test('files are for the service alone, and what a dead process left is cleared away', async () => {
+  const incoming = path.join(directory, 'documents/incoming');
+  const left = path.join(incoming, 'left-by-a-dead-process');
+  await writeFile(left, 'half of it');
+  await utimes(left, new Date(0), new Date(0));
+  await writeFile(path.join(incoming, 'still-coming'), 'half of it');
+  await stores['files']!.tidy(new Date(Date.now() - 86_400_000));
+  expect(await readdir(incoming)).toEqual(['still-coming']);
+});
+
+test('an upload in parts that was left behind in S3 is cleared away', async () => {
+  s3.failOn(/DELETE .*uploadId/);
+  const writing = stores['S3']!.write(newStorageKey(), inParts(randomBytes(20_000_000), 65_536, 12_000_000));
+  await expect(writing).rejects.toThrow();
+  s3.failOn(null);
+  expect(s3.unfinished.size).toBe(1);
+  await stores['S3']!.tidy(new Date());
+  expect(s3.unfinished.size).toBe(0);
+});
+
+test('S3 that fails is told, and leaves nothing behind', async () => {
+  const before = await contents['S3']!();
+  s3.failOn(/PUT .*partNumber=2/);
+  await expect(stores['S3']!.write(newStorageKey(), inParts(randomBytes(20_000_000), 65_536))).rejects.toThrow();
+  s3.failOn(null);
+  expect(await contents['S3']!()).toBe(before);
+});

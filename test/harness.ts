@@ -1,0 +1,202 @@
+/** Opens a house for a test file: the whole service on its own database, listening on a port of its own. */
+
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { inject } from 'vitest';
+import type { Demo } from '../database/demo/load.ts';
+import { createApp } from '../server/app.ts';
+import { readConfig, type Config } from '../server/config.ts';
+import type { House } from '../server/context.ts';
+import { keepDemoBodies } from '../server/demo.ts';
+import { openChanges } from '../server/database/changes.ts';
+import { openDatabase, type Database, type Results } from '../server/database/database.ts';
+import type { Statement } from '../server/database/statement.ts';
+import { openLimits } from '../server/http/limits.ts';
+import { listen } from '../server/listen.ts';
+import { createLog } from '../server/log.ts';
+import type { Mail } from '../server/mail.ts';
+import { openFileStorage } from '../server/storage/files.ts';
+import { openStorage } from '../server/storage/open.ts';
+import type { Storage } from '../server/storage/storage.ts';
+
+export interface HouseOptions {
+  /** Start from the demo brokerages instead of from nothing. */
+  readonly demo?: boolean;
+  readonly config?: Partial<Config>;
+  /** How many nodes share the database; with 2 they count requests together in it. */
+  readonly nodes?: 1 | 2;
+}
+
+/** A clock that stands where it is put and otherwise runs. */
+export interface TestClock {
+  now(): Date;
+  advance(millis: number): void;
+  set(date: Date): void;
+}
+
+/** One listening app. */
+export interface TestNode {
+  readonly origin: string;
+  readonly restUrl: string;
+  readonly mcpUrl: string;
+  readonly house: House;
+}
+
+export interface TestHouse extends TestNode {
+  readonly nodes: readonly TestNode[];
+  readonly config: Config;
+  /** What the server itself uses: its role, behind row-level security. */
+  readonly database: Database;
+  readonly clock: TestClock;
+  /** What demo.json would hold; only a house with demo data has it. */
+  readonly demo: Demo & { readonly rest_url: string; readonly mcp_url: string };
+  /** Lines of the log so far, as JSON text. */
+  readonly log: readonly string[];
+  readonly mails: readonly Mail[];
+  /** As the owner, past every policy: for arranging and for looking. `app.now()` tells the test's time here too. */
+  sql<R extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>;
+  /** As the server, in one transaction. */
+  asServer<const S extends readonly Statement<unknown>[]>(...statements: S): Promise<Results<S>>;
+  /** How to connect to this house's database as the owner and as the server. */
+  readonly connections: { readonly owner: pg.ClientConfig; readonly server: pg.ClientConfig };
+  close(): Promise<void>;
+}
+
+function createClock(): TestClock {
+  let offset = 0;
+  return {
+    now: () => new Date(Date.now() + offset),
+    advance: (millis) => void (offset += millis),
+    set: (date) => void (offset = date.getTime() - Date.now()),
+  };
+}
+
+/** The same store, into which the bodies of the demo's documents are put when the first body is asked for. */
+function withDemoBodies(storage: Storage): Storage {
+  let kept: Promise<void> | undefined;
+  return { ...storage, read: (key, span) => (kept ??= keepDemoBodies(storage)).then(() => storage.read(key, span)) };
+}
+
+async function createDatabase(owner: pg.ClientConfig, template: string): Promise<string> {
+  const name = `house_${randomBytes(6).toString('hex')}`;
+  const client = new pg.Client({ ...owner, database: 'dealkeep' });
+  await client.connect();
+  await client.query(`create database ${name} template ${template}`).finally(() => client.end());
+  return name;
+}
+
+async function dropDatabase(owner: pg.ClientConfig, name: string): Promise<void> {
+  const client = new pg.Client({ ...owner, database: 'dealkeep' });
+  await client.connect();
+  // Connections that were just closed may still be ending: PostgreSQL waits a moment for them.
+  await client.query(`drop database ${name}`).finally(() => client.end());
+}
+
+/** Opens a house; call in beforeAll, and `close` it in afterAll. */
+export async function openHouse({
+  demo = false,
+  config: changes = {},
+  nodes: count = 1,
+}: HouseOptions = {}): Promise<TestHouse> {
+  const templates = inject('templates');
+  const template = demo ? templates.demo : templates.plain;
+  const name = await createDatabase(inject('owner'), template);
+  const owner: pg.ClientConfig = { ...inject('owner'), database: name };
+  const server: pg.ClientConfig = { ...inject('server'), database: name };
+  const clock = createClock();
+  const lines: string[] = [];
+  const mails: Mail[] = [];
+
+  // Made when the first body comes, and gone with the run at the latest.
+  const documents = path.join(inject('directory'), `documents-${name}`);
+  const files = openFileStorage(documents);
+
+  const ownerPool = new pg.Pool({ ...owner, max: 4 });
+  ownerPool.on('error', () => {});
+  const closers: (() => Promise<void>)[] = [];
+
+  async function openNode(): Promise<TestNode> {
+    const listener = await listen('127.0.0.1', 0);
+    const origin = `http://127.0.0.1:${listener.port}`;
+    const read = readConfig({ HOST: '127.0.0.1', PORT: String(listener.port), LOG_LEVEL: 'debug' });
+    const config: Config = { ...read, rateLimitStore: count > 1 ? 'postgres' : 'memory', ...changes };
+    const log = createLog(config.logLevel, { write: (line) => void lines.push(line) });
+    const database = openDatabase({
+      connection: server,
+      poolSize: config.poolSize,
+      prepare: config.prepare,
+      clock: clock.now,
+    });
+    const store = config.rateLimitStore === 'postgres' ? { store: server } : {};
+    const limits = openLimits({ ceilings: config.rateLimits, clock: clock.now, log, ...store });
+    const mail = { send: async (sent: Mail) => void mails.push(sent) };
+    const live = openChanges(server, () => {});
+    const storage = config.s3 ? await openStorage(config) : files;
+    const stopping = new AbortController();
+    const house: House = {
+      config,
+      database,
+      clock: clock.now,
+      log,
+      mail,
+      limits,
+      storage: demo ? withDemoBodies(storage) : storage,
+      changes: live,
+      stopping: stopping.signal,
+    };
+    listener.answerWith(createApp(house));
+    closers.push(async () => {
+      stopping.abort();
+      await listener.close(1);
+      await live.close();
+      await storage.close();
+      await limits.close();
+      await database.close();
+    });
+    return { origin, restUrl: `${config.baseUrl}/api/v1`, mcpUrl: config.baseUrl, house };
+  }
+
+  // The second node is one more door of the same house: its public address is the first one's.
+  const first = await openNode();
+  const nodes = [first];
+  if (count > 1) {
+    changes = { ...changes, baseUrl: first.house.config.baseUrl };
+    const second = await openNode();
+    nodes.push({ ...second, restUrl: `${second.origin}/api/v1`, mcpUrl: second.origin });
+  }
+
+  return {
+    ...first,
+    restUrl: `${first.origin}/api/v1`,
+    mcpUrl: first.origin,
+    nodes,
+    config: first.house.config,
+    database: first.house.database,
+    clock,
+    get demo() {
+      if (!demo) throw new Error('This house has no demo data: open it with { demo: true }.');
+      return { ...inject('demo'), rest_url: `${first.origin}/api/v1`, mcp_url: first.origin };
+    },
+    log: lines,
+    mails,
+    connections: { owner, server },
+    async sql<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
+      const client = await ownerPool.connect();
+      try {
+        await client.query(`select set_config('dealkeep.now', $1, false)`, [clock.now().toISOString()]);
+        return (await client.query<R>(text, [...values])).rows;
+      } finally {
+        client.release();
+      }
+    },
+    asServer: (...statements) => first.house.database.together(...statements),
+    async close() {
+      await Promise.all(closers.map((closeNode) => closeNode()));
+      await ownerPool.end();
+      await rm(documents, { recursive: true, force: true });
+      await dropDatabase(inject('owner'), name);
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addClient, addPerson, authorizeUrl, callback, visit, type Parameters, type Person } from './scene.ts';
+
+let house: TestHouse;
+let ada: Person;
+let clientId: string;
+
+beforeAll(async () => {
+  // Every near miss is tried by the same address.
+  house = await openHouse();
+  ada = await addPerson(house, 'Ada');
+  clientId = await addClient(house, ada, {
+    redirectUris: [callback, 'https://client.example/with?own=1', 'http://127.0.0.1:7777/cb'],
+  });
+});
+afterAll(() => house?.close());
+beforeEach(() => house.clock.advance(60_000));
+
+/** Expects a page that says no, for a signed-in and for a signed-out visitor, and no code. */
+async function refused(parameters: Parameters, extra = ''): Promise<string> {
+  const url = authorizeUrl(house, { client_id: clientId, ...parameters }, extra);
+  let markup = '';
+  for (const person of [ada, null]) {
+    const response = await visit(url, person);
+    expect([response.status, response.headers.get('location')]).toEqual([400, null]);
+    expect(response.headers.get('content-type')).toMatch(/^text\/html/);
+    markup = await response.text();
+  }
+  const codes = await house.sql('select from vault.authorization_codes');
+  expect(codes).toHaveLength(0);
+  return markup;
+}
+
+test('the request that the others differ from is shown', async () => {
+  expect((await visit(authorizeUrl(house, { client_id: clientId }), ada)).status).toBe(200);
+});
+
+test('8. client_id missing or empty', async () => {
+  await refused({ client_id: undefined });
+  await refused({ client_id: '' });
+});
+
+test('9. client_id unknown or malformed', async () => {
+  await refused({ client_id: '01900000-0000-7000-8000-000000000000' });
+  await refused({ client_id: "x' or 1=1 --" });
+  await refused({ client_id: '\0' });
+  await refused({ client_id: clientId.toUpperCase() });
+});
+
+test('10. client deleted or disabled', async () => {
+  const gone = await addClient(house, ada);
+  await house.sql('update connected_clients set deleted_at = app.now() where id = $1', [gone]);
+  await refused({ client_id: gone });
+  const off = await addClient(house, ada);
+  await house.sql('update connected_clients set disabled = true where id = $1', [off]);
+  await refused({ client_id: off });
+});
+
+test('11. client_id duplicated', async () => {
+  const other = await addClient(house, ada);
+  await refused({}, `&client_id=${clientId}`);
+  await refused({}, `&client_id=${other}`);
+});
+
+test('12. redirect_uri missing or empty', async () => {
+  await refused({ redirect_uri: undefined });
+  await refused({ redirect_uri: '' });
+});
+
+test('13. redirect_uri unregistered', async () => {
+  await refused({ redirect_uri: 'https://evil.example/callback' });
+  await refused({ redirect_uri: 'javascript:alert(1)' });
+  await refused({ redirect_uri: `${callback}\0` });
+});
+
+test('14. redirect_uri duplicated, one good and one evil', async () => {
+  await refused({}, `&redirect_uri=${encodeURIComponent('https://evil.example/')}`);
+  await refused({ redirect_uri: 'https://evil.example/' }, `&redirect_uri=${encodeURIComponent(callback)}`);
+  await refused({}, `&redirect_uri=${encodeURIComponent(callback)}`);
+});
+
+test.each([
+  ['trailing slash', 'https://client.example/callback/'],
+  ['extra path', 'https://client.example/callback/more'],
+  ['extra query', 'https://client.example/callback?next=evil'],
+  ['case of the path', 'https://client.example/Callback'],
+  ['case of the host', 'https://CLIENT.example/callback'],
+  ['added port', 'https://client.example:8443/callback'],
+  ['added default port', 'https://client.example:443/callback'],
+  ['http for https', 'http://client.example/callback'],
+  ['encoded dots', 'https://client.example/x/%2e%2e/callback'],
+  ['dots', 'https://client.example/x/../callback'],
+  ['userinfo', 'https://client.example@evil.example/callback'],
+  ['subdomain', 'https://a.client.example/callback'],
+  ['longer host', 'https://client.example.evil.example/callback'],
+  ['fragment', 'https://client.example/callback#x'],
+  ['backslash', 'https://client.example\\@evil.example/callback'],
+  ['trailing dot', 'https://client.example./callback'],
+  ['unicode host', 'https://cliént.example/callback'],
+  ['blank', ' https://client.example/callback'],
+  ['without the query it was registered with', 'https://client.example/with'],
+])('15. near miss: %s', async (_, redirectUri) => {
+  await refused({ redirect_uri: redirectUri });
+});
+
+test("15. near miss: another client's URI", async () => {
+  await addClient(house, ada, { redirectUris: ['https://other.example/callback'] });
+  await refused({ redirect_uri: 'https://other.example/callback' });
+});
+
+test('16. loopback with a registered port: no other port', async () => {
+  expect(
+    (await visit(authorizeUrl(house, { client_id: clientId, redirect_uri: 'http://127.0.0.1:7777/cb' }), ada)).status,
+  ).toBe(200);
+  await refused({ redirect_uri: 'http://127.0.0.1:7778/cb' });
+  await refused({ redirect_uri: 'http://127.0.0.1/cb' });
+});
+
+test('17. portless loopback: any port, and nothing else may differ', async () => {
+  const desktop = await addClient(house, ada, { redirectUris: ['http://localhost/callback', 'http://[::1]/six'] });
+  for (const uri of [
+    'http://localhost/callback',
+    'http://localhost:1/callback',
+    'http://localhost:51234/callback',
+    'http://[::1]:8080/six',
+  ]) {
+    expect([uri, (await visit(authorizeUrl(house, { client_id: desktop, redirect_uri: uri }), ada)).status]).toEqual([
+      uri,
+      200,
+    ]);
+  }
+  for (const uri of [
+    'http://localhost:51234/other',
+    'http://127.0.0.1:51234/callback',
+    'http://[::1]:8080/callback',
+    'https://localhost:51234/callback',
+    'http://localhost:51234/callback?x=1',
+    'http://localhost:51234:2/callback',
+    'http://localhost:/callback',
+    'http://localhost:5@evil.example/callback',
+    'http://localhost.evil.example:51234/callback',
+  ]) {
+    await refused({ client_id: desktop, redirect_uri: uri });
+  }
+});
+
+test('18. the error page escapes what it was sent, and cannot be framed', async () => {
+  const markup = '<script>alert(1)</script>';
+  const url = authorizeUrl(
+    house,
+    { client_id: markup, redirect_uri: markup, state: markup },
+    `&${encodeURIComponent(markup)}=1`,
+  );
+  const response = await visit(url, ada);
+  expect(response.status).toBe(400);
+  expect(await response.text()).not.toContain(markup);
+  expect(response.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  expect(response.headers.get('x-frame-options')).toBe('DENY');
+});

@@ -1,0 +1,147 @@
+/** Signing in, consenting and coming back, in a real Chromium, with clients that really listen. */
+
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { openBrowser } from '../browser.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addBrokerage, addClient, addPerson, authorizeUrl, type Parameters, type Person } from './scene.ts';
+
+let house: TestHouse;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let ada: Person;
+let clientId: string;
+let client: Server;
+let application: Server;
+let redirectUri: string;
+const password = randomBytes(12).toString('base64url');
+
+const port = (server: Server): number => (server.address() as AddressInfo).port;
+
+function listen(answer: (url: URL) => { location?: string; text?: string }): Promise<Server> {
+  const server = createServer((request, response) => {
+    const { location, text = '' } = answer(new URL(request.url ?? '/', 'http://here'));
+    if (location) response.writeHead(302, { location }).end();
+    else response.writeHead(200, { 'content-type': 'text/html' }).end(text);
+  });
+  return new Promise((resolve) => void server.listen(0, '127.0.0.1', () => resolve(server)));
+}
+
+beforeAll(async () => {
+  house = await openHouse();
+  browser = await openBrowser();
+  application = await listen(() => ({ text: '<title>The application</title>' }));
+  // The client sends its visitors on to another origin, as hosted assistants do.
+  client = await listen((url) => ({ location: `http://localhost:${port(application)}/done${url.search}` }));
+  redirectUri = `http://127.0.0.1:${port(client)}/callback`;
+  // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
+  ada = await addPerson(house, 'Ada', { brokerage: await addBrokerage(house) });
+  await house.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [ada.id, await hashPassword(password)]);
+  clientId = await addClient(house, ada, { redirectUris: [redirectUri] });
+});
+afterAll(async () => {
+  await browser?.close();
+  client?.close();
+  application?.close();
+  await house?.close();
+});
+
+beforeEach(async () => {
+  context = await browser.newContext();
+  page = await context.newPage();
+});
+afterEach(() => context.close());
+
+async function signIn(): Promise<void> {
+  await page.fill('input[name=email]', ada.email);
+  await page.fill('input[name=password]', password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+const ask = (parameters: Parameters = {}) =>
+  page.goto(authorizeUrl(house, { client_id: clientId, redirect_uri: redirectUri, ...parameters }));
+
+/** The answer that reached the application behind the client. */
+async function answered(): Promise<URLSearchParams> {
+  await page.waitForURL(`http://localhost:${port(application)}/done**`);
+  return new URL(page.url()).searchParams;
+}
+
+test('19, 40. signing in leads back to the request, and Allow reaches the client although it redirects to another origin', async () => {
+  await ask({ state: 'a b&c' });
+  expect(new URL(page.url()).pathname).toBe('/sign-in');
+  await signIn();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  const got = await answered();
+  expect([got.get('state'), got.get('iss')]).toEqual(['a b&c', house.config.baseUrl]);
+  expect(got.get('code')).toMatch(/^dkc_/);
+});
+
+test('40. so does Deny; unticking writing narrows the grant', async () => {
+  await ask();
+  await signIn();
+  await page.getByRole('button', { name: 'Deny' }).click();
+  expect((await answered()).get('error')).toBe('access_denied');
+  await ask();
+  await page.getByRole('checkbox', { name: /Write in your name/ }).uncheck();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  expect((await answered()).get('code')).toMatch(/^dkc_/);
+  const [code] = await house.sql('select scopes from vault.authorization_codes order by issued_at desc limit 1');
+  expect(code).toEqual({ scopes: ['mcp:read'] });
+});
+
+test('21. a bad request of a signed-out visitor reaches the client after signing in', async () => {
+  await ask({ scope: 'everything' });
+  expect(new URL(page.url()).pathname).toBe('/sign-in');
+  await signIn();
+  expect((await answered()).get('error')).toBe('invalid_scope');
+});
+
+test('22. a signed-in person who follows a link on another site is asked at once', async () => {
+  await ask();
+  await signIn();
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
+  const url = authorizeUrl(house, { client_id: clientId, redirect_uri: redirectUri });
+  await page.goto(`http://localhost:${port(application)}/`);
+  await page.setContent(`<a href="${url.replaceAll('&', '&amp;')}">Connect</a>`);
+  await page.getByRole('link', { name: 'Connect' }).click();
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
+});
+
+test('20. what comes after signing in stays on our origin', async () => {
+  for (const path of [
+    '//evil.example/',
+    'https:evil.example',
+    '/\\evil.example',
+    '/%5Cevil.example/..//evil.example',
+    'https://evil.example/',
+    '/\t/evil.example',
+  ]) {
+    const fresh = await browser.newContext();
+    page = await fresh.newPage();
+    await page.goto(`${house.origin}/sign-in?${new URLSearchParams({ return_to: path })}`);
+    await signIn();
+    await page.waitForURL((url) => url.pathname !== '/sign-in');
+    expect([path, new URL(page.url()).origin]).toEqual([path, house.origin]);
+    await fresh.close();
+  }
+});
+
+test('the consent page needs no script and loads nothing from elsewhere', async () => {
+  const scriptless = await browser.newContext({ javaScriptEnabled: false });
+  page = await scriptless.newPage();
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).origin));
+  await ask();
+  await signIn();
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
+  expect(new Set(asked)).toEqual(new Set([house.origin]));
+  await page.getByRole('button', { name: 'Allow' }).click();
+  expect((await answered()).get('code')).toMatch(/^dkc_/);
+  await scriptless.close();
+});

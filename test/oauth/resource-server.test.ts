@@ -1,0 +1,216 @@
+/** The tool server as the resource that tokens open, called over HTTP the way clients do. */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { mintApiKey } from '../../server/domain/api-keys.ts';
+import { digestOf } from '../../server/domain/tokens.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addBrokerage, addClient, addPerson, connect, post, redeem, type Grant, type Person } from './scene.ts';
+
+let house: TestHouse;
+let bo: Person;
+let brokerage: string;
+let deal: string;
+let foreignDeal: string;
+let clientId: string;
+let grant: Grant;
+let reading: Grant;
+
+beforeAll(async () => {
+  house = await openHouse();
+  brokerage = await addBrokerage(house, 'Harbor');
+  bo = await addPerson(house, 'Bo', { brokerage, role: 'admin' });
+  const other = await addBrokerage(house, 'Elsewhere');
+  const addDeal = async (organization: string, title: string) =>
+    (
+      await house.sql<{ id: string }>('insert into deals (organization_id, title) values ($1, $2) returning id', [
+        organization,
+        title,
+      ])
+    )[0]?.id ?? '';
+  deal = await addDeal(brokerage, 'Bakery');
+  foreignDeal = await addDeal(other, 'Secret brewery');
+  clientId = await addClient(house, bo);
+  grant = await connect(house, bo, clientId);
+  reading = await connect(house, bo, clientId, ['mcp:read']);
+});
+afterAll(() => house?.close());
+beforeEach(() => house.clock.advance(60_000));
+
+const call = (name: string, args: object) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: args },
+});
+
+/** Posts to the tool server; by default a list of deals. */
+function ask(
+  headers: Record<string, string>,
+  { path = '/api/mcp', body = call('svc_deals_list', {}) as unknown } = {},
+): Promise<Response> {
+  return fetch(house.origin + path, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'mcp-protocol-version': '2025-06-18',
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+}
+
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+/** The structured content of a tool's answer. */
+async function answered(response: Response): Promise<Record<string, unknown>> {
+  expect(response.status).toBe(200);
+  const message = (await response.json()) as { result?: { structuredContent?: Record<string, unknown> } };
+  return message.result?.structuredContent ?? {};
+}
+
+const challenge = (response: Response): string => response.headers.get('www-authenticate') ?? '';
+
+describe('getting in', () => {
+  test.each(['/api/mcp', '/mcp'])(
+    '93. %s without a token: 401 that names the metadata of this path and the scopes, and no error',
+    async (path) => {
+      const response = await ask({}, { path });
+      expect(response.status).toBe(401);
+      expect(challenge(response)).toBe(
+        `Bearer resource_metadata="${house.config.baseUrl}/.well-known/oauth-protected-resource${path}", scope="mcp:read mcp:write"`,
+      );
+      const url = /resource_metadata="([^"]+)"/.exec(challenge(response))?.[1] ?? '';
+      expect(((await (await fetch(url)).json()) as { resource: string }).resource).toBe(house.config.baseUrl + path);
+    },
+  );
+
+  test('94. a bad, malformed, expired or revoked token: 401 invalid_token', async () => {
+    const revoked = await connect(house, bo, clientId);
+    await house.sql('update vault.access_tokens set revoked_at = app.now() where digest = $1', [
+      digestOf(revoked.access),
+    ]);
+    const expired = await connect(house, bo, clientId);
+    await house.sql('update vault.access_tokens set expires_at = app.now() where digest = $1', [
+      digestOf(expired.access),
+    ]);
+    for (const token of ['garbage', `dka_${'A'.repeat(43)}`, 'a.b.c', revoked.access, expired.access]) {
+      const response = await ask(bearer(token));
+      expect([response.status, challenge(response)]).toEqual([401, expect.stringContaining('error="invalid_token"')]);
+    }
+  });
+
+  test('95. a token in the query is none', async () => {
+    const response = await ask({}, { path: `/api/mcp?access_token=${grant.access}` });
+    expect([response.status, challenge(response).includes('error=')]).toEqual([401, false]);
+  });
+
+  test.each(['Bearer', 'bearer', 'BEARER'])('96. the scheme is read in any case: %s', async (scheme) => {
+    expect((await ask({ authorization: `${scheme} ${grant.access}` })).status).toBe(200);
+  });
+
+  test('87. a refresh token opens nothing', async () => {
+    expect((await ask(bearer(grant.refresh))).status).toBe(401);
+  });
+
+  test('98. neither an API key nor a session opens the tool server, and no access token the REST API', async () => {
+    const { token, digest, lastFour } = mintApiKey('live');
+    await house.sql(`select app.issue_api_key($1, $2, 'key', 'live', '{contacts:read}', null, null, $3, $4)`, [
+      brokerage,
+      bo.id,
+      digest,
+      lastFour,
+    ]);
+    expect((await fetch(`${house.origin}/api/v1/contacts`, { headers: bearer(token) })).status).toBe(200);
+    expect((await ask(bearer(token))).status).toBe(401);
+    expect((await ask({ cookie: bo.cookie })).status).toBe(401);
+    expect((await ask(bearer(bo.session))).status).toBe(401);
+    expect((await fetch(`${house.origin}/api/v1/contacts`, { headers: bearer(grant.access) })).status).toBe(401);
+  });
+
+  test('99. a token for another resource is refused', async () => {
+    const [other, family] = [`dka_${randomBytes(32).toString('base64url')}`, randomBytes(16).toString('hex')];
+    await house.sql(
+      `insert into vault.token_families (id, user_id, client_id, scopes, resource, consented_at, ends_at)
+       values ($1::uuid, $2, $3, '{mcp:read}', 'https://other.example/api/mcp', app.now(), app.now() + interval '1 day')`,
+      [family, bo.id, clientId],
+    );
+    await house.sql(
+      `insert into vault.access_tokens (digest, family_id, scopes, expires_at) values ($1, $2::uuid, '{mcp:read}', app.now() + interval '1 hour')`,
+      [createHash('sha256').update(other).digest(), family],
+    );
+    expect((await ask(bearer(other))).status).toBe(401);
+    await house.sql('update vault.token_families set resource = $1 where id = $2::uuid', [
+      `${house.config.baseUrl}/api/mcp`,
+      family,
+    ]);
+    expect((await ask(bearer(other))).status).toBe(200);
+  });
+
+  test('100. an access token dies after 3600 seconds', async () => {
+    const own = await connect(house, bo, clientId);
+    house.clock.advance(3_590_000);
+    expect((await ask(bearer(own.access))).status).toBe(200);
+    house.clock.advance(11_000);
+    expect((await ask(bearer(own.access))).status).toBe(401);
+    house.clock.advance(-3_601_000);
+  });
+});
+
+describe('what is seen', () => {
+  test('97, 49. a token without mcp:write on a writing tool: 200 with permission_denied that names the scope', async () => {
+    const body = call('svc_questions_create', { deal_id: deal, category: 'financials', question_text: 'Why?' });
+    const denied = await answered(await ask(bearer(reading.access), { body }));
+    expect(denied).toMatchObject({
+      error: 'permission_denied',
+      reason: 'missing_scope',
+      required_scope: 'mcp:write',
+      tool: 'svc_questions_create',
+    });
+    const next = await answered(await ask(bearer(grant.access), { body }));
+    expect(next).toMatchObject({ error: 'permission_denied', reason: 'missing_tool_grant' });
+  });
+
+  test('101. a role reduced or a membership ended shows with the next call, without a new token', async () => {
+    const person = await addPerson(house, 'Amy', { brokerage, role: 'admin' });
+    const own = await connect(house, person, await addClient(house, person));
+    const deals = async () => (await answered(await ask(bearer(own.access))))['deals'] as { id: string }[];
+    expect((await deals()).map(({ id }) => id)).toEqual([deal]);
+    await house.sql(`update members set role = 'staff' where user_id = $1`, [person.id]);
+    expect(await deals()).toEqual([]);
+    await house.sql(`update members set role = 'admin' where user_id = $1`, [person.id]);
+    expect(await deals()).toHaveLength(1);
+    await house.sql(`update members set status = 'removed' where user_id = $1`, [person.id]);
+    expect(await deals()).toEqual([]);
+  });
+
+  test('102. nothing of another brokerage is seen, also when its ids are known', async () => {
+    const list = JSON.stringify(await answered(await ask(bearer(grant.access))));
+    expect(list).toContain('Bakery');
+    expect(list).not.toContain('Secret brewery');
+    const text = async (dealId: string) =>
+      (await (await ask(bearer(grant.access), { body: call('svc_deals_get', { deal_id: dealId }) })).text()).replaceAll(
+        dealId,
+        'ID',
+      );
+    expect(await text(foreignDeal)).toBe(await text('01900000-0000-7000-8000-000000000000'));
+    expect(await text(foreignDeal)).not.toContain('Secret brewery');
+  });
+
+  test('what is revoked is refused with the next call: by a replay, by the client, by deleting it', async () => {
+    const own = await addClient(house, bo);
+    const status = async ({ access }: Grant) => (await ask(bearer(access))).status;
+    const [replayed, returned, deleted] = [
+      await connect(house, bo, own),
+      await connect(house, bo, own),
+      await connect(house, bo, own),
+    ];
+    for (const each of [replayed, returned, deleted]) expect(await status(each)).toBe(200);
+    await redeem(house, replayed);
+    await post(house, '/api/mcp/revoke', { client_id: own, token: returned.refresh });
+    expect([await status(replayed), await status(returned), await status(deleted)]).toEqual([401, 401, 200]);
+    await house.sql('update connected_clients set deleted_at = app.now() where id = $1', [own]);
+    expect(await status(deleted)).toBe(401);
+  });
+});

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { deleteClient } from '../../server/domain/connected-clients.ts';
+import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { tokenDigest } from '../../server/domain/secret-tokens.ts';
+import { enterWithSession, signOutEverywhere } from '../../server/domain/sessions.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { scopesOf } from './bearer.ts';
+import {
+  addBrokerage,
+  addClient,
+  addPerson,
+  approve,
+  challengeOf,
+  connect,
+  newVerifier,
+  post,
+  redeem,
+  refresh,
+  type Grant,
+  type Parameters,
+  type Person,
+} from './scene.ts';
+
+let house: TestHouse;
+let ada: Person;
+let clientId: string;
+
+beforeAll(async () => {
+  house = await openHouse();
+  ada = await addPerson(house, 'Ada');
+  clientId = await addClient(house, ada);
+});
+afterAll(() => house?.close());
+beforeEach(() => house.clock.advance(60_000));
+
+const revoke = (parameters: Parameters) => post(house, '/api/mcp/revoke', { client_id: clientId, ...parameters });
+
+/** Whether the access token opens the tool server, and whether the refresh token still gives tokens. */
+async function alive({
+  clientId: client,
+  access,
+  refresh: token,
+}: Grant): Promise<{ access: boolean; refresh: boolean }> {
+  const opens = (await scopesOf(house, access)) !== null;
+  return { access: opens, refresh: (await refresh(house, client, token)).status === 200 };
+}
+
+const dead = { access: false, refresh: false };
+const living = { access: true, refresh: true };
+
+describe('the revocation endpoint', () => {
+  test('103. a refresh token: 200, and its whole family is dead', async () => {
+    const grant = await connect(house, ada, clientId);
+    const next = await refresh(house, clientId, grant.refresh);
+    const { status, headers } = await revoke({ token: next.body.refresh_token ?? '' });
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(await scopesOf(house, grant.access)).toBeNull();
+    expect(await scopesOf(house, next.body.access_token ?? '')).toBeNull();
+    expect((await refresh(house, clientId, next.body.refresh_token ?? '')).body.error).toBe('invalid_grant');
+  });
+
+  test('103. also a refresh token that was rotated before', async () => {
+    const grant = await connect(house, ada, clientId);
+    const next = await refresh(house, clientId, grant.refresh);
+    expect((await revoke({ token: grant.refresh })).status).toBe(200);
+    expect(await scopesOf(house, next.body.access_token ?? '')).toBeNull();
+  });
+
+  test('104. an access token: 200, and that token alone is dead', async () => {
+    const grant = await connect(house, ada, clientId);
+    expect((await revoke({ token: grant.access })).status).toBe(200);
+    expect(await alive(grant)).toEqual({ access: false, refresh: true });
+  });
+
+  test('105. an unknown or malformed token: 200', async () => {
+    for (const token of ['garbage', `dkr_${'A'.repeat(43)}`, `dka_${'A'.repeat(43)}`])
+      expect((await revoke({ token })).status).toBe(200);
+  });
+
+  test("106. another client's token: 200, and nothing happens", async () => {
+    const grant = await connect(house, ada, await addClient(house, ada));
+    expect((await revoke({ token: grant.refresh })).status).toBe(200);
+    expect((await revoke({ token: grant.access })).status).toBe(200);
+    expect(await alive(grant)).toEqual(living);
+  });
+
+  test('107. an unknown client: 401', async () => {
+    const grant = await connect(house, ada, clientId);
+    for (const client_id of ['01900000-0000-7000-8000-000000000000', 'nobody']) {
+      const { status, body } = await revoke({ client_id, token: grant.refresh });
+      expect([status, body.error]).toEqual([401, 'invalid_client']);
+    }
+    expect(await alive(grant)).toEqual(living);
+  });
+
+  test('108. a wrong or unknown hint changes nothing', async () => {
+    const [one, two] = [await connect(house, ada, clientId), await connect(house, ada, clientId)];
+    expect((await revoke({ token: one.refresh, token_type_hint: 'access_token' })).status).toBe(200);
+    expect(await alive(one)).toEqual(dead);
+    expect((await revoke({ token: two.access, token_type_hint: 'passport' })).status).toBe(200);
+    expect(await alive(two)).toEqual({ access: false, refresh: true });
+  });
+
+  test('token and client_id are required, JSON is taken, GET is 405', async () => {
+    expect((await revoke({})).body.error).toBe('invalid_request');
+    expect((await revoke({ client_id: undefined, token: 'x' })).body.error).toBe('invalid_request');
+    const grant = await connect(house, ada, clientId);
+    const url = `${house.origin}/api/mcp/revoke`;
+    const body = JSON.stringify({ client_id: clientId, token: grant.refresh });
+    expect((await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).status).toBe(
+      200,
+    );
+    expect(await alive(grant)).toEqual(dead);
+    expect((await fetch(url)).status).toBe(405);
+  });
+});
+
+describe('what ends grants', () => {
+  test('110. deleting a client ends every grant that anybody gave it, and the codes not yet redeemed', async () => {
+    const brokerage = await addBrokerage(house);
+    const admin = await addPerson(house, 'Amy', { brokerage, role: 'admin' });
+    const staff = await addPerson(house, 'Sam', { brokerage, role: 'staff' });
+    const shared = await addClient(house, admin, { brokerage });
+    const grants = [await connect(house, admin, shared), await connect(house, staff, shared)];
+    const from = { address: '192.0.2.1', requestId: null };
+    const remove = (person: Person) =>
+      house.asServer(enterWithSession(tokenDigest(person.session)), deleteClient(shared, from));
+    expect((await remove(staff))[1]).toBe(false);
+    for (const grant of grants) expect(await scopesOf(house, grant.access)).not.toBeNull();
+    expect((await remove(admin))[1]).toBe(true);
+    for (const grant of grants) {
+      expect(await scopesOf(house, grant.access)).toBeNull();
+      expect((await refresh(house, shared, grant.refresh)).body.error).toBe('invalid_client');
+    }
+    expect(
+      await house.sql('select from vault.token_families where client_id = $1 and revoked_at is null', [shared]),
+    ).toEqual([]);
+  });
+
+  test('a client switched off stops working, and works again when it is switched on', async () => {
+    const own = await addClient(house, ada);
+    const grant = await connect(house, ada, own);
+    await house.sql('update connected_clients set disabled = true where id = $1', [own]);
+    expect(await alive(grant)).toEqual(dead);
+    await house.sql('update connected_clients set disabled = false where id = $1', [own]);
+    expect(await alive(grant)).toEqual(living);
+  });
+
+  test('101. somebody who leaves the brokerage loses its shared clients with the next call', async () => {
+    const brokerage = await addBrokerage(house);
+    const admin = await addPerson(house, 'Amy', { brokerage, role: 'admin' });
+    const staff = await addPerson(house, 'Sam', { brokerage, role: 'staff' });
+    const grant = await connect(house, staff, await addClient(house, admin, { brokerage }));
+    expect(await scopesOf(house, grant.access)).not.toBeNull();
+    await house.sql(`update members set status = 'removed' where user_id = $1`, [staff.id]);
+    expect(await alive(grant)).toEqual(dead);
+  });
+
+  const bert = async () => {
+    const person = await addPerson(house, 'Bert');
+    const client = await addClient(house, person);
+    const verifier = newVerifier();
+    const grant = await connect(house, person, client);
+    const code = await approve(house, person, { client_id: client, code_challenge: challengeOf(verifier) });
+    return { person, grant, pending: { clientId: client, code, verifier } };
+  };
+  const from = { address: '192.0.2.1', requestId: null };
+
+  test('111. signing out everywhere', async () => {
+    const [{ person, grant, pending }, other] = [await bert(), await bert()];
+    expect(await house.database.run(signOutEverywhere(tokenDigest(person.session), from))).toBe(true);
+    expect(await alive(grant)).toEqual(dead);
+    expect((await redeem(house, pending)).body.error).toBe('invalid_grant');
+    expect(await alive(other.grant)).toEqual(living);
+  });
+
+  test('111. being suspended, also when the suspension is taken back', async () => {
+    const { person, grant, pending } = await bert();
+    await house.sql('update users set suspended_at = app.now() where id = $1', [person.id]);
+    await house.sql('update users set suspended_at = null where id = $1', [person.id]);
+    expect(await alive(grant)).toEqual(dead);
+    expect((await redeem(house, pending)).body.error).toBe('invalid_grant');
+  });
+
+  test('111. a changed password', async () => {
+    const { person, grant, pending } = await bert();
+    const phc = await hashPassword(randomBytes(12).toString('hex'));
+    await house.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [person.id, phc]);
+    const [changed] = await house.sql<{ outcome: string }>(
+      'select app.change_password($1, $2, $3, $4, null, null) as outcome',
+      [tokenDigest(person.session), phc, await hashPassword(randomBytes(12).toString('hex')), randomBytes(32)],
+    );
+    expect(changed?.outcome).toBe('done');
+    expect(await alive(grant)).toEqual(dead);
+    expect((await redeem(house, pending)).body.error).toBe('invalid_grant');
+  });
+
+  test('100. an access token is dead after 3600 seconds', async () => {
+    const grant = await connect(house, ada, clientId);
+    house.clock.advance(3_598_000);
+    expect(await scopesOf(house, grant.access)).not.toBeNull();
+    house.clock.advance(2_000);
+    expect(await scopesOf(house, grant.access)).toBeNull();
+  });
+});

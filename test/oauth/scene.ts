@@ -1,0 +1,252 @@
+/** People, clients and browsers for the tests of the authorization server. */
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { TestHouse } from '../harness.ts';
+
+export const callback = 'https://client.example/callback';
+
+/** A person with a live session, as a browser holds it. */
+export interface Person {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly session: string;
+  readonly cookie: string;
+}
+
+let count = 0;
+
+/** A brokerage; its id. */
+export async function addBrokerage(house: TestHouse, name = 'Harbor Brokers'): Promise<string> {
+  count += 1;
+  const [made] = await house.sql<{ id: string }>('insert into brokerages (slug, name) values ($1, $2) returning id', [
+    `brokerage-${count}`,
+    name,
+  ]);
+  return made?.id ?? '';
+}
+
+/** Another session of a person; the Cookie header that a browser sends with it. */
+export async function openSession(house: TestHouse, userId: string): Promise<string> {
+  const session = randomBytes(32).toString('base64url');
+  const digest = createHash('sha256').update(session).digest();
+  await house.sql(`select app.open_session($1, $2, null, 'password', '192.0.2.1', 'test', null)`, [userId, digest]);
+  return session;
+}
+
+/** A person with a session, and a member of the brokerage when one is given. */
+export async function addPerson(
+  house: TestHouse,
+  name: string,
+  { brokerage, role = 'broker' }: { brokerage?: string; role?: 'admin' | 'broker' | 'staff' } = {},
+): Promise<Person> {
+  count += 1;
+  const email = `${name.toLowerCase().replaceAll(/[^a-z]/g, '')}.${count}@people.example`;
+  const [made] = await house.sql<{ id: string }>('insert into users (email, name) values ($1, $2) returning id', [
+    email,
+    name,
+  ]);
+  const id = made?.id ?? '';
+  if (brokerage)
+    await house.sql('insert into members (brokerage_id, user_id, role) values ($1, $2, $3)', [brokerage, id, role]);
+  const session = await openSession(house, id);
+  return { id, name, email, session, cookie: `dealkeep=${session}` };
+}
+
+/** A client of a person; its client_id. */
+export async function addClient(
+  house: TestHouse,
+  owner: Person,
+  { name = 'Assistant', redirectUris = [callback], brokerage = null as string | null } = {},
+): Promise<string> {
+  const [made] = await house.sql<{ id: string }>(
+    'insert into connected_clients (created_by, name, redirect_uris, brokerage_id) values ($1, $2, $3, $4) returning id',
+    [owner.id, name, redirectUris, brokerage],
+  );
+  return made?.id ?? '';
+}
+
+export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+export const newVerifier = (): string => randomBytes(32).toString('base64url');
+
+/** The parameters of an authorization request; `undefined` leaves one out. */
+export type Parameters = Record<string, string | undefined>;
+
+export function authorizeUrl(house: TestHouse, parameters: Parameters, extra = ''): string {
+  const defaults: Parameters = {
+    redirect_uri: callback,
+    response_type: 'code',
+    code_challenge: challengeOf('v'.repeat(43)),
+    code_challenge_method: 'S256',
+    scope: 'mcp:read mcp:write',
+    state: 'st',
+  };
+  const given = Object.entries({ ...defaults, ...parameters }).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined,
+  );
+  return `${house.origin}/api/mcp/authorize?${new URLSearchParams(given)}${extra}`;
+}
+
+/** A GET as a browser would send it, without following redirects. */
+export function visit(url: string, person: Person | null, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, {
+    redirect: 'manual',
+    headers: { accept: 'text/html', ...(person ? { cookie: person.cookie } : {}), ...headers },
+  });
+}
+
+/** The markup of a page with every run of white space as one blank, as a reader sees it. */
+export async function markupOf(response: Response | Promise<Response>): Promise<string> {
+  return (await (await response).text()).replaceAll(/\s+/g, ' ');
+}
+
+const decodeEntities = (text: string): string =>
+  text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+
+/** The hidden fields of the form that posts to the authorize endpoint. */
+export function hiddenFields(markup: string): Record<string, string> {
+  const form = /<form method="post" action="\/api\/mcp\/authorize">[\s\S]*?<\/form>/.exec(markup)?.[0] ?? '';
+  const fields: Record<string, string> = {};
+  for (const [, name = '', value = ''] of form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)) {
+    fields[name] = decodeEntities(value);
+  }
+  return fields;
+}
+
+export type Fields = Iterable<readonly [string, string]>;
+
+/** Sends the consent form as a browser would. */
+export function decide(
+  house: TestHouse,
+  person: Person | null,
+  fields: Fields,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${house.origin}/api/mcp/authorize`, {
+    method: 'POST',
+    redirect: 'manual',
+    body: new URLSearchParams([...fields].map(([name, value]): [string, string] => [name, value])),
+    headers: { origin: house.origin, accept: 'text/html', ...(person ? { cookie: person.cookie } : {}), ...headers },
+  });
+}
+
+/** Opens the consent page; the fields of its form, without scopes and decision. */
+export async function openConsent(
+  house: TestHouse,
+  person: Person,
+  parameters: Parameters,
+): Promise<Record<string, string>> {
+  const response = await visit(authorizeUrl(house, parameters), person);
+  const markup = await response.text();
+  if (response.status !== 200)
+    throw new Error(`no consent page: ${response.status} ${response.headers.get('location') ?? markup}`);
+  const { scope: _, ...fields } = hiddenFields(markup);
+  return fields;
+}
+
+/** The answer of the redirect to the client. */
+export function answerOf(response: Response): URLSearchParams {
+  return new URL(response.headers.get('location') ?? 'missing:').searchParams;
+}
+
+/** Asks, and approves with these scopes ticked; the code. */
+export async function approve(
+  house: TestHouse,
+  person: Person,
+  parameters: Parameters,
+  scopes: readonly string[] = ['mcp:read', 'mcp:write'],
+): Promise<string> {
+  const fields = await openConsent(house, person, parameters);
+  const response = await decide(house, person, [
+    ...Object.entries(fields),
+    ...scopes.map((scope) => ['scope', scope] as const),
+    ['decision', 'approve'],
+  ]);
+  const code = answerOf(response).get('code');
+  if (response.status !== 302 || code === null) throw new Error(`not approved: ${response.status}`);
+  return code;
+}
+
+/** What the token endpoint answered. */
+export interface TokenAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: {
+    access_token?: string;
+    refresh_token?: string;
+    token_type?: string;
+    expires_in?: number;
+    scope?: string;
+    error?: string;
+    error_description?: string;
+  };
+}
+
+/** Posts to an endpoint of the authorization server as a form. */
+export async function post(
+  house: { readonly origin: string },
+  path: string,
+  parameters: Parameters,
+): Promise<TokenAnswer> {
+  const given = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const response = await fetch(house.origin + path, { method: 'POST', body: new URLSearchParams(given) });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
+}
+
+export const askToken = (house: { readonly origin: string }, parameters: Parameters): Promise<TokenAnswer> =>
+  post(house, '/api/mcp/token', parameters);
+
+/** A grant as a client holds it. */
+export interface Grant {
+  readonly clientId: string;
+  readonly code: string;
+  readonly verifier: string;
+  readonly access: string;
+  readonly refresh: string;
+}
+
+/** Goes from asking to tokens. */
+export async function connect(
+  house: TestHouse,
+  person: Person,
+  clientId: string,
+  scopes: readonly string[] = ['mcp:read', 'mcp:write'],
+): Promise<Grant> {
+  const verifier = newVerifier();
+  const code = await approve(house, person, { client_id: clientId, code_challenge: challengeOf(verifier) }, scopes);
+  const { status, body } = await redeem(house, { clientId, code, verifier });
+  if (status !== 200) throw new Error(`no tokens: ${status} ${body.error}`);
+  return { clientId, code, verifier, access: body.access_token ?? '', refresh: body.refresh_token ?? '' };
+}
+
+/** Redeems a code; `changes` replaces parameters or leaves them out. */
+export function redeem(
+  house: { readonly origin: string },
+  { clientId, code, verifier }: Pick<Grant, 'clientId' | 'code' | 'verifier'>,
+  changes: Parameters = {},
+): Promise<TokenAnswer> {
+  return askToken(house, {
+    grant_type: 'authorization_code',
+    client_id: clientId,
+    code,
+    code_verifier: verifier,
+    redirect_uri: callback,
+    ...changes,
+  });
+}
+
+/** Refreshes with a token. */
+export function refresh(
+  house: { readonly origin: string },
+  clientId: string,
+  token: string,
+  changes: Parameters = {},
+): Promise<TokenAnswer> {
+  return askToken(house, { grant_type: 'refresh_token', client_id: clientId, refresh_token: token, ...changes });
+}

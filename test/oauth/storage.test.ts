@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { row } from '../../server/database/statement.ts';
+import { tokenDigest } from '../../server/domain/secret-tokens.ts';
+import { enterWithSession } from '../../server/domain/sessions.ts';
+import { digestOf } from '../../server/domain/tokens.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import {
+  addClient,
+  addPerson,
+  approve,
+  authorizeUrl,
+  connect,
+  decide,
+  openConsent,
+  post,
+  redeem,
+  refresh,
+  visit,
+  type Person,
+} from './scene.ts';
+
+const day = 86_400_000;
+
+describe('what is stored and logged', () => {
+  let house: TestHouse;
+  let ada: Person;
+  let clientId: string;
+  beforeAll(async () => {
+    house = await openHouse({ config: { logLevel: 'trace' } });
+    ada = await addPerson(house, 'Ada');
+    clientId = await addClient(house, ada);
+  });
+  afterAll(() => house?.close());
+
+  /** Every value of every table of ours, as text. */
+  async function dump(): Promise<string> {
+    const tables = await house.sql<{ name: string }>(
+      `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where c.relkind = 'r' and n.nspname in ('public', 'app', 'vault', 'limits')`,
+    );
+    const rows = await Promise.all(
+      tables.map(({ name }) => house.sql<{ text: string }>(`select t::text as text from ${name} t`)),
+    );
+    return rows.flatMap((found) => found.map(({ text }) => text)).join('\n');
+  }
+
+  test('113. no code, token or session is stored or logged, whole, in hexadecimal or in part', async () => {
+    const grant = await connect(house, ada, clientId);
+    const next = await refresh(house, clientId, grant.refresh);
+    await refresh(house, clientId, grant.refresh);
+    await redeem(house, grant);
+    await post(house, '/api/mcp/revoke', { client_id: clientId, token: next.body.access_token });
+    await fetch(`${house.origin}/api/mcp?access_token=${grant.access}`, {
+      headers: { authorization: `Bearer ${grant.access}` },
+    });
+    await house.sql('alter table vault.refresh_tokens rename to gone');
+    const failed = await refresh(house, clientId, next.body.refresh_token ?? '');
+    await house.sql('alter table vault.gone rename to refresh_tokens');
+    expect(failed.status).toBe(500);
+    const secrets = [
+      grant.code,
+      grant.access,
+      grant.refresh,
+      next.body.access_token ?? '',
+      next.body.refresh_token ?? '',
+      grant.verifier,
+      ada.session,
+    ];
+    const texts = { stored: await dump(), logged: house.log.join('\n'), answered: JSON.stringify(failed.body) };
+    expect(texts.logged).toContain('a request of the authorization server failed');
+    for (const [where, text] of Object.entries(texts)) {
+      for (const secret of secrets) {
+        const random = secret.replace(/^dk._/, '');
+        for (const form of [
+          random,
+          Buffer.from(secret).toString('hex'),
+          Buffer.from(random, 'base64url').toString('hex'),
+          random.slice(0, 20),
+        ]) {
+          expect([where, text.includes(form)]).toEqual([where, false]);
+        }
+      }
+    }
+    expect(texts.stored).toContain(digestOf(grant.refresh).toString('hex'));
+  });
+
+  test('115. expired codes and tokens are purged; consumed refresh tokens stay until their family ends', async () => {
+    const counts = async () => {
+      const [found] = await house.sql(
+        `select (select count(*)::int from vault.authorization_codes) as codes, (select count(*)::int from vault.access_tokens) as access,
+           (select count(*)::int from vault.refresh_tokens) as refresh, (select count(*)::int from vault.token_families) as families`,
+      );
+      return found;
+    };
+    const purge = () => house.sql('select app.purge_authorization()');
+    await house.sql('delete from vault.token_families');
+    await house.sql('delete from vault.authorization_codes');
+    const start = house.clock.now();
+    let held = (await connect(house, ada, clientId)).refresh;
+    const first = held;
+    await approve(house, ada, { client_id: clientId });
+    await purge();
+    expect(await counts()).toEqual({ codes: 2, access: 1, refresh: 1, families: 1 });
+    house.clock.advance(61_000);
+    await purge();
+    expect(await counts()).toEqual({ codes: 1, access: 1, refresh: 1, families: 1 });
+    house.clock.advance(day);
+    await purge();
+    expect(await counts()).toEqual({ codes: 0, access: 0, refresh: 1, families: 1 });
+    for (const days of [25, 50, 75, 100, 125, 150, 175]) {
+      house.clock.set(new Date(start.getTime() + days * day));
+      held = (await refresh(house, clientId, held)).body.refresh_token ?? '';
+      await purge();
+    }
+    expect(await counts()).toEqual({ codes: 0, access: 1, refresh: 8, families: 1 });
+    expect((await refresh(house, clientId, first)).body.error).toBe('invalid_grant');
+    expect((await refresh(house, clientId, held)).body.error).toBe('invalid_grant');
+    house.clock.advance(2 * day);
+    await purge();
+    expect(await counts()).toEqual({ codes: 0, access: 0, refresh: 0, families: 0 });
+    house.clock.set(start);
+  });
+
+  test('116. consent, issue, refresh, replay and revocation leave audit records with person, client and address', async () => {
+    await house.sql('delete from audit_records');
+    const grant = await connect(house, ada, clientId, ['mcp:read']);
+    await refresh(house, clientId, grant.refresh);
+    await refresh(house, clientId, grant.refresh);
+    const again = await connect(house, ada, clientId);
+    await redeem(house, again);
+    const third = await connect(house, ada, clientId);
+    await post(house, '/api/mcp/revoke', { client_id: clientId, token: third.access });
+    await post(house, '/api/mcp/revoke', { client_id: clientId, token: third.refresh });
+    const fields = await openConsent(house, ada, { client_id: clientId });
+    await decide(house, ada, [...Object.entries(fields), ['decision', 'deny']]);
+    const records = await house.sql<{
+      action: string;
+      outcome: string;
+      user_id: string;
+      client: string;
+      address: string;
+      request_id: string;
+      details: unknown;
+    }>(
+      `select action, outcome, user_id, coalesce(client_id::text, subject_id) as client, host(address) as address, request_id, details
+       from audit_records order by at, id`,
+    );
+    expect(records.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual([
+      'consent.give done',
+      'tokens.issue done',
+      'tokens.refresh done',
+      'tokens.replay revoked',
+      'consent.give done',
+      'tokens.issue done',
+      'code.replay revoked',
+      'consent.give done',
+      'tokens.issue done',
+      'tokens.revoke done',
+      'tokens.revoke done',
+      'consent.deny denied',
+    ]);
+    for (const { user_id, client, address, request_id } of records) {
+      expect([user_id, client, address]).toEqual([ada.id, clientId, '127.0.0.1']);
+      expect(request_id).toMatch(/^[0-9a-f-]{36}$/);
+    }
+    expect(records[1]?.details).toEqual({ scopes: ['mcp:read'] });
+  });
+
+  test('116. a person sees their own records, and nobody writes one in the name of another', async () => {
+    const enter = enterWithSession(tokenDigest(ada.session));
+    const own = row<{ count: string }>(
+      'storage_test_own_records',
+      `select count(*) from audit_records where action like 'tokens.%'`,
+    )();
+    expect(Number((await house.asServer(enter, own))[1]?.count)).toBeGreaterThan(0);
+    const forged = row('storage_test_forged_record', `insert into audit_records (action, outcome) values ('x', 'y')`)();
+    await expect(house.asServer(enter, forged)).rejects.toThrow();
+    const inside = row(
+      'storage_test_inside',
+      `select app.audit_family(null, null, null, 'x', 'y', null, null, null)`,
+    )();
+    await expect(house.asServer(enter, inside)).rejects.toThrow();
+    const issue = row('storage_test_issue', `select app.issue_tokens(null, null, null, null)`)();
+    await expect(house.asServer(enter, issue)).rejects.toThrow();
+  });
+});
+
+describe('limits', () => {
+  let house: TestHouse;
+  let ada: Person;
+  let clientId: string;
+  beforeAll(async () => {
+    house = await openHouse();
+    const { config } = house.nodes[0]?.house ?? { config: house.config };
+    Object.assign(config.rateLimits, { token_client: 5, token_ip: 12, authorize_ip: 8 });
+    ada = await addPerson(house, 'Ada');
+    clientId = await addClient(house, ada);
+  });
+  afterAll(() => house?.close());
+
+  test('114. a client over its limit gets 429 with Retry-After in OAuth JSON, and others go on', async () => {
+    house.clock.advance(60_000);
+    const ask = (client: string) => refresh(house, client, 'garbage');
+    for (let count = 0; count < 5; count += 1) expect((await ask(clientId)).status).toBe(400);
+    const { status, headers, body } = await ask(clientId);
+    expect([status, body.error]).toEqual([429, 'temporarily_unavailable']);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    expect((await ask(await addClient(house, ada))).status).toBe(400);
+    expect((await post(house, '/api/mcp/revoke', { client_id: clientId, token: 'x' })).status).toBe(429);
+    house.clock.advance(60_000);
+    expect((await ask(clientId)).status).toBe(400);
+  });
+
+  test('114. an address over its limit, whatever it sends', async () => {
+    house.clock.advance(60_000);
+    const statuses = [];
+    for (let count = 0; count < 14; count += 1)
+      statuses.push((await post(house, '/api/mcp/token', { grant_type: 'x' })).status);
+    expect(statuses).toEqual([...Array.from({ length: 12 }, () => 400), 429, 429]);
+  });
+
+  test('114. the authorize endpoint: a page for people, JSON for programs', async () => {
+    house.clock.advance(60_000);
+    for (let count = 0; count < 8; count += 1) await visit(authorizeUrl(house, { client_id: clientId }), ada);
+    const person = await visit(authorizeUrl(house, { client_id: clientId }), ada);
+    expect([person.status, person.headers.get('content-type')]).toEqual([429, 'text/html; charset=UTF-8']);
+    const program = await fetch(authorizeUrl(house, { client_id: clientId }));
+    expect([program.status, ((await program.json()) as { error: string }).error]).toEqual([
+      429,
+      'temporarily_unavailable',
+    ]);
+    expect(Number(program.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});
+
+test('when the database takes no connections, the token endpoint says so in OAuth JSON, and recovers', async () => {
+  const house = await openHouse({ nodes: 2 });
+  try {
+    const ada = await addPerson(house, 'Ada');
+    const grant = await connect(house, ada, await addClient(house, ada));
+    // The second node has not connected yet.
+    const [, second] = house.nodes;
+    const [current] = await house.sql<{ name: string }>('select current_database() as name');
+    await house.sql(`alter database ${current?.name} with connection limit 0`);
+    const { status, body, headers } = await refresh(second ?? house, grant.clientId, grant.refresh);
+    await house.sql(`alter database ${current?.name} with connection limit -1`);
+    expect([status, body.error, headers.get('retry-after')]).toEqual([503, 'temporarily_unavailable', '5']);
+    expect((await refresh(second ?? house, grant.clientId, grant.refresh)).status).toBe(200);
+  } finally {
+    await house.close();
+  }
+});

@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { row } from '../../server/database/statement.ts';
+import {
+  dealToolWriting,
+  isDealOptedIn,
+  optInDeal,
+  optOutDeal,
+  stopDealTools,
+} from '../../server/domain/deal-opt-ins.ts';
+import { tokenDigest } from '../../server/domain/secret-tokens.ts';
+import { enterWithSession } from '../../server/domain/sessions.ts';
+import { digestOf, enterWithAccessToken } from '../../server/domain/tokens.ts';
+import { grantTool, isToolGranted, toolGrants, writeTools } from '../../server/domain/tool-grants.ts';
+import type { Statement } from '../../server/database/statement.ts';
+import { csrfToken } from '../../server/http/csrf.ts';
+import { canonicalResource } from '../../server/http/resource-metadata.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addBrokerage, addClient, addPerson, connect, markupOf, visit, type Grant, type Person } from './scene.ts';
+
+let house: TestHouse;
+let broker: Person;
+let buyer: Person;
+let stranger: Person;
+let deal: string;
+let brokerage: string;
+let clientId: string;
+let grant: Grant;
+
+const from = { address: '192.0.2.1', requestId: null };
+const tool = 'svc_questions_create';
+
+beforeAll(async () => {
+  house = await openHouse();
+  brokerage = await addBrokerage(house);
+  broker = await addPerson(house, 'Bo', { brokerage });
+  buyer = await addPerson(house, 'Bea');
+  stranger = await addPerson(house, 'Stan');
+  const [made] = await house.sql<{ id: string }>(
+    `insert into deals (organization_id, title) values ($1, 'Bakery') returning id`,
+    [brokerage],
+  );
+  deal = made?.id ?? '';
+  await house.sql(
+    `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active'), ($1, $3, 'buyer', 'active')`,
+    [deal, broker.id, buyer.id],
+  );
+  clientId = await addClient(house, buyer);
+  grant = await connect(house, buyer, clientId);
+});
+afterAll(() => house?.close());
+beforeEach(async () => {
+  house.clock.advance(60_000);
+  await house.sql('delete from tool_grants');
+  await house.sql('delete from deal_opt_ins');
+  await house.sql('delete from deal_tool_stops');
+});
+
+/** What the statement answers a person who is signed in. */
+async function as<T>(person: Person, statement: Statement<T>): Promise<T> {
+  const [, answer] = await house.asServer(enterWithSession(tokenDigest(person.session)), statement);
+  return answer;
+}
+
+/** What it answers the buyer's client. */
+async function through<T>(statement: Statement<T>): Promise<T> {
+  const enter = enterWithAccessToken(digestOf(grant.access), canonicalResource(house.config.baseUrl));
+  const [, answer] = await house.asServer(enter, statement);
+  return answer;
+}
+
+function submit(path: string, fields: Record<string, string>, person = buyer): Promise<Response> {
+  return fetch(house.origin + path, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: person.cookie, origin: house.origin, accept: 'text/html' },
+    body: new URLSearchParams({ csrf: csrfToken(person.session), ...fields }),
+  });
+}
+
+const inDays = (days: number) => new Date(house.clock.now().getTime() + days * 86_400_000).toISOString();
+
+describe('tool grants', () => {
+  const page = () => `/settings/clients/${clientId}/tools`;
+
+  test('a tool is off until its person turns it on, and off again at once', async () => {
+    expect(await through(isToolGranted(tool))).toBe(false);
+    expect((await submit(page(), { tool, turn: 'on' })).status).toBe(303);
+    expect(await through(isToolGranted(tool))).toBe(true);
+    expect(await through(isToolGranted('svc_findings_create'))).toBe(false);
+    expect(await markupOf(visit(house.origin + page(), buyer))).toMatch(
+      /Ask a question of the seller.*?<small>on<\/small>/,
+    );
+    expect((await submit(page(), { tool, turn: 'off' })).status).toBe(303);
+    expect(await through(isToolGranted(tool))).toBe(false);
+  });
+
+  test('the page has every writing tool, also those that are not available yet', async () => {
+    const markup = await markupOf(visit(house.origin + page(), buyer));
+    for (const name of writeTools) expect(markup).toContain(`<code>${name}</code>`);
+  });
+
+  test('an end date counts to the end of its day, then the tool is off', async () => {
+    const today = house.clock.now().toISOString().slice(0, 10);
+    expect((await submit(page(), { tool, turn: 'on', until: today })).status).toBe(303);
+    const [kept] = await as(buyer, toolGrants(clientId));
+    expect([kept?.expires_at, kept?.active]).toEqual([`${today}T23:59:59.999Z`, true]);
+    const start = house.clock.now();
+    house.clock.set(new Date(`${today}T23:59:59.999Z`));
+    expect(await through(isToolGranted(tool))).toBe(false);
+    house.clock.set(start);
+  });
+
+  test('an end in the past or no date at all is refused in words', async () => {
+    for (const until of ['2020-01-01', '2027-02-31', 'soon']) {
+      const response = await submit(page(), { tool, turn: 'on', until });
+      expect([until, response.status]).toEqual([until, 400]);
+    }
+    expect(await as(buyer, toolGrants(clientId))).toEqual([]);
+  });
+
+  test('nobody turns a tool on for a client that does not work for them, or sees the grants of others', async () => {
+    await as(buyer, grantTool(clientId, tool, null, from));
+    expect(await as(stranger, grantTool(clientId, tool, null, from))).toBe(false);
+    expect(await as(stranger, toolGrants(clientId))).toEqual([]);
+    expect((await submit(page(), { tool, turn: 'on' }, stranger)).status).toBe(404);
+  });
+
+  test('a client cannot turn its own tools on', async () => {
+    expect(await through(grantTool(clientId, tool, null, from))).toBe(false);
+    expect(await through(isToolGranted(tool))).toBe(false);
+  });
+
+  test('a tool that does not exist or only reads cannot be turned on', async () => {
+    for (const name of ['svc_deals_list', 'nothing', ''])
+      expect((await submit(page(), { tool: name, turn: 'on' })).status).toBe(404);
+  });
+
+  test('a grant is for one client, and ends when that is disconnected', async () => {
+    const other = await connect(house, buyer, await addClient(house, buyer));
+    await as(buyer, grantTool(other.clientId, tool, null, from));
+    expect(await through(isToolGranted(tool))).toBe(false);
+    await submit(`/settings/clients/${other.clientId}/disconnect`, {});
+    expect(await house.sql('select from tool_grants')).toEqual([]);
+  });
+});
+
+describe('deal opt-ins', () => {
+  const page = () => `/settings/deals/${deal}/tools`;
+
+  test('a deal is closed to tools until its person opens it, for them alone, and closed again at once', async () => {
+    expect(await through(isDealOptedIn(deal))).toBe(false);
+    expect((await submit(page(), { turn: 'on' })).status).toBe(303);
+    expect(await through(isDealOptedIn(deal))).toBe(true);
+    expect(await as(broker, isDealOptedIn(deal))).toBe(false);
+    expect((await submit(page(), { turn: 'off' })).status).toBe(303);
+    expect(await through(isDealOptedIn(deal))).toBe(false);
+  });
+
+  test('until a time', async () => {
+    await as(buyer, optInDeal(deal, inDays(0.01), from));
+    expect(await through(isDealOptedIn(deal))).toBe(true);
+    house.clock.advance(15 * 60_000);
+    expect(await through(isDealOptedIn(deal))).toBe(false);
+    await expect(as(buyer, optInDeal(deal, inDays(-1), from))).rejects.toMatchObject({ reason: 'ends_in_the_past' });
+  });
+
+  test('nobody opens a deal that they do not see, and one that one no longer sees is closed', async () => {
+    expect(await as(stranger, optInDeal(deal, null, from))).toBe(false);
+    expect((await visit(house.origin + page(), stranger)).status).toBe(404);
+    expect((await submit(page(), { turn: 'on' }, stranger)).status).toBe(404);
+    await as(buyer, optInDeal(deal, null, from));
+    await house.sql(`update participants set status = 'removed' where user_id = $1`, [buyer.id]);
+    expect(await through(isDealOptedIn(deal))).toBe(false);
+    expect(await through(dealToolWriting(deal))).toBeNull();
+    await house.sql(`update participants set status = 'invited' where user_id = $1`, [buyer.id]);
+    await house.sql(`update participants set status = 'active' where user_id = $1`, [buyer.id]);
+  });
+
+  test('a client cannot open a deal', async () => {
+    expect(await through(optInDeal(deal, null, from))).toBe(false);
+    await as(buyer, optInDeal(deal, null, from));
+    expect(await through(optOutDeal(deal, from))).toBe(false);
+    expect(await through(stopDealTools(deal, true, from))).toBe(false);
+  });
+
+  test('a broker of the deal shuts writing off for everybody on it, and nobody else does', async () => {
+    await as(buyer, optInDeal(deal, null, from));
+    expect((await submit(page(), { turn: 'stop' })).status).toBe(404);
+    expect(await through(isDealOptedIn(deal))).toBe(true);
+    expect((await submit(page(), { turn: 'stop' }, broker)).status).toBe(303);
+    expect(await through(isDealOptedIn(deal))).toBe(false);
+    expect(await markupOf(visit(house.origin + page(), buyer))).toContain(
+      'Bo shut writing through tools off for everybody',
+    );
+    expect((await submit(page(), { turn: 'allow' }, broker)).status).toBe(303);
+    expect(await through(isDealOptedIn(deal))).toBe(true);
+  });
+
+  test('the overview leads to every client and deal', async () => {
+    const markup = await markupOf(visit(`${house.origin}/settings/tools`, buyer));
+    expect(markup).toContain(`/settings/clients/${clientId}/tools`);
+    expect(markup).toContain(page());
+  });
+});
+
+test('every switch leaves an audit record of who turned it, where and from where', async () => {
+  await house.sql('delete from audit_records');
+  await submit(`/settings/clients/${clientId}/tools`, { tool, turn: 'on' });
+  await submit(`/settings/clients/${clientId}/tools`, { tool, turn: 'off' });
+  await submit(`/settings/deals/${deal}/tools`, { turn: 'on' });
+  await submit(`/settings/deals/${deal}/tools`, { turn: 'off' });
+  await submit(`/settings/deals/${deal}/tools`, { turn: 'stop' }, broker);
+  await submit(`/settings/deals/${deal}/tools`, { turn: 'allow' }, broker);
+  const records = await house.sql(
+    `select action, user_id, subject_id, deal_id, brokerage_id, host(address) as address, length(request_id) > 0 as named, details
+     from audit_records order by at, id`,
+  );
+  const onClient = {
+    user_id: buyer.id,
+    subject_id: clientId,
+    deal_id: null,
+    brokerage_id: null,
+    address: '127.0.0.1',
+    named: true,
+  };
+  const onDeal = {
+    user_id: buyer.id,
+    subject_id: deal,
+    deal_id: deal,
+    brokerage_id: brokerage,
+    address: '127.0.0.1',
+    named: true,
+  };
+  expect(records).toEqual([
+    { ...onClient, action: 'tool_grant.on', details: { tool, expires_at: null } },
+    { ...onClient, action: 'tool_grant.off', details: { tool } },
+    { ...onDeal, action: 'deal_opt_in.on', details: { expires_at: null } },
+    { ...onDeal, action: 'deal_opt_in.off', details: {} },
+    { ...onDeal, action: 'deal_tools.stop', user_id: broker.id, details: {} },
+    { ...onDeal, action: 'deal_tools.allow', user_id: broker.id, details: {} },
+  ]);
+});
+
+test('the server itself may only read the switches', async () => {
+  for (const text of [
+    `insert into tool_grants (user_id, client_id, tool) values ('${buyer.id}', '${clientId}', '${tool}')`,
+    `insert into deal_opt_ins (user_id, deal_id) values ('${buyer.id}', '${deal}')`,
+    `delete from deal_tool_stops`,
+  ]) {
+    const forged = row(`switches_test_${text.slice(0, 24).replaceAll(/\W+/g, '_')}`, text)();
+    await expect(as(buyer, forged)).rejects.toThrow();
+  }
+});

@@ -1,0 +1,379 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { mint } from '../../server/domain/tokens.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { scopesOf } from './bearer.ts';
+import {
+  addClient,
+  addPerson,
+  approve,
+  askToken,
+  callback,
+  challengeOf,
+  connect,
+  newVerifier,
+  redeem,
+  refresh,
+  type Parameters,
+  type Person,
+  type TokenAnswer,
+} from './scene.ts';
+
+let house: TestHouse;
+let ada: Person;
+let clientId: string;
+
+beforeAll(async () => {
+  house = await openHouse({ nodes: 2 });
+  ada = await addPerson(house, 'Ada');
+  clientId = await addClient(house, ada);
+});
+afterAll(() => house?.close());
+beforeEach(() => house.clock.advance(60_000));
+
+/** A fresh code with its verifier. */
+async function freshCode(
+  client = clientId,
+  person = ada,
+): Promise<{ clientId: string; code: string; verifier: string }> {
+  const verifier = newVerifier();
+  const code = await approve(house, person, { client_id: client, code_challenge: challengeOf(verifier) });
+  return { clientId: client, code, verifier };
+}
+
+const asBody = ({ clientId: client_id, code, verifier }: Awaited<ReturnType<typeof freshCode>>): Parameters => ({
+  grant_type: 'authorization_code',
+  client_id,
+  code,
+  code_verifier: verifier,
+  redirect_uri: callback,
+});
+
+const send = (body: string, type: string | null = 'application/json', query = '') =>
+  fetch(`${house.origin}/api/mcp/token${query}`, {
+    method: 'POST',
+    headers: type === null ? {} : { 'content-type': type },
+    body: Buffer.from(body),
+  });
+
+async function errorOf(response: Response): Promise<{ status: number; error: string }> {
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  return { status: response.status, error: ((await response.json()) as { error: string }).error };
+}
+
+describe('the request', () => {
+  test('53. a form works', async () => {
+    expect((await redeem(house, await freshCode())).status).toBe(200);
+  });
+
+  test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
+    '54. %s works alike',
+    async (type) => {
+      const response = await send(JSON.stringify(asBody(await freshCode())), type);
+      expect(response.status).toBe(200);
+      const form = await redeem(house, await freshCode());
+      expect(Object.keys((await response.json()) as object).toSorted()).toEqual(Object.keys(form.body).toSorted());
+    },
+  );
+
+  test('55. JSON that is no object of strings, or too large, is 400 invalid_request', async () => {
+    const good = asBody(await freshCode());
+    const bodies = [
+      '{',
+      '',
+      'null',
+      '[]',
+      '"text"',
+      '17',
+      JSON.stringify({ ...good, code: [good['code']] }),
+      JSON.stringify({ ...good, code: { a: 1 } }),
+      JSON.stringify({ ...good, code: 1 }),
+      JSON.stringify({ ...good, client_id: null }),
+      JSON.stringify({ ...good, padding: 'x'.repeat(20_000) }),
+      JSON.stringify({ ...good, redirect_uri: 'a\0b' }),
+    ];
+    for (const body of bodies) {
+      expect([body.slice(0, 60), await errorOf(await send(body))]).toEqual([
+        body.slice(0, 60),
+        { status: 400, error: 'invalid_request' },
+      ]);
+    }
+    expect((await askToken(house, good)).status).toBe(200);
+  });
+
+  test('55. bytes that are no UTF-8, and a body without an end', async () => {
+    const url = `${house.origin}/api/mcp/token`;
+    const bytes = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from([0x7b, 0xff, 0x7d]),
+    });
+    expect(await errorOf(bytes)).toEqual({ status: 400, error: 'invalid_request' });
+    const endless = new ReadableStream({ pull: (stream) => stream.enqueue(new Uint8Array(8192)) });
+    const streamed = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: endless,
+      duplex: 'half',
+    } as RequestInit);
+    expect(await errorOf(streamed)).toEqual({ status: 400, error: 'invalid_request' });
+  });
+
+  test('56. other content types are refused in OAuth JSON', async () => {
+    const body = new URLSearchParams(Object.entries(asBody(await freshCode())) as [string, string][]).toString();
+    for (const type of [
+      'text/plain',
+      'multipart/form-data; boundary=x',
+      'application/x-www-form-urlencoded; charset=iso-8859-1',
+      null,
+    ]) {
+      const { status, error } = await errorOf(await send(body, type));
+      expect([type, status, error]).toEqual([type, 415, 'invalid_request']);
+    }
+  });
+
+  test('57. parameters in the query are not honoured', async () => {
+    const good = asBody(await freshCode());
+    const query = `?${new URLSearchParams(Object.entries(good) as [string, string][])}`;
+    expect(await errorOf(await send('', 'application/x-www-form-urlencoded', query))).toEqual({
+      status: 400,
+      error: 'invalid_request',
+    });
+    expect((await askToken(house, good)).status).toBe(200);
+  });
+
+  test('58. GET and other methods are 405', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
+      const response = await fetch(`${house.origin}/api/mcp/token`, { method });
+      expect([method, response.headers.get('allow')]).toEqual([method, 'POST, OPTIONS']);
+      expect(await errorOf(response)).toEqual({ status: 405, error: 'invalid_request' });
+    }
+  });
+
+  test.each(['grant_type', 'code', 'code_verifier', 'client_id', 'redirect_uri'])(
+    '61. %s missing or empty',
+    async (name) => {
+      const good = await freshCode();
+      for (const value of [undefined, '']) {
+        const { status, body } = await askToken(house, { ...asBody(good), [name]: value });
+        expect([status, body.error]).toEqual([400, 'invalid_request']);
+        expect(body.error_description).toContain(name);
+      }
+      expect((await redeem(house, good)).status).toBe(200);
+    },
+  );
+
+  test.each([
+    'password',
+    'client_credentials',
+    'implicit',
+    'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    'constructor',
+  ])('62. grant type %s is not supported', async (grant_type) => {
+    const { status, body } = await askToken(house, {
+      ...asBody(await freshCode()),
+      grant_type,
+      username: 'a',
+      password: 'b',
+    });
+    expect([status, body.error]).toEqual([400, 'unsupported_grant_type']);
+  });
+
+  test('63. a repeated form parameter is invalid_request', async () => {
+    const good = await freshCode();
+    for (const name of ['grant_type', 'client_id', 'code', 'code_verifier', 'redirect_uri']) {
+      const form = new URLSearchParams(Object.entries(asBody(good)) as [string, string][]);
+      form.append(name, form.get(name) ?? '');
+      expect(await errorOf(await send(form.toString(), 'application/x-www-form-urlencoded'))).toEqual({
+        status: 400,
+        error: 'invalid_request',
+      });
+    }
+    expect((await redeem(house, good)).status).toBe(200);
+  });
+
+  test('64. an unknown, malformed, disabled or deleted client is 401 invalid_client', async () => {
+    const gone = await addClient(house, ada);
+    const good = await freshCode(gone);
+    for (const client_id of ['01900000-0000-7000-8000-000000000000', 'nobody', '%00']) {
+      const { status, body } = await redeem(house, good, { client_id });
+      expect([status, body.error]).toEqual([401, 'invalid_client']);
+    }
+    await house.sql('update connected_clients set disabled = true where id = $1', [gone]);
+    expect((await redeem(house, good)).body.error).toBe('invalid_client');
+    await house.sql('update connected_clients set disabled = false, deleted_at = app.now() where id = $1', [gone]);
+    expect((await redeem(house, good)).status).toBe(401);
+  });
+
+  test('65. a client secret is neither needed nor enough', async () => {
+    const good = await freshCode();
+    const { status, body } = await redeem(house, good, { code_verifier: undefined, client_secret: 'x' });
+    expect([status, body.error]).toEqual([400, 'invalid_request']);
+    expect((await redeem(house, good, { client_secret: 'anything' })).status).toBe(200);
+  });
+
+  test('the resource of the grant is the tool server: its aliases and absence are the same, anything else is invalid_target', async () => {
+    const good = await freshCode();
+    const { status, body } = await redeem(house, good, { resource: 'https://evil.example/' });
+    expect([status, body.error]).toEqual([400, 'invalid_target']);
+    expect((await redeem(house, good, { resource: `${house.config.baseUrl}/mcp/` })).status).toBe(200);
+  });
+});
+
+describe('tokens', () => {
+  test('59. success is exactly what the specification says', async () => {
+    const { status, headers, body } = await redeem(house, await freshCode());
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toMatch(/^application\/json/);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(body).toEqual({
+      access_token: expect.stringMatching(/^dka_[\w-]{43}$/),
+      token_type: 'Bearer',
+      expires_in: 3600,
+      refresh_token: expect.stringMatching(/^dkr_[\w-]{43}$/),
+      scope: 'mcp:read mcp:write',
+    });
+    expect(await scopesOf(house, body.access_token ?? '')).toEqual(['mcp:read', 'mcp:write']);
+  });
+
+  test('60. tokens are opaque, of 256 random bits, and never the same', () => {
+    const tokens = Array.from({ length: 10_000 }, () => mint('access').token);
+    expect(new Set(tokens).size).toBe(10_000);
+    for (const token of tokens) expect(token).toMatch(/^dka_[\w-]{43}$/);
+    const bytes = Buffer.from(tokens[0]?.slice(4) ?? '', 'base64url');
+    expect(bytes).toHaveLength(32);
+  });
+});
+
+describe('the code', () => {
+  const invalidGrant = async (answer: ReturnType<typeof redeem>) => {
+    const { status, body } = await answer;
+    expect([status, body.error]).toEqual([400, 'invalid_grant']);
+    return body;
+  };
+
+  test('66, 69. a wrong verifier is refused and burns the code', async () => {
+    const good = await freshCode();
+    await invalidGrant(redeem(house, good, { code_verifier: newVerifier() }));
+    await invalidGrant(redeem(house, good));
+  });
+
+  test.each([
+    ['too short', 'a'.repeat(42)],
+    ['too long', 'a'.repeat(129)],
+    ['with other characters', `${'a'.repeat(42)}!`],
+    ['with a blank', `${'a'.repeat(43)} `],
+    ['with more than ASCII', 'é'.repeat(50)],
+  ])('67. a verifier %s is refused', async (_, verifier) => {
+    const code = await approve(house, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
+    await invalidGrant(redeem(house, { clientId, code, verifier }));
+  });
+
+  test('67. a verifier of 43 and one of 128 characters are good', async () => {
+    for (const verifier of ['a'.repeat(43), '~.-_'.repeat(32)]) {
+      const code = await approve(house, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
+      expect((await redeem(house, { clientId, code, verifier })).status).toBe(200);
+    }
+  });
+
+  test('68. the challenge itself is no verifier', async () => {
+    const good = await freshCode();
+    await invalidGrant(redeem(house, good, { code_verifier: challengeOf(good.verifier) }));
+  });
+
+  test('70. another redirect_uri, also another registered one or another port', async () => {
+    const two = await addClient(house, ada, { redirectUris: [callback, 'http://localhost/cb'] });
+    const good = await freshCode(two);
+    await invalidGrant(redeem(house, good, { redirect_uri: 'http://localhost/cb' }));
+    await invalidGrant(redeem(house, good, { redirect_uri: `${callback}/` }));
+    const verifier = newVerifier();
+    const code = await approve(house, ada, {
+      client_id: two,
+      redirect_uri: 'http://localhost:50000/cb',
+      code_challenge: challengeOf(verifier),
+    });
+    await invalidGrant(redeem(house, { clientId: two, code, verifier }, { redirect_uri: 'http://localhost:50001/cb' }));
+    expect(
+      (await redeem(house, { clientId: two, code, verifier }, { redirect_uri: 'http://localhost:50000/cb' })).status,
+    ).toBe(200);
+  });
+
+  test("71. another client's id", async () => {
+    const good = await freshCode();
+    await invalidGrant(redeem(house, good, { client_id: await addClient(house, ada) }));
+  });
+
+  test('72. it works at 59 seconds and no more at 61', async () => {
+    const [early, late] = [await freshCode(), await freshCode()];
+    house.clock.advance(59_000);
+    expect((await redeem(house, early)).status).toBe(200);
+    house.clock.advance(2_000);
+    await invalidGrant(redeem(house, late));
+  });
+
+  test('73. a random code and an expired one are answered alike', async () => {
+    const late = await freshCode();
+    house.clock.advance(61_000);
+    const expired = await invalidGrant(redeem(house, late));
+    for (const code of [mint('code').token, 'garbage', '\u{1F600}']) {
+      expect(await invalidGrant(redeem(house, { ...late, code }))).toEqual(expired);
+    }
+  });
+
+  test('74. a second valid use is refused and revokes what the first one issued', async () => {
+    const grant = await connect(house, ada, clientId);
+    expect(await scopesOf(house, grant.access)).not.toBeNull();
+    await invalidGrant(redeem(house, grant));
+    expect(await scopesOf(house, grant.access)).toBeNull();
+    await invalidGrant(refresh(house, clientId, grant.refresh));
+  });
+
+  test('74. also when the code has expired in between, and after a refresh', async () => {
+    const grant = await connect(house, ada, clientId);
+    const next = await refresh(house, clientId, grant.refresh);
+    house.clock.advance(120_000);
+    await invalidGrant(redeem(house, grant));
+    expect(await scopesOf(house, next.body.access_token ?? '')).toBeNull();
+  });
+
+  test('75. a second use with a wrong verifier, client or redirect_uri revokes nothing', async () => {
+    const grant = await connect(house, ada, clientId);
+    const other = await addClient(house, ada);
+    for (const change of [
+      { code_verifier: newVerifier() },
+      { code_verifier: 'short' },
+      { client_id: other },
+      { redirect_uri: 'https://evil.example/' },
+    ]) {
+      await invalidGrant(redeem(house, grant, change));
+    }
+    expect(await scopesOf(house, grant.access)).not.toBeNull();
+    expect((await refresh(house, clientId, grant.refresh)).status).toBe(200);
+  });
+
+  test.each([20, 50])(
+    '76. %i parallel redemptions on two nodes: one success, and nothing of it lives',
+    async (many) => {
+      const good = await freshCode();
+      const answers = await Promise.all(
+        Array.from({ length: many }, (_, index) => redeem(house.nodes[index % 2] ?? house, good)),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 400)).toHaveLength(many - 1);
+      const body: TokenAnswer['body'] = answers.find(({ status }) => status === 200)?.body ?? {};
+      expect(await scopesOf(house, body.access_token ?? '')).toBeNull();
+      await invalidGrant(refresh(house, clientId, body.refresh_token ?? ''));
+    },
+  );
+
+  test('77. a person suspended, or a client deleted, after the approval', async () => {
+    const bert = await addPerson(house, 'Bert');
+    const own = await addClient(house, bert);
+    const [one, two] = [await freshCode(own, bert), await freshCode(own, bert)];
+    await house.sql('update users set suspended_at = app.now() where id = $1', [bert.id]);
+    await invalidGrant(redeem(house, one));
+    await house.sql('update users set suspended_at = null where id = $1', [bert.id]);
+    await house.sql('update connected_clients set deleted_at = app.now() where id = $1', [own]);
+    expect((await redeem(house, two)).body.error).toBe('invalid_client');
+  });
+});

@@ -1,0 +1,283 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { digestOf, mint, openAnswer } from '../../server/domain/tokens.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { scopesOf } from './bearer.ts';
+import { addClient, addPerson, connect, refresh, type Person, type TokenAnswer } from './scene.ts';
+
+const day = 86_400_000;
+
+describe.each([
+  ['on', 1],
+  ['on', 2],
+  ['off', 2],
+] as const)('REFRESH_OVERLAP=%s, %i node(s)', (overlap, nodes) => {
+  let house: TestHouse;
+  let ada: Person;
+  let clientId: string;
+
+  beforeAll(async () => {
+    house = await openHouse({ nodes, config: { refreshOverlap: overlap === 'on' } });
+    ada = await addPerson(house, 'Ada');
+    clientId = await addClient(house, ada);
+  });
+  afterAll(() => house?.close());
+  beforeEach(() => house.clock.advance(60_000));
+
+  const node = (index: number) => house.nodes[index % nodes] ?? house;
+  const grant = () => connect(house, ada, clientId);
+
+  async function refused(answer: Promise<TokenAnswer>, error = 'invalid_grant'): Promise<void> {
+    const { status, body, headers } = await answer;
+    expect([status, body.error, headers.get('cache-control')]).toEqual([400, error, 'no-store']);
+  }
+
+  /** Refreshes successfully; the new tokens. */
+  async function rotated(token: string, changes = {}): Promise<{ access: string; refresh: string; scope: string }> {
+    const { status, body } = await refresh(house, clientId, token, changes);
+    expect([status, body.error]).toEqual([200, undefined]);
+    return { access: body.access_token ?? '', refresh: body.refresh_token ?? '', scope: body.scope ?? '' };
+  }
+
+  test('78. a refresh gives a new access and a new refresh token; form and JSON', async () => {
+    const first = await grant();
+    const { status, headers, body } = await refresh(house, clientId, first.refresh);
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(body).toEqual({
+      access_token: expect.stringMatching(/^dka_/),
+      token_type: 'Bearer',
+      expires_in: 3600,
+      refresh_token: expect.stringMatching(/^dkr_/),
+      scope: 'mcp:read mcp:write',
+    });
+    expect([body.access_token, body.refresh_token]).not.toContain(first.access);
+    expect(body.refresh_token).not.toBe(first.refresh);
+    const json = await fetch(`${house.origin}/api/mcp/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'refresh_token', client_id: clientId, refresh_token: body.refresh_token }),
+    });
+    expect(json.status).toBe(200);
+    expect(await scopesOf(house, body.access_token ?? '')).toEqual(['mcp:read', 'mcp:write']);
+  });
+
+  test('79. using the rotated token again is refused and revokes the family', async () => {
+    const first = await grant();
+    const second = await rotated(first.refresh);
+    await refused(refresh(house, clientId, first.refresh));
+    await refused(refresh(house, clientId, second.refresh));
+    for (const { access } of [first, second]) expect(await scopesOf(house, access)).toBeNull();
+  });
+
+  test('80. so is using one of two generations ago', async () => {
+    const first = await grant();
+    const second = await rotated(first.refresh);
+    const third = await rotated(second.refresh);
+    await refused(refresh(house, clientId, first.refresh));
+    await refused(refresh(house, clientId, third.refresh));
+    for (const { access } of [first, second, third]) expect(await scopesOf(house, access)).toBeNull();
+  });
+
+  test('81. a replay revokes its own family and nothing else', async () => {
+    const [replayed, same] = [await grant(), await grant()];
+    const other = await connect(house, ada, await addClient(house, ada));
+    await rotated(replayed.refresh);
+    await refused(refresh(house, clientId, replayed.refresh));
+    expect(await scopesOf(house, same.access)).not.toBeNull();
+    await rotated(same.refresh);
+    expect((await refresh(house, other.clientId, other.refresh)).status).toBe(200);
+  });
+
+  test('82. the revocation is kept although the answer is an error, and every node knows it', async () => {
+    const first = await grant();
+    const second = await rotated(first.refresh);
+    await refused(refresh(house, clientId, first.refresh));
+    const [family] = await house.sql(
+      `select f.revoked_at is not null as revoked from vault.token_families f join vault.refresh_tokens t on t.family_id = f.id where t.digest = $1`,
+      [digestOf(first.refresh)],
+    );
+    expect(family).toEqual({ revoked: true });
+    await refused(refresh(node(1), clientId, second.refresh));
+  });
+
+  test('83. 50 parallel refreshes', async () => {
+    const first = await grant();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => refresh(node(index), clientId, first.refresh)),
+    );
+    expect(answers.filter(({ status }) => status !== 200 && status !== 400)).toEqual([]);
+    const good = answers.filter(({ status }) => status === 200);
+    expect(new Set(good.map(({ body }) => body.refresh_token)).size).toBe(1);
+    expect(new Set(good.map(({ body }) => body.access_token)).size).toBe(1);
+    const { access_token: access = '', refresh_token: successor = '' } = good[0]?.body ?? {};
+    if (overlap === 'off') {
+      expect(good).toHaveLength(1);
+      expect(await scopesOf(house, access)).toBeNull();
+      return;
+    }
+    expect(good).toHaveLength(50);
+    expect(await scopesOf(house, access)).not.toBeNull();
+    const next = await rotated(successor);
+    await refused(refresh(house, clientId, first.refresh));
+    await refused(refresh(house, clientId, next.refresh));
+  });
+
+  test('84. a replay in the middle of a rotation leaves no usable successor', async () => {
+    const first = await grant();
+    const second = await rotated(first.refresh);
+    const [replay, rotation] = await Promise.all([
+      refresh(node(0), clientId, first.refresh),
+      refresh(node(1), clientId, second.refresh),
+    ]);
+    expect(replay.status).toBe(400);
+    await refused(refresh(house, clientId, rotation.body.refresh_token ?? second.refresh));
+    expect(await scopesOf(house, rotation.body.access_token ?? second.access)).toBeNull();
+  });
+
+  test("85. another client's id is refused and harms nothing", async () => {
+    const first = await grant();
+    const second = await rotated(first.refresh);
+    const other = await addClient(house, ada);
+    await refused(refresh(house, other, second.refresh));
+    await refused(refresh(house, other, first.refresh));
+    await rotated(second.refresh);
+  });
+
+  test('86. a random token or garbage is refused and revokes nothing', async () => {
+    const first = await grant();
+    for (const token of [mint('refresh').token, 'garbage', '%', 'dkr_', `${first.refresh}x`])
+      await refused(refresh(house, clientId, token));
+    await rotated(first.refresh);
+  });
+
+  test('87. an access token is no refresh token, and a refresh token no access token', async () => {
+    const first = await grant();
+    await refused(refresh(house, clientId, first.access));
+    expect(await scopesOf(house, first.refresh)).toBeNull();
+    await rotated(first.refresh);
+  });
+
+  test('88. a token lives for 30 days, each rotation gives 30 more, and after 180 days it is over', async () => {
+    const idle = await grant();
+    let used = await grant();
+    const start = house.clock.now();
+    house.clock.advance(30 * day - 60_000);
+    used = { ...used, ...(await rotated(used.refresh)) };
+    house.clock.advance(120_000);
+    await refused(refresh(house, clientId, idle.refresh));
+    for (const days of [59, 88, 117, 146, 175, 179.99]) {
+      house.clock.set(new Date(start.getTime() + days * day));
+      used = { ...used, ...(await rotated(used.refresh)) };
+    }
+    house.clock.set(new Date(start.getTime() + 180 * day + 1000));
+    expect(await scopesOf(house, used.access)).toBeNull();
+    await refused(refresh(house, clientId, used.refresh));
+    house.clock.set(start);
+  });
+
+  test('89. a narrower scope narrows the access token and not the grant', async () => {
+    const first = await grant();
+    const narrow = await rotated(first.refresh, { scope: 'mcp:read' });
+    expect(narrow.scope).toBe('mcp:read');
+    expect(await scopesOf(house, narrow.access)).toEqual(['mcp:read']);
+    const full = await rotated(narrow.refresh);
+    expect(full.scope).toBe('mcp:read mcp:write');
+  });
+
+  test('90. a wider or empty scope is refused, and the token not consumed', async () => {
+    const reading = await connect(house, ada, clientId, ['mcp:read']);
+    for (const scope of ['mcp:read mcp:write', 'mcp:write', 'mcp:read admin', ' ']) {
+      await refused(refresh(house, clientId, reading.refresh, { scope }), 'invalid_scope');
+    }
+    await rotated(reading.refresh);
+  });
+
+  test('91. another resource is refused, and the token not consumed; an alias is the same resource', async () => {
+    const first = await grant();
+    await refused(
+      refresh(house, clientId, first.refresh, { resource: 'https://evil.example/api/mcp' }),
+      'invalid_target',
+    );
+    await rotated(first.refresh, { resource: `${house.config.baseUrl}/mcp` });
+  });
+
+  test('92. when the database fails in the middle, the old token still works', async () => {
+    const first = await grant();
+    await house.sql(
+      `create function pg_temp_failure() returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$`,
+    );
+    await house.sql(
+      'create trigger failing before insert on vault.refresh_tokens for each row execute function pg_temp_failure()',
+    );
+    const { status, body } = await refresh(house, clientId, first.refresh);
+    await house.sql('drop trigger failing on vault.refresh_tokens');
+    await house.sql('drop function pg_temp_failure()');
+    expect([status, body.error]).toEqual([500, 'server_error']);
+    expect(JSON.stringify(body)).not.toContain('disk full');
+    await rotated(first.refresh);
+  });
+
+  test('a suspended person refreshes nothing, and neither does a client that no longer works for them', async () => {
+    const bert = await addPerson(house, 'Bert');
+    const own = await connect(house, bert, await addClient(house, bert));
+    await house.sql('update users set suspended_at = app.now() where id = $1', [bert.id]);
+    await refused(refresh(house, own.clientId, own.refresh));
+    await house.sql('update users set suspended_at = null where id = $1', [bert.id]);
+    await refused(refresh(house, own.clientId, own.refresh));
+  });
+});
+
+// Another process on a busy machine may be kept from sending for longer than any server would wait.
+test('83. 50 parallel refreshes of a client that runs in another process', { retry: 2 }, async () => {
+  const house = await openHouse();
+  try {
+    const ada = await addPerson(house, 'Ada');
+    const first = await connect(house, ada, await addClient(house, ada));
+    const parameters = { grant_type: 'refresh_token', client_id: first.clientId, refresh_token: first.refresh };
+    const script = `
+      const [url, body] = process.argv.slice(1);
+      const ask = () => fetch(url, { method: 'POST', body: new URLSearchParams(JSON.parse(body)) }).then((answer) => answer.json());
+      console.log(JSON.stringify(await Promise.all(Array.from({ length: 50 }, ask))));`;
+    const options = [
+      '--input-type=module',
+      '--eval',
+      script,
+      `${house.origin}/api/mcp/token`,
+      JSON.stringify(parameters),
+    ];
+    const { stdout } = await promisify(execFile)(process.execPath, options);
+    const answers = JSON.parse(stdout) as TokenAnswer['body'][];
+    expect(answers).toHaveLength(50);
+    expect(new Set(answers.map(({ refresh_token }) => refresh_token)).size).toBe(1);
+    expect((await refresh(house, first.clientId, answers[0]?.refresh_token ?? '')).status).toBe(200);
+  } finally {
+    await house.close();
+  }
+});
+
+describe('what is kept for overlapping requests', () => {
+  let house: TestHouse;
+  let ada: Person;
+  beforeAll(async () => {
+    house = await openHouse();
+    ada = await addPerson(house, 'Ada');
+  });
+  afterAll(() => house?.close());
+
+  const kept = () => house.sql<{ answer: Buffer }>('select answer from vault.refresh_tokens where answer is not null');
+
+  test('is sealed, opens with the presented token alone, and is gone with the next rotation', async () => {
+    const first = await connect(house, ada, await addClient(house, ada));
+    const { body } = await refresh(house, first.clientId, first.refresh);
+    const [{ answer } = { answer: Buffer.alloc(0) }] = await kept();
+    expect(answer.includes(body.refresh_token ?? '')).toBe(false);
+    expect(openAnswer(first.refresh, answer)).toEqual({ access: body.access_token, refresh: body.refresh_token });
+    expect(() => openAnswer(body.refresh_token ?? '', answer)).toThrow();
+    await refresh(house, first.clientId, body.refresh_token ?? '');
+    expect(await kept()).toHaveLength(1);
+    house.clock.advance(61_000);
+    await house.sql('select app.purge_authorization()');
+    expect(await kept()).toHaveLength(0);
+  });
+});

@@ -1,0 +1,248 @@
+/** Attempts to get around the policies, by somebody who can send any SQL as the server's role. */
+
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { connect, setScene, type Scene } from './scene.ts';
+
+let house: TestHouse;
+let scene: Scene;
+let owner: pg.Client;
+let server: pg.Client;
+
+beforeAll(async () => {
+  house = await openHouse();
+  owner = await connect(house.connections.owner);
+  scene = await setScene(owner);
+  await owner.query(`
+    create function app.enter_as(user_id uuid) returns void
+    language sql volatile security definer set search_path = '' as $$ select app.enter(user_id, null, null, null, null) $$;
+    grant execute on function app.enter_as(uuid) to dealkeep_server`);
+  server = await connect(house.connections.server);
+});
+afterAll(async () => {
+  await Promise.all([owner?.end(), server?.end()]);
+  await house?.close();
+});
+
+/** Runs the statements as the caller in one transaction that is taken back; the last one's rows. */
+async function as(caller: string, ...statements: [text: string, values?: unknown[]][]): Promise<unknown[]> {
+  await server.query('begin');
+  try {
+    await server.query('select app.enter_as($1)', [scene.people[caller]]);
+    let rows: unknown[] = [];
+    for (const [text, values] of statements) rows = (await server.query(text, values)).rows;
+    return rows;
+  } finally {
+    await server.query('rollback');
+  }
+}
+
+/** What a client could tell apart: the class of the error and its words. */
+async function refusal(attempt: Promise<unknown>): Promise<string> {
+  try {
+    await attempt;
+    return 'passed';
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    return `${error.code} ${error.message}`;
+  }
+}
+
+const deals = async () => (await server.query('select id from deals')).rowCount;
+const nowhere = '01900000-0000-7000-8000-000000000000';
+
+test('an identity ends with its transaction', async () => {
+  expect((await as('broker', ['select id from deals'])).length).toBeGreaterThan(0);
+  expect(await deals()).toBe(0);
+  await server.query('begin');
+  await server.query('select app.enter_as($1)', [scene.people['broker']]);
+  await server.query('commit');
+  expect(await deals()).toBe(0);
+});
+
+test('an identity made up by hand, with or without a seal, is nobody', async () => {
+  for (const seal of ['', '0'.repeat(64)]) {
+    await server.query(`select set_config('dealkeep.identity', $1, false), set_config('dealkeep.seal', $2, false)`, [
+      `${scene.people['broker']},,,,`,
+      seal,
+    ]);
+    expect(await deals()).toBe(0);
+  }
+});
+
+test('an identity and seal kept from an earlier transaction are nobody in the next', async () => {
+  await server.query('begin');
+  await server.query('select app.enter_as($1)', [scene.people['broker']]);
+  const { rows } = await server.query(
+    `select current_setting('dealkeep.identity') as identity, current_setting('dealkeep.seal') as seal`,
+  );
+  expect(await deals()).toBeGreaterThan(0);
+  await server.query('commit');
+  await server.query(`select set_config('dealkeep.identity', $1, false), set_config('dealkeep.seal', $2, false)`, [
+    rows[0].identity,
+    rows[0].seal,
+  ]);
+  expect(await deals()).toBe(0);
+  // …and what is left on the session does not stand in the way of whoever enters next.
+  expect(await as('outsider', ['select id from deals'])).toEqual([]);
+  expect((await as('broker', ['select id from deals'])).length).toBeGreaterThan(0);
+  await server.query(`select set_config('dealkeep.identity', '', false), set_config('dealkeep.seal', '', false)`);
+});
+
+test('the server cannot seal an identity, read the secret, or enter as whom it likes', async () => {
+  for (const text of [
+    `select app.seal_of('x')`,
+    'select * from vault.seal',
+    `select app.enter('${scene.people['broker']}', null, null, null, null)`,
+    `select app.identity_part(1)`,
+  ])
+    expect(await refusal(server.query(text))).toMatch(/^42501 /);
+});
+
+test('a connection after an error carries nobody', async () => {
+  await server.query('begin');
+  await server.query('select app.enter_as($1)', [scene.people['broker']]);
+  expect(await refusal(server.query('select 1 / 0'))).toMatch(/^22012 /);
+  await server.query('rollback');
+  expect(await deals()).toBe(0);
+});
+
+test('tables and functions put in the way by a search path change nothing', async () => {
+  await server.query('create temporary table participants (like public.participants)');
+  await server.query(
+    `insert into pg_temp.participants (id, deal_id, user_id, role, status, created_at, updated_at)
+      values ($1, $1, $2, 'broker', 'active', now(), now())`,
+    [scene.deal, scene.people['outsider']],
+  );
+  expect(await as('outsider', ['select id from public.deals'])).toEqual([]);
+  await server.query('drop table pg_temp.participants');
+  expect(
+    await refusal(server.query('create function public.now() returns timestamptz language sql as $$ select null $$')),
+  ).toMatch(/^42501 /);
+  await server.query('set search_path = pg_catalog');
+  expect((await as('broker', ['select id from public.deals'])).length).toBeGreaterThan(0);
+  expect(await as('outsider', ['select id from public.deals'])).toEqual([]);
+  await server.query('reset search_path');
+});
+
+test('the server cannot switch security off or become the owner', async () => {
+  await server.query('set row_security = off');
+  expect(await refusal(server.query('select * from deals'))).toMatch(/^42501 /);
+  await server.query('reset row_security');
+  const { rows } = await owner.query('select current_user as owner');
+  expect(await refusal(server.query(`set role ${rows[0].owner}`))).toMatch(/^42501 /);
+  expect(await refusal(server.query('alter table deals disable row level security'))).toMatch(/^42501 /);
+});
+
+test('no row is moved into another tenant or deal', async () => {
+  const elsewhere = scene.records['brokerages/another brokerage'];
+  for (const text of [
+    `update contacts set brokerage_id = '${elsewhere}'`,
+    `update deals set organization_id = '${elsewhere}'`,
+    `update documents set deal_id = '${scene.idle}'`,
+    `update questions set deal_id = '${scene.idle}'`,
+    `update participants set deal_id = '${scene.idle}'`,
+    `update members set brokerage_id = '${elsewhere}'`,
+  ])
+    expect(await refusal(as('broker', [text])), text).toMatch(/^42501 /);
+  expect(
+    await refusal(
+      as('admin', [`insert into contacts (brokerage_id, type, display_name) values ('${elsewhere}', 'person', 'X')`]),
+    ),
+  ).toMatch(/^42501 /);
+});
+
+test('what exists elsewhere is refused in the words of what does not exist', async () => {
+  const foreign = scene.records['deals/a deal of another brokerage'];
+  const attempts: ((deal: string) => [string, unknown[]])[] = [
+    (deal) => [`insert into questions (deal_id, category, question_text) values ($1, 'tax', 'Which?')`, [deal]],
+    (deal) => [`insert into offers (deal_id, payload) values ($1, '{}')`, [deal]],
+    (deal) => [
+      `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount)
+      values ($1, 'FY', 'other', 1)`,
+      [deal],
+    ],
+    (deal) => [`insert into findings (deal_id, category, title, severity) values ($1, 'tax', 'T', 'minor')`, [deal]],
+    (deal) => [
+      `insert into financing_sources (deal_id, source_type, source_name, commitment_amount)
+      values ($1, 'sba_7a', 'B', 1)`,
+      [deal],
+    ],
+    (deal) => [`insert into closing_conditions (deal_id, name) values ($1, 'C')`, [deal]],
+    (deal) => [
+      `insert into ndas (deal_id, participant_id, terms) values ($1, $2, 'T')`,
+      [deal, scene.participants['new buyer']],
+    ],
+    (deal) => [
+      `insert into exclusivities (deal_id, participant_id, expires_at) values ($1, $2, now() + interval '1 day')`,
+      [deal, scene.participants['new buyer']],
+    ],
+    (deal) => [
+      `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key)
+      values ($1, 'f', 'c', 'public', 1, 't', 'k')`,
+      [deal],
+    ],
+    (deal) => [`select * from app.invite_to_deal($1, 'x@example.test', 'X', 'buyer', null)`, [deal]],
+    (deal) => [`select app.audit('a', null, 'ok', null, $1, null, null, null)`, [deal]],
+  ];
+  for (const caller of ['broker', 'exclusive buyer', 'outsider'])
+    for (const attempt of attempts)
+      expect(await refusal(as(caller, attempt(foreign!)))).toBe(await refusal(as(caller, attempt(nowhere))));
+});
+
+test('references to records that one cannot see are refused like references to none', async () => {
+  const hiddenFinding = scene.records["findings/the broker's"];
+  for (const finding of [hiddenFinding, nowhere])
+    expect(
+      await refusal(
+        as('exclusive buyer', ['insert into finding_comments (finding_id, body) values ($1, $2)', [finding, 'X']]),
+      ),
+    ).toMatch(/^42501 .*finding_comments/);
+  const stranger = (await owner.query(`select id from users where name = 'a stranger'`)).rows[0].id as string;
+  const own = async (id: string) =>
+    refusal(
+      as('broker', [
+        'insert into closing_conditions (deal_id, name, owner_user_id) values ($1, $2, $3)',
+        [scene.deal, 'C', id],
+      ]),
+    );
+  expect(await own(stranger)).toMatch(/^DK001 /);
+  expect(await own(stranger)).toBe(await own(nowhere));
+  const elsewhere = (
+    await owner.query(
+      `select p.id from participants p join deals d on d.id = p.deal_id where d.title = 'A deal elsewhere'`,
+    )
+  ).rows[0].id as string;
+  const send = async (id: string) =>
+    refusal(
+      as('broker', ['insert into ndas (deal_id, participant_id, terms) values ($1, $2, $3)', [scene.deal, id, 'T']]),
+    );
+  expect(await send(elsewhere)).toBe(await send(nowhere));
+});
+
+test('a condition that fails on a hidden row is never tried on it', async () => {
+  const hidden = scene.records["offers/the other buyer's"];
+  expect(
+    await as('exclusive buyer', [`select id from offers where 1 / (case when id = '${hidden}' then 0 else 1 end) = 1`]),
+  ).toHaveLength(1);
+  expect(await as('exclusive buyer', [`select count(*)::int as n from offers`])).toEqual([{ n: 1 }]);
+  expect(
+    await as('exclusive buyer', [`select max(revision_number) as n from offers where deal_id = '${nowhere}'`]),
+  ).toEqual([{ n: null }]);
+});
+
+test('statistics of the tables tell the server nothing', async () => {
+  await owner.query('analyze users');
+  expect((await server.query(`select * from pg_stats where schemaname = 'public'`)).rows).toEqual([]);
+});
+
+test('an audit record is in the name of whoever entered, and stays as it was written', async () => {
+  await as('seller', [`select app.audit('tried', null, 'ok', null, $1, null, null, null)`, [scene.deal]]);
+  for (const text of [
+    'update audit_records set outcome = $$x$$',
+    'delete from audit_records',
+    `insert into audit_records (action, outcome) values ('a', 'b')`,
+  ])
+    expect(await refusal(as('admin', [text]))).toMatch(/^42501 /);
+});

@@ -1,0 +1,329 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apiKeyDigest } from '../../server/domain/api-keys.ts';
+import { contactsPage } from '../../server/domain/contacts.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { as, brokerage, type Brokerage } from './scene.ts';
+
+let house: TestHouse;
+let ours: Brokerage;
+let theirs: Brokerage;
+let call: ReturnType<typeof as>;
+
+beforeAll(async () => {
+  house = await openHouse({ config: { rateLimits: { ...(await limits()) } } });
+  ours = await brokerage(house);
+  theirs = await brokerage(house);
+  call = as(await ours.key(), house.restUrl);
+});
+afterAll(() => house.close());
+
+async function limits() {
+  const { readConfig } = await import('../../server/config.ts');
+  return { ...readConfig({}).rateLimits, rest_ip: 1_000_000, rest_auth_failure_ip: 1_000_000 };
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe('creating and reading', () => {
+  test('a contact is answered as it was made, and read again the same', async () => {
+    const made = await call('POST', '/contacts', {
+      type: 'company',
+      displayName: 'Harbor Marine Supply',
+      email: 'hello@harbor.example',
+      phone: '+1 207 555 0114',
+    });
+    expect(made.status).toBe(201);
+    expect(made.body).toEqual({
+      id: expect.stringMatching(uuid),
+      type: 'company',
+      displayName: 'Harbor Marine Supply',
+      email: 'hello@harbor.example',
+      phone: '+1 207 555 0114',
+      createdAt: expect.stringMatching(time),
+      updatedAt: expect.stringMatching(time),
+    });
+    expect(made.headers.get('location')).toBe(`/api/v1/contacts/${made.body?.id}`);
+    const read = await call('GET', `/contacts/${made.body?.id}`);
+    expect([read.status, read.body]).toEqual([200, made.body]);
+    expect(read.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(read.headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('what is not known is null', async () => {
+    const made = await call('POST', '/contacts', { type: 'person', displayName: 'Iris Okafor' });
+    expect(made.body).toMatchObject({ type: 'person', email: null, phone: null });
+  });
+
+  test('names keep every character', async () => {
+    for (const displayName of [
+      'Łukasz 🏝️ & Söhne "Ltd" \\ </script>',
+      '​x',
+      "O'Neil\n二",
+      'x'.repeat(500),
+      '😀'.repeat(500),
+    ]) {
+      const made = await call('POST', '/contacts', { type: 'person', displayName });
+      expect(made.status).toBe(201);
+      expect((await call('GET', `/contacts/${made.body?.id}`)).body?.displayName).toBe(displayName);
+    }
+  });
+
+  test('a key that may only write gets the answer to what it wrote', async () => {
+    const writer = as(await ours.key({ scopes: ['contacts:write'] }), house.restUrl);
+    const made = await writer('POST', '/contacts', { type: 'person', displayName: 'Written blind' });
+    expect(made.status).toBe(201);
+    expect((await writer('GET', `/contacts/${made.body?.id}`)).status).toBe(403);
+    expect((await call('GET', `/contacts/${made.body?.id}`)).body).toEqual(made.body);
+  });
+
+  test('a contact of another brokerage, an archived one, an unknown id and no id at all are the same 404', async () => {
+    const foreign = await as(await theirs.key(), house.restUrl)('POST', '/contacts', {
+      type: 'person',
+      displayName: 'Theirs',
+    });
+    const archived = await call('POST', '/contacts', { type: 'person', displayName: 'Archived' });
+    await house.sql('update contacts set archived_at = app.now() where id = $1', [archived.body?.id]);
+    const answers = [];
+    for (const id of [
+      foreign.body?.id,
+      archived.body?.id,
+      crypto.randomUUID(),
+      'not-a-uuid',
+      `{${foreign.body?.id}}`,
+      '%00',
+      'a%2Fb',
+    ])
+      answers.push(await call('GET', `/contacts/${id}`));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers[0]?.body).toEqual({ error: { code: 'contact_not_found', message: 'There is no such contact.' } });
+  });
+
+  test('nothing in the URL or the body changes the tenant', async () => {
+    const made = await call(
+      'POST',
+      `/contacts?brokerage_id=${theirs.id}`,
+      { type: 'person', displayName: 'Stays' },
+      { 'X-Brokerage-Id': theirs.id },
+    );
+    const [row] = await house.sql('select brokerage_id, created_by, created_by_key from contacts where id = $1', [
+      made.body?.id,
+    ]);
+    expect(row).toMatchObject({ brokerage_id: ours.id, created_by: null });
+    expect(row?.['created_by_key']).not.toBeNull();
+    const refused = await call('POST', '/contacts', { type: 'person', displayName: 'x', brokerage_id: theirs.id });
+    expect(refused.status).toBe(400);
+    expect((await call('GET', `/contacts?limit=200&brokerage_id=${theirs.id}`)).text).not.toContain('Theirs');
+  });
+});
+
+describe('listing', () => {
+  async function pages(get: typeof call, limit: number, between = async () => {}) {
+    const seen: string[][] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await get('GET', `/contacts?limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`);
+      expect(page.status).toBe(200);
+      seen.push(page.body!.data.map(({ displayName }) => displayName));
+      cursor = page.body!.pagination.nextCursor;
+      expect(page.body!.pagination.hasMore).toBe(cursor !== null);
+      await between();
+    } while (cursor !== null);
+    return seen;
+  }
+
+  test('pages are newest first, and no row is shown twice or skipped while rows are added', async () => {
+    const tenant = await brokerage(house);
+    const get = as(await tenant.key(), house.restUrl);
+    // Many in one millisecond: the id decides there.
+    await house.sql(
+      `insert into contacts (brokerage_id, type, display_name, created_at)
+       select $1, 'person', 'n' || n, '2026-01-01'::timestamptz + (n / 7) * interval '1 ms' from generate_series(1, 60) n`,
+      [tenant.id],
+    );
+    const expected = await house.sql<{ display_name: string }>(
+      'select display_name from contacts where brokerage_id = $1 order by created_at desc, id desc',
+      [tenant.id],
+    );
+    let added = 0;
+    const add = async () =>
+      void (await get('POST', '/contacts', { type: 'person', displayName: `added ${(added += 1)}` }));
+    const seen = await pages(get, 7, add);
+    expect(seen.flat()).toEqual(expected.map((row) => row.display_name));
+    expect(seen.map((page) => page.length)).toEqual([7, 7, 7, 7, 7, 7, 7, 7, 4]);
+    expect((await pages(get, 200))[0]).toHaveLength(60 + added);
+  });
+
+  test('a page is one scan of the index in its order, wherever it begins', async () => {
+    const tenant = await brokerage(house);
+    const { token } = await tenant.key();
+    await house.sql(
+      `insert into contacts (brokerage_id, type, display_name, created_at)
+       select $1, 'person', 'n' || n, app.now() - n * interval '1 second' from generate_series(1, 20000) n`,
+      [tenant.id],
+    );
+    await house.sql('analyze contacts');
+    const client = new pg.Client(house.connections.server);
+    await client.connect();
+    await client.query('begin');
+    await client.query('select app.enter_with_api_key($1)', [apiKeyDigest(token)]);
+    for (const after of [null, { createdAt: house.clock.now().toISOString(), id: tenant.id }]) {
+      const { text, values } = contactsPage(51, after);
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain ${text}`, [...values]);
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).toMatch(/Index Scan using contacts_in_order/);
+      expect(plan).not.toMatch(/Sort|Bitmap|Seq Scan/);
+    }
+    await client.end();
+  });
+
+  test('a page holds 50 unless told, 1 to 200 when told, and the last one says so', async () => {
+    const tenant = await brokerage(house);
+    const get = as(await tenant.key(), house.restUrl);
+    expect((await get('GET', '/contacts')).body).toEqual({
+      data: [],
+      pagination: { hasMore: false, nextCursor: null },
+    });
+    await house.sql(
+      `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'n' || n from generate_series(1, 201) n`,
+      [tenant.id],
+    );
+    const sizes = async (query: string) => {
+      const { body } = await get('GET', `/contacts${query}`);
+      return [body!.data.length, body!.pagination.hasMore];
+    };
+    expect(await sizes('')).toEqual([50, true]);
+    expect(await sizes('?limit=1')).toEqual([1, true]);
+    expect(await sizes('?limit=200')).toEqual([200, true]);
+    expect(await sizes('?unknown=1&limit=3')).toEqual([3, true]);
+    const first = await get('GET', '/contacts?limit=200');
+    expect(await sizes(`?limit=200&cursor=${first.body!.pagination.nextCursor}`)).toEqual([1, false]);
+    await house.sql('update contacts set archived_at = app.now() where brokerage_id = $1 and display_name <> $2', [
+      tenant.id,
+      'n7',
+    ]);
+    expect(await sizes('')).toEqual([1, false]);
+  });
+
+  test.each([
+    '0',
+    '201',
+    '1e3',
+    '-1',
+    'abc',
+    '',
+    '01',
+    '+5',
+    '5.0',
+    '5 ',
+    ' 5',
+    '٥',
+    '0x10',
+    '99999999999999999999',
+    'NaN',
+    '1&limit=2',
+  ])('a limit of "%s" is refused, not clamped', async (limit) => {
+    const { status, body } = await call(
+      'GET',
+      `/contacts?limit=${limit.includes('&') ? limit : encodeURIComponent(limit)}`,
+    );
+    expect(status).toBe(400);
+    expect(body?.error).toMatchObject({
+      code: 'validation_error',
+      details: { faults: [{ in: 'query', path: 'limit' }] },
+    });
+  });
+
+  test('a cursor altered in any one character is refused', async () => {
+    for (let n = 0; n < 3; n += 1) await call('POST', '/contacts', { type: 'person', displayName: `c${n}` });
+    const cursor = (await call('GET', '/contacts?limit=1')).body!.pagination.nextCursor!;
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const altered: string[] = [];
+    for (let at = 0; at < cursor.length; at += 1) {
+      const others = at === cursor.length - 1 ? [...alphabet] : [alphabet[(alphabet.indexOf(cursor[at]!) + 1) % 64]!];
+      for (const other of others)
+        if (other !== cursor[at]) altered.push(cursor.slice(0, at) + other + cursor.slice(at + 1));
+    }
+    altered.push(
+      cursor.slice(0, -1),
+      `${cursor}A`,
+      `${cursor}=`,
+      cursor.slice(4),
+      '',
+      ' ',
+      'abc',
+      '💥',
+      `${cursor}&cursor=${cursor}`,
+    );
+    const answers = await Promise.all(
+      altered.map((bad) => call('GET', `/contacts?cursor=${bad.includes('&') ? bad : encodeURIComponent(bad)}`)),
+    );
+    for (const { status, body } of answers) {
+      expect(status).toBe(400);
+      expect(body?.error).toMatchObject({
+        code: 'validation_error',
+        details: { faults: [{ in: 'query', path: 'cursor' }] },
+      });
+    }
+    expect((await call('GET', `/contacts?cursor=${cursor}`)).status).toBe(200);
+  });
+
+  test('a cursor of another brokerage is refused, also by a key that sees nothing of it', async () => {
+    const cursor = (await call('GET', '/contacts?limit=1')).body!.pagination.nextCursor!;
+    const other = await as(await theirs.key(), house.restUrl)('GET', `/contacts?cursor=${cursor}`);
+    expect([other.status, other.body?.error.code]).toEqual([400, 'validation_error']);
+    // Another key of the same brokerage may go on with it.
+    expect((await as(await ours.key(), house.restUrl)('GET', `/contacts?cursor=${cursor}`)).status).toBe(200);
+  });
+});
+
+describe('methods and paths', () => {
+  test.each([
+    ['DELETE', '/contacts', 'GET, HEAD, POST, OPTIONS'],
+    ['PUT', '/contacts', 'GET, HEAD, POST, OPTIONS'],
+    ['PATCH', '/contacts/1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed', 'GET, HEAD, OPTIONS'],
+    ['DELETE', '/contacts/1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed', 'GET, HEAD, OPTIONS'],
+    ['POST', '/openapi.json', 'GET, HEAD, OPTIONS'],
+    ['POST', '/docs', 'GET, HEAD, OPTIONS'],
+    ['QUERY', '/contacts', 'GET, HEAD, POST, OPTIONS'],
+  ])('%s %s is 405 and says what is possible', async (method, path, allow) => {
+    const { status, headers, body } = await call(method, path);
+    expect([status, headers.get('allow'), body?.error.code]).toEqual([405, allow, 'method_not_allowed']);
+    expect(body?.error.message).toContain(allow);
+  });
+
+  test.each([
+    '',
+    '/',
+    '/contact',
+    '/contacts/',
+    '/contacts/a/b',
+    '/deals',
+    '/CONTACTS',
+    '/%2e%2e',
+    '/contacts%2f',
+    '/docs/',
+    '/docs/nothing',
+    '/docs/../openapi',
+  ])('an unknown path "%s" is 404 not_found', async (path) => {
+    for (const get of [call, as(null, house.restUrl)]) {
+      const { status, body } = await get('GET', path);
+      expect([status, body?.error.code]).toEqual([404, 'not_found']);
+    }
+  });
+
+  test('HEAD answers like GET without a body, OPTIONS says what is possible, and no other site is let in', async () => {
+    const head = await call('HEAD', '/contacts?limit=1', undefined, { Origin: 'https://elsewhere.example' });
+    expect([head.status, head.text]).toEqual([200, '']);
+    expect(head.headers.get('x-ratelimit-limit')).not.toBeNull();
+    const options = await call('OPTIONS', '/contacts', undefined, {
+      Origin: 'https://elsewhere.example',
+      'Access-Control-Request-Method': 'POST',
+    });
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST, OPTIONS']);
+    for (const { headers } of [head, options])
+      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+});

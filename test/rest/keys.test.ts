@@ -1,0 +1,259 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { mintApiKey } from '../../server/domain/api-keys.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { as, brokerage, type Brokerage } from './scene.ts';
+
+let house: TestHouse;
+let tenant: Brokerage;
+
+beforeAll(async () => {
+  const rateLimits = { ...readConfig({}).rateLimits, rest_auth_failure_ip: 1_000_000 };
+  house = await openHouse({ nodes: 2, config: { rateLimits } });
+  tenant = await brokerage(house);
+});
+afterAll(() => house.close());
+
+const get = (token: string | null, path = '/contacts') =>
+  as(token === null ? null : { token }, house.restUrl)('GET', path);
+
+describe('who gets in', () => {
+  test('a token has its form, and only its digest is kept', async () => {
+    const { token, id } = await tenant.key({ environment: 'test' });
+    expect(token).toMatch(/^dk_test_[0-9a-f]{32}$/);
+    const [row] = await house.sql('select digest from vault.api_key_digests where key_id = $1', [id]);
+    expect(row?.['digest']).toEqual(createHash('sha256').update(token).digest());
+    expect((await get(token)).status).toBe(200);
+  });
+
+  test('every token that does not work is the same 401', async () => {
+    const { token } = await tenant.key();
+    const revoked = await tenant.key();
+    await house.sql('update api_keys set revoked_at = app.now() where id = $1', [revoked.id]);
+    const expired = await tenant.key({ expiresAt: new Date(house.clock.now().getTime() - 1000) });
+    const last = token.at(-1) === '0' ? '1' : '0';
+    const bad = [
+      `${token.slice(0, -1)}${last}`,
+      token.replace('live', 'test'),
+      token.toUpperCase(),
+      token.slice(0, -1),
+      `${token}0`,
+      mintApiKey('live').token,
+      token.replace('dk_', 'dka_'),
+      'x',
+      revoked.token,
+      expired.token,
+    ];
+    const answers = await Promise.all(bad.map((wrong) => get(wrong)));
+    for (const { status, text, headers } of answers) {
+      expect(status).toBe(401);
+      expect(text).toBe(answers[0]?.text);
+      expect(headers.get('www-authenticate')).toBe('Bearer realm="dealkeep", error="invalid_token"');
+      expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
+    }
+    expect(answers[0]?.body?.error.code).toBe('invalid_token');
+  });
+
+  test('no token, another scheme, and a token in the URL are 401', async () => {
+    const { token } = await tenant.key();
+    const basic = { Authorization: `Basic ${Buffer.from(`${token}:`).toString('base64')}` };
+    for (const [path, headers] of [
+      ['/contacts', {}],
+      [`/contacts?api_key=${token}`, {}],
+      [`/contacts?access_token=${token}`, {}],
+      [`/contacts?Authorization=Bearer%20${token}`, {}],
+      ['/contacts', { 'X-API-Key': token }],
+      ['/contacts', { Cookie: `Authorization=Bearer ${token}` }],
+    ] as const) {
+      const answer = await as(null, house.restUrl)('GET', path, undefined, headers);
+      expect([answer.status, answer.body?.error.code]).toEqual([401, 'invalid_token']);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="dealkeep"');
+    }
+    expect((await as(null, house.restUrl)('GET', '/contacts', undefined, basic)).status).toBe(401);
+    for (const scheme of ['bearer', 'BEARER'])
+      expect(
+        (await as(null, house.restUrl)('GET', '/contacts', undefined, { Authorization: `${scheme} ${token}` })).status,
+      ).toBe(200);
+  });
+
+  test('a token without the scope is 403, whatever else is wrong with the request', async () => {
+    const reader = as(await tenant.key({ scopes: ['contacts:read'] }), house.restUrl);
+    const writer = as(await tenant.key({ scopes: ['contacts:write'] }), house.restUrl);
+    for (const [call, method, path, scope] of [
+      [reader, 'POST', '/contacts', 'contacts:write'],
+      [writer, 'GET', '/contacts', 'contacts:read'],
+      [writer, 'GET', '/contacts?limit=0', 'contacts:read'],
+      [writer, 'GET', '/contacts/none', 'contacts:read'],
+    ] as const) {
+      const { status, headers, body } = await call(method, path, method === 'POST' ? 'no JSON' : undefined);
+      expect([status, body?.error.code, body?.error.details['required_scope']]).toEqual([
+        403,
+        'insufficient_scope',
+        scope,
+      ]);
+      expect(headers.get('www-authenticate')).toContain(`scope="${scope}"`);
+      expect(headers.get('x-ratelimit-remaining')).not.toBeNull();
+    }
+    const [made] = await house.sql('select count(*)::int as n from contacts');
+    expect(made).toEqual({ n: 0 });
+  });
+
+  test('a key expires at its time', async () => {
+    const { token } = await tenant.key({ expiresAt: new Date(house.clock.now().getTime() + 60_000) });
+    expect((await get(token)).status).toBe(200);
+    house.clock.advance(61_000);
+    expect((await get(token)).status).toBe(401);
+  });
+});
+
+describe('whoever made the key', () => {
+  test.each([
+    [
+      'is suspended',
+      'update users set suspended_at = app.now() where id = $1',
+      'update users set suspended_at = null where id = $1',
+    ],
+    [
+      'is removed from the brokerage',
+      `update members set status = 'removed' where user_id = $1`,
+      `update members set status = 'active' where user_id = $1`,
+    ],
+  ])('%s: the key stops with the next request, on both nodes', async (_, take, give) => {
+    const there = await brokerage(house);
+    // A brokerage keeps an admin: a second one stays.
+    await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+      there.id,
+      tenant.admin,
+    ]);
+    const key = await there.key();
+    const onBoth = () =>
+      Promise.all(house.nodes.map(async (node) => (await as(key, node.restUrl)('GET', '/contacts')).status));
+    expect(await onBoth()).toEqual([200, 200]);
+    await house.sql(take, [there.admin]);
+    expect(await onBoth()).toEqual([401, 401]);
+    expect((await as(key, house.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' })).status).toBe(401);
+    await house.sql(give, [there.admin]);
+    expect(await onBoth()).toEqual([200, 200]);
+  });
+});
+
+test('revoking works with the next request on every node, between a count and its write too', async () => {
+  const key = await tenant.key();
+  const nodes = house.nodes.map((node) => as(key, node.restUrl));
+  expect(await Promise.all(nodes.map(async (call) => (await call('GET', '/contacts')).status))).toEqual([200, 200]);
+  await house.sql('update api_keys set revoked_at = app.now() where id = $1', [key.id]);
+  expect(await Promise.all(nodes.map(async (call) => (await call('GET', '/contacts')).status))).toEqual([401, 401]);
+});
+
+test('the last use is written, at most once a minute', async () => {
+  const { id, token } = await tenant.key();
+  const used = async () => {
+    const [row] = await house.sql<{ at: Date | null }>('select last_used_at as at from api_keys where id = $1', [id]);
+    return row!.at?.getTime() ?? null;
+  };
+  expect(await used()).toBeNull();
+  await get(token);
+  const first = await used();
+  expect(Math.abs(first! - house.clock.now().getTime())).toBeLessThan(5_000);
+  house.clock.advance(30_000);
+  await Promise.all(Array.from({ length: 10 }, () => get(token)));
+  expect(await used()).toBe(first);
+  house.clock.advance(31_000);
+  await Promise.all(Array.from({ length: 10 }, () => get(token)));
+  expect(await used()).toBeGreaterThan(first! + 60_000);
+});
+
+test('each write leaves a record of who, what, when and how it ended, refused ones too', async () => {
+  const key = await tenant.key();
+  const reader = await tenant.key({ scopes: ['contacts:read'] });
+  const call = as(key, house.restUrl);
+  const id = { 'Idempotency-Key': 'audit' };
+  const made = await call(
+    'POST',
+    '/contacts',
+    { type: 'person', displayName: 'Secret Name' },
+    { ...id, 'X-Request-Id': 'from-the-client' },
+  );
+  await call('POST', '/contacts', { type: 'person', displayName: 'Secret Name' }, id);
+  await call('POST', '/contacts', { type: 'person', displayName: 'Another' }, id);
+  await call('POST', '/contacts', { type: 'person' });
+  await call('POST', '/contacts', 'x'.repeat(70_000), { 'Content-Type': 'application/json' });
+  await as(reader, house.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' });
+  const records = await house.sql(
+    `select action, subject_id, outcome, brokerage_id, user_id, key_id, host(address) as address, request_id, details
+     from audit_records where key_id = any ($1) order by at, id`,
+    [[key.id, reader.id]],
+  );
+  const common = { action: 'contact.create', brokerage_id: tenant.id, user_id: null, address: '127.0.0.1' };
+  const not = (status: number, code: string) => ({
+    ...common,
+    subject_id: null,
+    outcome: 'refused',
+    details: { status, code },
+  });
+  expect(records).toMatchObject([
+    {
+      ...common,
+      key_id: key.id,
+      subject_id: made.body?.id,
+      outcome: 'done',
+      request_id: 'from-the-client',
+      details: { type: 'person' },
+    },
+    { ...common, key_id: key.id, subject_id: made.body?.id, outcome: 'repeated' },
+    { ...not(400, 'validation_error'), key_id: key.id },
+    { ...not(400, 'validation_error'), key_id: key.id },
+    { ...not(413, 'validation_error'), key_id: key.id },
+    { ...not(403, 'insufficient_scope'), key_id: reader.id },
+  ]);
+  expect(JSON.stringify(records)).not.toMatch(/Secret Name|dk_live/);
+});
+
+test('a failure on our side is a 500 with the id of the request and nothing of the inside, and is recorded', async () => {
+  const key = await tenant.key();
+  await house.sql('alter function app.uuid_v7() rename to uuid_v7_away');
+  const answers = await Promise.all([
+    as(key, house.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' }, { 'X-Request-Id': 'report-me' }),
+    as(key, house.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' }),
+  ]).finally(() => house.sql('alter function app.uuid_v7_away() rename to uuid_v7'));
+  for (const { status, body, text, headers } of answers) {
+    expect([status, body?.error.code]).toEqual([500, 'internal_error']);
+    expect(body?.error.details).toEqual({ request_id: headers.get('x-request-id') });
+    expect(text).not.toMatch(/uuid|function|app\.|PL\/pgSQL|at \//);
+  }
+  expect(answers[0].body?.error.message).toContain('report-me');
+  expect(house.log.filter((line) => line.includes('report-me')).join()).toContain('uuid_v7');
+});
+
+test('no token is in the database or in the log', async () => {
+  const key = await tenant.key();
+  await as(key, house.restUrl)(
+    'POST',
+    '/contacts',
+    { type: 'person', displayName: 'x' },
+    { 'Idempotency-Key': 'dump' },
+  );
+  await get(key.token, '/contacts?limit=x');
+  await get(key.token, `/contacts?api_key=${key.token}`);
+  await get(`${key.token}x`);
+  const tables = await house.sql<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'vault', 'app', 'limits')`,
+  );
+  expect(tables.length).toBeGreaterThan(10);
+  const secret = key.token.slice(8);
+  for (const { name } of tables) {
+    const [found] = await house.sql<{ n: number }>(
+      `select count(*)::int as n from ${name} t where t::text like '%' || $1 || '%'`,
+      [secret],
+    );
+    expect([name, found?.n]).toEqual([name, 0]);
+    const [asHex] = await house.sql<{ n: number }>(
+      `select count(*)::int as n from ${name} t where t::text like '%' || $1 || '%'`,
+      [Buffer.from(key.token).toString('hex')],
+    );
+    expect([name, asHex?.n]).toEqual([name, 0]);
+  }
+  expect(house.log.length).toBeGreaterThan(0);
+  expect(house.log.join('\n')).not.toContain(secret);
+});

@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { mintApiKey } from '../../server/domain/api-keys.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { as, brokerage, type Brokerage } from './scene.ts';
+
+const limits = (changes: Partial<ReturnType<typeof readConfig>['rateLimits']>) => ({
+  rateLimits: { ...readConfig({}).rateLimits, ...changes },
+});
+
+/** The start of a window: a test that counts does not want to cross into the next. */
+function toWindowStart(house: TestHouse): void {
+  const now = house.clock.now().getTime();
+  house.clock.set(new Date(Math.ceil(now / 60_000) * 60_000 + 1_000));
+}
+
+describe('by key', () => {
+  let house: TestHouse;
+  let tenant: Brokerage;
+  beforeAll(async () => {
+    house = await openHouse({ config: limits({ rest_key: 25 }) });
+    tenant = await brokerage(house);
+  });
+  afterAll(() => house.close());
+
+  test('the headers count down on every answer, at 0 comes 429 with Retry-After, and the next window starts anew', async () => {
+    toWindowStart(house);
+    const call = as(await tenant.key({ ceiling: 5 }), house.restUrl);
+    const requests = [
+      () => call('GET', '/contacts'),
+      () => call('POST', '/contacts', { type: 'person', displayName: 'counted' }),
+      () => call('POST', '/contacts', { type: 'nobody' }),
+      () => call('GET', '/contacts/none'),
+      () => call('GET', '/contacts?limit=0'),
+    ];
+    const statuses = [];
+    for (const [index, request] of requests.entries()) {
+      const { status, headers } = await request();
+      statuses.push(status);
+      expect(headers.get('x-ratelimit-limit')).toBe('5');
+      expect(headers.get('x-ratelimit-remaining')).toBe(String(4 - index));
+      const reset = Number(headers.get('x-ratelimit-reset'));
+      expect(reset * 1000 - house.clock.now().getTime()).toBeGreaterThan(0);
+      expect(reset * 1000 - house.clock.now().getTime()).toBeLessThanOrEqual(60_000);
+      expect(headers.get('retry-after')).toBeNull();
+    }
+    expect(statuses).toEqual([200, 201, 400, 404, 400]);
+    for (const request of requests) {
+      const { status, headers, body } = await request();
+      expect([status, body?.error.code, headers.get('x-ratelimit-remaining')]).toEqual([429, 'rate_limited', '0']);
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d?$/);
+      expect(body).not.toHaveProperty('data');
+    }
+    const { headers } = await call('GET', '/contacts');
+    house.clock.set(new Date(Number(headers.get('x-ratelimit-reset')) * 1000));
+    expect((await call('GET', '/contacts')).status).toBe(200);
+  });
+
+  test('over the limit nothing is written', async () => {
+    toWindowStart(house);
+    const call = as(await tenant.key({ ceiling: 3 }), house.restUrl);
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => call('POST', '/contacts', { type: 'person', displayName: 'bounded' })),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(9);
+    expect(await house.sql(`select count(*)::int as n from contacts where display_name = 'bounded'`)).toEqual([
+      { n: 3 },
+    ]);
+  });
+
+  test('100 at once at a limit of 10: exactly 10 pass', async () => {
+    toWindowStart(house);
+    const call = as(await tenant.key({ ceiling: 10 }), house.restUrl);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => call('GET', '/contacts')));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
+  });
+
+  test('a key without a ceiling has the usual one, and keys do not count for each other', async () => {
+    toWindowStart(house);
+    const one = as(await tenant.key({ ceiling: null }), house.restUrl);
+    for (let n = 0; n < 25; n += 1) expect((await one('GET', '/contacts')).headers.get('x-ratelimit-limit')).toBe('25');
+    expect((await one('GET', '/contacts')).status).toBe(429);
+    expect((await as(await tenant.key({ ceiling: null }), house.restUrl)('GET', '/contacts')).status).toBe(200);
+  });
+
+  test('a request whose transaction fails counts too', async () => {
+    toWindowStart(house);
+    const call = as(await tenant.key({ ceiling: 4 }), house.restUrl);
+    await house.sql('alter table contacts rename to contacts_away');
+    const failed = [
+      await call('POST', '/contacts', { type: 'person', displayName: 'x' }),
+      await call('GET', '/contacts'),
+      await call('GET', `/contacts/${crypto.randomUUID()}`),
+    ];
+    await house.sql('alter table contacts_away rename to contacts');
+    expect(failed.map(({ status, headers }) => [status, headers.get('x-ratelimit-remaining')])).toEqual([
+      [500, '3'],
+      [500, '2'],
+      [500, '1'],
+    ]);
+    expect((await call('GET', '/contacts')).headers.get('x-ratelimit-remaining')).toBe('0');
+    expect((await call('GET', '/contacts')).status).toBe(429);
+  });
+});
+
+describe('two nodes', () => {
+  let house: TestHouse;
+  let tenant: Brokerage;
+  beforeAll(async () => {
+    house = await openHouse({ nodes: 2 });
+    tenant = await brokerage(house);
+  });
+  afterAll(() => house.close());
+
+  test('100 at once over both at a limit of 10: exactly 10 pass', async () => {
+    toWindowStart(house);
+    const key = await tenant.key({ ceiling: 10 });
+    const nodes = house.nodes.map((node) => as(key, node.restUrl));
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => nodes[n % 2]!('GET', '/contacts')));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
+  });
+
+  test('when the shared store is away the API answers on, and counts again together when it is back', async () => {
+    const key = await tenant.key({ ceiling: 50 });
+    await house.sql('alter schema limits rename to limits_away');
+    const during = await Promise.all(house.nodes.map((node) => as(key, node.restUrl)('GET', '/contacts')));
+    expect(during.map(({ status }) => status)).toEqual([200, 200]);
+    await house.sql('alter schema limits_away rename to limits');
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    toWindowStart(house);
+    const remaining = [];
+    for (const node of house.nodes)
+      remaining.push((await as(key, node.restUrl)('GET', '/contacts')).headers.get('x-ratelimit-remaining'));
+    expect(remaining).toEqual(['49', '48']);
+  });
+});
+
+describe('by address', () => {
+  let house: TestHouse;
+  let token: string;
+  beforeAll(async () => {
+    const config = { ...limits({ rest_ip: 20, rest_auth_failure_ip: 6 }), trustedProxies: ['127.0.0.1'] };
+    house = await openHouse({ config });
+    token = (await (await brokerage(house)).key()).token;
+  });
+  afterAll(() => house.close());
+
+  /** A request as the trusted proxy passes it on from `address`. */
+  const from = (address: string, bearer: string | null) =>
+    as(bearer === null ? null : { token: bearer }, house.restUrl)('GET', '/contacts', undefined, {
+      'X-Forwarded-For': address,
+    });
+
+  test('good keys are held to it, all keys of the address together', async () => {
+    toWindowStart(house);
+    const statuses = [];
+    for (let n = 0; n < 22; n += 1) statuses.push((await from('203.0.113.1', token)).status);
+    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 200), 429, 429]);
+    const limited = await from('203.0.113.1', token);
+    expect([limited.body?.error.code, limited.headers.get('x-ratelimit-limit')]).toEqual(['rate_limited', null]);
+    expect(limited.headers.get('retry-after')).toMatch(/^[1-9]\d?$/);
+    expect((await from('203.0.113.2', token)).status).toBe(200);
+  });
+
+  test('floods without a key or with bad keys are held to a tighter one, and do not hold up a good key', async () => {
+    toWindowStart(house);
+    const statuses = [];
+    for (let n = 0; n < 9; n += 1)
+      statuses.push((await from('203.0.113.3', n % 3 ? mintApiKey('live').token : n ? 'x' : null)).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 429, 429, 429]);
+    expect((await from('203.0.113.3', token)).status).toBe(200);
+  });
+
+  test('what a client writes into X-Forwarded-For itself does not help it', async () => {
+    toWindowStart(house);
+    const statuses = [];
+    for (let n = 0; n < 22; n += 1) statuses.push((await from(`198.51.100.${n}, 203.0.113.4`, token)).status);
+    expect(statuses.slice(-2)).toEqual([429, 429]);
+  });
+
+  test('addresses of one IPv6 /64 are one', async () => {
+    toWindowStart(house);
+    const statuses = [];
+    for (let n = 0; n < 22; n += 1) statuses.push((await from(`2001:db8:1:2::${n}:1`, token)).status);
+    expect(statuses.slice(-2)).toEqual([429, 429]);
+    expect((await from('2001:db8:1:3::1', token)).status).toBe(200);
+  });
+});
+
+describe('without a trusted proxy', () => {
+  let house: TestHouse;
+  beforeAll(async () => {
+    house = await openHouse({ config: limits({ rest_ip: 5 }) });
+  });
+  afterAll(() => house.close());
+
+  test('X-Forwarded-For is not believed at all', async () => {
+    toWindowStart(house);
+    const call = as(await (await brokerage(house)).key(), house.restUrl);
+    const statuses = [];
+    for (let n = 0; n < 7; n += 1)
+      statuses.push(
+        (await call('GET', '/contacts', undefined, { 'X-Forwarded-For': `10.0.0.${n}`, Forwarded: `for=10.0.0.${n}` }))
+          .status,
+      );
+    expect(statuses.slice(-2)).toEqual([429, 429]);
+  });
+});

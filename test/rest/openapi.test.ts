@@ -1,0 +1,196 @@
+/** The published document against what really comes back. */
+
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { as, brokerage, type Brokerage } from './scene.ts';
+
+interface Response {
+  $ref?: string;
+  headers?: Record<string, { $ref?: string; schema?: { type: string } }>;
+  content?: Record<string, { schema: { $ref: string } }>;
+}
+interface OpenApi {
+  openapi: string;
+  info: { version: string };
+  servers: { url: string }[];
+  security: unknown[];
+  paths: Record<string, Record<string, { responses: Record<string, Response>; parameters: object[] }>>;
+  components: Record<string, Record<string, Record<string, unknown>>>;
+}
+
+let house: TestHouse;
+let tenant: Brokerage;
+let api: OpenApi;
+let schema: (pointer: string) => ValidateFunction;
+
+beforeAll(async () => {
+  house = await openHouse({ config: { rateLimits: { ...readConfig({}).rateLimits, rest_ip: 1_000_000 } } });
+  tenant = await brokerage(house);
+  const response = await fetch(`${house.restUrl}/openapi.json`);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  api = (await response.json()) as OpenApi;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema(api, 'api');
+  schema = (pointer) => ajv.getSchema(`api${pointer}`)!;
+});
+afterAll(() => house.close());
+
+function resolve<T extends { $ref?: string }>(part: T): T {
+  if (part.$ref === undefined) return part;
+  return part.$ref
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((at, step) => (at as Record<string, unknown>)[step], api) as T;
+}
+
+const seen = new Set<string>();
+
+/** Fails unless the answer is one that the document announces for this operation. */
+function check(operation: string, answer: { status: number; headers: Headers; body: unknown }): void {
+  const [method = '', path = ''] = operation.split(' ');
+  const announced = api.paths[path]?.[method.toLowerCase()]?.responses[answer.status];
+  expect(announced, `${operation} answered ${answer.status}`).toBeDefined();
+  seen.add(`${operation} ${answer.status}`);
+  const { headers = {}, content = {} } = resolve(announced!);
+  const [type, { schema: body }] = Object.entries(content)[0]!;
+  expect(answer.headers.get('content-type')).toContain(type);
+  const validate = schema(body.$ref);
+  expect(validate(answer.body), JSON.stringify(validate.errors)).toBe(true);
+  for (const name of Object.keys(headers).filter(
+    (header) => !/^(location|idempotent)/i.test(header) || answer.status === 201,
+  )) {
+    const value = answer.headers.get(name);
+    if (/^idempotent/i.test(name)) continue;
+    expect(value, `${operation} ${answer.status}: ${name}`).not.toBeNull();
+    if (resolve(headers[name]!).schema?.type === 'integer') expect(value).toMatch(/^\d+$/);
+  }
+}
+
+describe('answers', () => {
+  test('of every operation and status are as the document says, and all that it announces were seen', async () => {
+    const full = as(await tenant.key(), house.restUrl);
+    const person = { type: 'person', displayName: 'Ada' };
+    const made = await full('POST', '/contacts', { ...person, email: 'ada@example.com', phone: '1' });
+    check('POST /contacts', made);
+    for (let n = 0; n < 3; n += 1)
+      check('POST /contacts', await full('POST', '/contacts', person, { 'Idempotency-Key': 'n' }));
+    const one = `/contacts/${made.body?.id}`;
+    check('GET /contacts', await full('GET', '/contacts'));
+    check('GET /contacts', await full('GET', '/contacts?limit=1'));
+    check('GET /contacts/{contactId}', await full('GET', one));
+    check('GET /contacts/{contactId}', await full('GET', '/contacts/none'));
+    check('GET /contacts', await full('GET', '/contacts?limit=0&cursor=x'));
+    check('POST /contacts', await full('POST', '/contacts', { ...person, more: 1 }));
+    check(
+      'POST /contacts',
+      await full('POST', '/contacts', 'x'.repeat(70_000), { 'Content-Type': 'application/json' }),
+    );
+    check('POST /contacts', await full('POST', '/contacts', 'x', { 'Content-Type': 'text/plain' }));
+    const nobody = as(null, house.restUrl);
+    const limited = as(await tenant.key({ ceiling: 1 }), house.restUrl);
+    await limited('GET', '/contacts');
+    const [reader, writer] = [
+      await tenant.key({ scopes: ['contacts:read'] }),
+      await tenant.key({ scopes: ['contacts:write'] }),
+    ];
+    for (const [method, path, template, other] of [
+      ['GET', '/contacts', '/contacts', writer],
+      ['POST', '/contacts', '/contacts', reader],
+      ['GET', one, '/contacts/{contactId}', writer],
+    ] as const) {
+      const body = method === 'POST' ? person : undefined;
+      check(`${method} ${template}`, await nobody(method, path, body));
+      check(`${method} ${template}`, await limited(method, path, body));
+      check(`${method} ${template}`, await as(other, house.restUrl)(method, path, body));
+      await house.sql('alter table contacts rename to contacts_away');
+      const broken = await full(method, path, body);
+      await house.sql('alter table contacts_away rename to contacts');
+      check(`${method} ${template}`, broken);
+    }
+    const announced = Object.entries(api.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, { responses }]) =>
+        Object.keys(responses).map((status) => `${method.toUpperCase()} ${path} ${status}`),
+      ),
+    );
+    expect([...seen].toSorted()).toEqual(announced.toSorted());
+  });
+
+  test('an answer that is not as it says would be noticed', async () => {
+    const full = as(await tenant.key(), house.restUrl);
+    const { body } = await full('POST', '/contacts', { type: 'person', displayName: 'Ada' });
+    const validate = schema('#/components/schemas/Contact');
+    expect(validate(body)).toBe(true);
+    for (const wrong of [
+      { id: 'x' },
+      { type: 'dog' },
+      { createdAt: '2020' },
+      { displayName: undefined },
+      { email: 'x' },
+    ])
+      expect(validate({ ...body, ...wrong }), JSON.stringify(wrong)).toBe(false);
+    expect(schema('#/components/schemas/ErrorEnvelope')({ error: { code: 'other', message: '' } })).toBe(false);
+  });
+});
+
+test('what the document allows is taken, and what it does not is refused', async () => {
+  const full = as(await tenant.key(), house.restUrl);
+  const allows = schema('#/components/schemas/ContactCreate');
+  const name = { type: 'person', displayName: 'a' };
+  for (const body of [
+    name,
+    { ...name, type: 'company', phone: '' },
+    { ...name, displayName: '😀'.repeat(500) },
+    { ...name, displayName: '😀'.repeat(501) },
+    { ...name, displayName: '' },
+    { ...name, displayName: ' ' },
+    { ...name, phone: '1'.repeat(50) },
+    { ...name, phone: '1'.repeat(51) },
+    { ...name, email: 'a@example.com' },
+    { ...name, email: 'a' },
+    { ...name, email: null },
+    { ...name, phone: null },
+    { ...name, extra: 1 },
+    { displayName: 'a' },
+    { type: 'person' },
+    { ...name, type: 'Person' },
+    [],
+    null,
+    'text',
+  ])
+    expect([body, (await full('POST', '/contacts', body)).status === 201]).toEqual([body, allows(body)]);
+});
+
+test('the document is that of the specification', () => {
+  expect(api.openapi).toMatch(/^3\.1\./);
+  expect(api.info.version).toBe('1.0.0');
+  expect(api.servers).toEqual([{ url: house.restUrl }]);
+  expect(api.components['securitySchemes']?.['apiKey']).toMatchObject({ type: 'http', scheme: 'bearer' });
+  const shape = (name: string) => {
+    const { properties = {}, required = [] } = (api.components['schemas']?.[name] ?? {}) as {
+      properties?: object;
+      required?: string[];
+    };
+    return [Object.keys(properties), required];
+  };
+  expect(shape('Contact')).toEqual([
+    ['id', 'type', 'displayName', 'email', 'phone', 'createdAt', 'updatedAt'],
+    ['id', 'type', 'displayName', 'createdAt', 'updatedAt'],
+  ]);
+  expect(shape('ContactCreate')).toEqual([
+    ['type', 'displayName', 'email', 'phone'],
+    ['type', 'displayName'],
+  ]);
+  expect(shape('ContactList')).toEqual([
+    ['data', 'pagination'],
+    ['data', 'pagination'],
+  ]);
+  expect(shape('Pagination')).toEqual([['hasMore', 'nextCursor'], ['hasMore']]);
+  expect(api.paths['/contacts']?.['get']?.parameters).toMatchObject([
+    { name: 'cursor', in: 'query', schema: { type: 'string' } },
+    { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 } },
+  ]);
+});

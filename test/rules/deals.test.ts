@@ -1,0 +1,338 @@
+/** The rules of a sale that the database keeps: exclusivity, questions, offers, NDAs, invitations, findings. */
+
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { connect, setScene, type Scene } from '../policies/scene.ts';
+
+const day = 86_400_000;
+let house: TestHouse;
+let scene: Scene;
+let owner: pg.Client;
+
+beforeAll(async () => {
+  house = await openHouse();
+  owner = await connect(house.connections.owner);
+  scene = await setScene(owner);
+  await owner.query(`
+    create function app.enter_as(user_id uuid) returns void
+    language sql volatile security definer set search_path = '' as $$ select app.enter(user_id, null, null, null, null) $$;
+    grant execute on function app.enter_as(uuid) to dealkeep_server`);
+});
+afterAll(async () => {
+  await owner?.end();
+  await house?.close();
+});
+
+type Rows = Record<string, unknown>[];
+
+/** Runs one statement as the person, for good, at the test's time. */
+async function as(person: string, text: string, values: unknown[] = []): Promise<Rows> {
+  const server = await connect(house.connections.server);
+  try {
+    await server.query('begin');
+    await server.query(`select set_config('dealkeep.now', $1, true)`, [house.clock.now().toISOString()]);
+    await server.query('select app.enter_as($1)', [scene.people[person]]);
+    const { rows } = await server.query(text, values);
+    await server.query('commit');
+    return rows;
+  } finally {
+    await server.end();
+  }
+}
+
+const reason = async (attempt: Promise<unknown>): Promise<string> =>
+  attempt.then(
+    () => 'passed',
+    (error: pg.DatabaseError) => (error.code === 'DK001' ? (error.hint ?? '') : (error.code ?? String(error))),
+  );
+
+async function listedDeal(): Promise<{ deal: string; buyer: string }> {
+  const [{ id: deal } = { id: '' }] = await house.sql<{ id: string }>(
+    `insert into deals (organization_id, title, state) values ($1, 'Mill', 'listed') returning id`,
+    [scene.brokerage],
+  );
+  const join = async (person: string, role: string) =>
+    (
+      await house.sql<{ id: string }>(
+        `insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active') returning id`,
+        [deal, scene.people[person], role],
+      )
+    )[0]!.id;
+  await join('broker', 'broker');
+  await join('seller', 'seller');
+  await join('other buyer', 'buyer');
+  return { deal, buyer: await join('exclusive buyer', 'buyer') };
+}
+
+const stateNow = async (person: string, deal: string) =>
+  (await as(person, 'select app.state_now(id, state) as state from deals where id = $1', [deal]))[0]?.['state'];
+const grant = (deal: string, buyer: string, days: number) =>
+  as('broker', 'insert into exclusivities (deal_id, participant_id, expires_at) values ($1, $2, $3)', [
+    deal,
+    buyer,
+    new Date(house.clock.now().getTime() + days * day),
+  ]);
+
+describe('exclusivity', () => {
+  test('moves the deal when granted, shuts out a second buyer, and lists it again when released', async () => {
+    const { deal, buyer } = await listedDeal();
+    expect(await reason(as('broker', `update deals set state = 'exclusivity' where id = $1`, [deal]))).toBe(
+      'exclusivity_missing',
+    );
+    await grant(deal, buyer, 30);
+    expect(await stateNow('seller', deal)).toBe('exclusivity');
+    expect(await reason(grant(deal, buyer, 30))).toBe('exclusivity_runs');
+    expect(await reason(as('broker', `update deals set state = 'listed' where id = $1`, [deal]))).toBe(
+      'exclusivity_runs',
+    );
+    await as('broker', 'update exclusivities set ended_at = app.now() where deal_id = $1', [deal]);
+    expect(await stateNow('seller', deal)).toBe('listed');
+    expect(
+      await as('exclusive buyer', 'select id from exclusivities where deal_id = $1 and ended_at is null', [deal]),
+    ).toEqual([]);
+  });
+
+  test('is over when its date has passed, before and after it is swept up', async () => {
+    const { deal, buyer } = await listedDeal();
+    await grant(deal, buyer, 10);
+    house.clock.advance(11 * day);
+    expect(await stateNow('broker', deal)).toBe('listed');
+    expect(await house.sql('select state from deals where id = $1', [deal])).toEqual([{ state: 'exclusivity' }]);
+    await as('broker', 'select app.sweep()');
+    expect(await house.sql('select state from deals where id = $1', [deal])).toEqual([{ state: 'listed' }]);
+    await grant(deal, buyer, 5);
+    house.clock.advance(6 * day);
+    await as('broker', `update deals set state = 'under_offer' where id = $1`, [deal]);
+    await grant(deal, buyer, 5);
+    expect(await stateNow('broker', deal)).toBe('exclusivity');
+    house.clock.set(new Date());
+  });
+
+  test('ends with a withdrawal; closing sets closed_at', async () => {
+    const { deal, buyer } = await listedDeal();
+    await grant(deal, buyer, 30);
+    await as('broker', `update deals set state = 'withdrawn' where id = $1`, [deal]);
+    expect(
+      await house.sql('select ended_at is not null as over from exclusivities where deal_id = $1', [deal]),
+    ).toEqual([{ over: true }]);
+    const other = await listedDeal();
+    await grant(other.deal, other.buyer, 30);
+    for (const state of ['diligence', 'closing', 'closed'])
+      await as('broker', 'update deals set state = $2 where id = $1', [other.deal, state]);
+    expect(await house.sql('select closed_at is not null as closed from deals where id = $1', [other.deal])).toEqual([
+      { closed: true },
+    ]);
+  });
+
+  test('selected_buyer_only documents open with it and shut with it', async () => {
+    const { deal, buyer } = await listedDeal();
+    await as(
+      'seller',
+      `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key)
+       values ($1, 'leases.pdf', 'legal', 'selected_buyer_only', 1, 'application/pdf', $2)`,
+      [deal, `leases of ${deal}`],
+    );
+    const seen = async (person: string) =>
+      (await as(person, 'select id from documents where deal_id = $1', [deal])).length;
+    expect(await seen('exclusive buyer')).toBe(0);
+    await grant(deal, buyer, 10);
+    expect([await seen('exclusive buyer'), await seen('other buyer')]).toEqual([1, 0]);
+    house.clock.advance(11 * day);
+    expect(await seen('exclusive buyer')).toBe(0);
+    house.clock.set(new Date());
+  });
+});
+
+describe('questions', () => {
+  const ask = (person: string, deal = scene.deal) =>
+    as(
+      person,
+      `insert into questions (deal_id, category, question_text) values ($1, 'tax', 'Which years?') returning *`,
+      [deal],
+    );
+  const move = (person: string, id: unknown, status: string, response: string | null = null) =>
+    as(
+      person,
+      `update questions set status = $2, distributed_response = coalesce($3, distributed_response) where id = $1 returning id`,
+      [id, status, response],
+    );
+
+  test('the broker releases, the seller answers, the broker distributes, and only then the asker reads it', async () => {
+    const [question] = await ask('other buyer');
+    expect(question).toMatchObject({ status: 'pending_broker_review', asked_by: scene.people['other buyer'] });
+    const id = question!['id'];
+    expect(await reason(move('other buyer', id, 'with_seller'))).toBe('broker_only');
+    expect(await as('seller', 'select id from questions where id = $1', [id])).toEqual([]);
+    await move('broker', id, 'with_seller');
+    expect(await reason(move('broker', id, 'answered'))).toBe('seller_only');
+    expect(await reason(move('seller', id, 'answered'))).toBe('answer_missing');
+    await as('seller', 'insert into question_answers (question_id, deal_id, answer_text) values ($1, $2, $3)', [
+      id,
+      scene.deal,
+      'The last three.',
+    ]);
+    await move('seller', id, 'answered');
+    expect(await as('other buyer', 'select answer_text from question_answers where question_id = $1', [id])).toEqual(
+      [],
+    );
+    expect(await reason(move('seller', id, 'distributed', 'Three.'))).toBe('broker_only');
+    await move('broker', id, 'distributed', 'The last three years are open.');
+    expect(await as('other buyer', 'select distributed_response from questions where id = $1', [id])).toEqual([
+      { distributed_response: 'The last three years are open.' },
+    ]);
+    expect(await reason(move('broker', id, 'distributed', 'Another answer.'))).toBe('question_closed');
+  });
+
+  test('only the person who asked withdraws, and only while it is pending', async () => {
+    const [question] = await ask('exclusive buyer');
+    expect(await reason(move('broker', question!['id'], 'withdrawn'))).toBe('asker_only');
+    expect(await move('other buyer', question!['id'], 'withdrawn')).toEqual([]);
+    await move('exclusive buyer', question!['id'], 'withdrawn');
+    const [second] = await ask('exclusive buyer');
+    await move('broker', second!['id'], 'rejected');
+    expect(await reason(move('exclusive buyer', second!['id'], 'withdrawn'))).toBe('move_not_allowed');
+  });
+
+  test('need an active NDA and a broker', async () => {
+    expect(await reason(ask('new buyer'))).toBe('no_active_nda');
+    expect(await reason(ask('seller'))).toBe('not_a_buyer');
+    expect(await reason(ask('outsider'))).toBe('42501');
+    await house.sql(`update participants set status = 'removed' where id = $1`, [scene.participants['broker']]);
+    expect(await reason(ask('other buyer'))).toBe('no_broker_review');
+    await house.sql(`update participants set status = 'invited' where id = $1`, [scene.participants['broker']]);
+    await as('broker', 'select app.answer_deal_invitation($1, true, null, null)', [scene.participants['broker']]);
+    expect(await reason(ask('other buyer'))).toBe('passed');
+  });
+});
+
+describe('offers', () => {
+  const submit = (deal: string, payload: unknown) =>
+    as('other buyer', 'insert into offers (deal_id, payload) values ($1, $2) returning revision_number, is_current', [
+      deal,
+      JSON.stringify(payload),
+    ]);
+
+  test('count their revisions from 1, and exactly one is current, also when many are submitted at once', async () => {
+    const { deal } = await listedDeal();
+    const submitted = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => submit(deal, { purchase_price: `${n}.50` })),
+    );
+    expect(submitted.map(([offer]) => offer!['revision_number']).toSorted((a, b) => Number(a) - Number(b))).toEqual(
+      Array.from({ length: 12 }, (_, n) => n + 1),
+    );
+    expect(await as('seller', 'select revision_number from offers where deal_id = $1 and is_current', [deal])).toEqual([
+      { revision_number: 12 },
+    ]);
+  });
+
+  test('hold decimal strings where money is, and keep what they do not know', async () => {
+    const { deal } = await listedDeal();
+    for (const wrong of [
+      { purchase_price: 1 },
+      { purchase_price: '1e3' },
+      { cash_at_close: '-1' },
+      { financing_contingency: 'yes' },
+      [],
+    ])
+      expect(await reason(submit(deal, wrong))).toBe('23514');
+    await submit(deal, { purchase_price: '1234567890123456.7891', escrow_agent: 'First Title' });
+    expect(await as('broker', 'select payload from offers where deal_id = $1', [deal])).toEqual([
+      { payload: { purchase_price: '1234567890123456.7891', escrow_agent: 'First Title' } },
+    ]);
+  });
+});
+
+describe('people', () => {
+  test('an invitation is accepted by the person invited and by nobody else', async () => {
+    const [invited] = await as(
+      'broker',
+      `select * from app.invite_to_deal($1, 'New.Person@Example.test', 'New', 'viewer', null)`,
+      [scene.deal],
+    );
+    expect(
+      await reason(
+        as('broker', `update participants set status = 'active' where id = $1`, [invited!['participant_id']]),
+      ),
+    ).toBe('not_yours_to_accept');
+    expect(
+      await as('outsider', 'select app.answer_deal_invitation($1, true, null, null) is not null as joined', [
+        invited!['participant_id'],
+      ]),
+    ).toEqual([{ joined: false }]);
+    expect(
+      await reason(
+        as('broker', `select * from app.invite_to_deal($1, 'x@example.test', 'X', 'advisor', $2)`, [
+          scene.deal,
+          scene.participants["seller's advisor"],
+        ]),
+      ),
+    ).toBe('advisor_of_advisor');
+  });
+
+  test('an advisor loses with the advised what they saw through them', async () => {
+    const before = await as("exclusive buyer's advisor", 'select id from deals where id = $1', [scene.deal]);
+    expect(before).toHaveLength(1);
+    await as('broker', `update participants set status = 'removed' where id = $1`, [
+      scene.participants['exclusive buyer'],
+    ]);
+    expect(await as("exclusive buyer's advisor", 'select id from deals where id = $1', [scene.deal])).toEqual([]);
+    await as('broker', `update participants set status = 'invited' where id = $1`, [
+      scene.participants['exclusive buyer'],
+    ]);
+    await as('exclusive buyer', 'select app.answer_deal_invitation($1, true, null, null)', [
+      scene.participants['exclusive buyer'],
+    ]);
+  });
+
+  test('an NDA is signed by the buyer it was sent to, in their name, and expires by its date', async () => {
+    const [nda] = await as(
+      'broker',
+      'insert into ndas (deal_id, participant_id, terms, expires_at) values ($1, $2, $3, $4) returning id',
+      [scene.deal, scene.participants['new buyer'], 'Keep it to yourself.', new Date(Date.now() + 10 * day)],
+    );
+    const sign = (person: string) =>
+      as(person, `select app.sign_nda($1, ' Nora New ', '192.0.2.7') as signed`, [nda!['id']]);
+    expect(await sign('other buyer')).toEqual([{ signed: false }]);
+    expect(await reason(as('broker', `update ndas set status = 'active' where id = $1`, [nda!['id']]))).toBe(
+      'nda_unsigned',
+    );
+    expect(await sign('new buyer')).toEqual([{ signed: true }]);
+    expect(await sign('new buyer')).toEqual([{ signed: false }]);
+    expect(
+      await as('broker', 'select status, signed_name, host(signed_address) as address from ndas where id = $1', [
+        nda!['id'],
+      ]),
+    ).toEqual([{ status: 'active', signed_name: 'Nora New', address: '192.0.2.7' }]);
+    const gated = () =>
+      as('new buyer', `select id from documents where confidentiality = 'nda_gated' and deal_id = $1`, [scene.deal]);
+    expect(await gated()).toHaveLength(1);
+    house.clock.advance(11 * day);
+    expect(await gated()).toEqual([]);
+    await as('broker', 'select app.sweep()');
+    expect(await house.sql('select status from ndas where id = $1', [nda!['id']])).toEqual([{ status: 'expired' }]);
+    house.clock.set(new Date());
+  });
+
+  test('a brokerage keeps an admin', async () => {
+    const demote = as('admin', `update members set role = 'broker' where user_id = $1 returning role`, [
+      scene.people['admin'],
+    ]);
+    expect(await reason(demote)).toBe('last_admin');
+  });
+});
+
+test('each change of a finding is kept with who, when and notes', async () => {
+  const id = scene.records["findings/the exclusive buyer's"];
+  await as('seller', `update findings set status = 'mitigated', status_notes = 'Escrow agreed.' where id = $1`, [id]);
+  expect(
+    await as(
+      'exclusive buyer',
+      'select from_status, to_status, notes, changed_by from finding_changes where finding_id = $1 order by changed_at, id',
+      [id],
+    ),
+  ).toEqual([
+    { from_status: null, to_status: 'open', notes: null, changed_by: null },
+    { from_status: 'open', to_status: 'mitigated', notes: 'Escrow agreed.', changed_by: scene.people['seller'] },
+  ]);
+});

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addressGroup } from '../../server/http/client-address.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+
+let open: TestHouse;
+let behindProxies: TestHouse;
+beforeAll(async () => {
+  open = await openHouse();
+  behindProxies = await openHouse({ config: { trustedProxies: ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'] } });
+});
+afterAll(async () => {
+  await open.close();
+  await behindProxies.close();
+});
+
+/** The address under which a request with these headers is logged. */
+async function seenBy(house: TestHouse, headers: Record<string, string>): Promise<unknown> {
+  const answer = await fetch(`${house.origin}/nowhere`, { headers });
+  const id = answer.headers.get('x-request-id');
+  await expect.poll(() => house.log.some((line) => line.includes(`"${id}"`))).toBe(true);
+  const line = house.log.find((candidate) => candidate.includes(`"${id}"`)) ?? '{}';
+  return (JSON.parse(line) as { address?: unknown }).address;
+}
+
+test('without trusted proxies nobody chooses their own address', async () => {
+  expect(await seenBy(open, {})).toBe('127.0.0.1');
+  expect(await seenBy(open, { 'X-Forwarded-For': '203.0.113.9' })).toBe('127.0.0.1');
+  expect(await seenBy(open, { Forwarded: 'for=203.0.113.9', 'X-Real-IP': '203.0.113.9' })).toBe('127.0.0.1');
+});
+
+test.for([
+  ['203.0.113.9', '203.0.113.9'],
+  // What the client wrote itself stands on the left, and is not reached.
+  ['198.51.100.1, 203.0.113.9', '203.0.113.9'],
+  ['198.51.100.1, 203.0.113.9, 10.1.2.3', '203.0.113.9'],
+  ['203.0.113.9, fd12::7', '203.0.113.9'],
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['2001:db8::5', '2001:db8::5'],
+  ['rubbish', '127.0.0.1'],
+  ['203.0.113.9, rubbish', '127.0.0.1'],
+  ['', '127.0.0.1'],
+])('through trusted proxies, X-Forwarded-For "%s" is %s', async ([forwarded = '', expected]) => {
+  expect(await seenBy(behindProxies, { 'X-Forwarded-For': forwarded })).toBe(expected);
+});
+
+test.for([
+  ['203.0.113.9', '203.0.113.9'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+  ['2001:DB8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+])('%s counts as %s', ([address = '', group]) => {
+  expect(addressGroup(address)).toBe(group);
+});
+
+test('a request id of the caller is kept when it is short and plain, else replaced', async () => {
+  const idFor = async (given: string) =>
+    (await fetch(`${open.origin}/healthz`, { headers: { 'X-Request-Id': given } })).headers.get('x-request-id');
+  expect(await idFor('trace_42-a')).toBe('trace_42-a');
+  for (const bad of ['a'.repeat(65), 'a b', 'a"b', '<x>']) expect(await idFor(bad)).toMatch(/^[0-9a-f-]{36}$/);
+});

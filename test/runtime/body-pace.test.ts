@@ -1,0 +1,84 @@
+/** How long a body may take: as long as it comes on. */
+
+import { connect, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Hono } from 'hono';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listen, type Listener } from '../../server/listen.ts';
+
+let listener: Listener;
+const read: number[] = [];
+
+beforeAll(async () => {
+  listener = await listen('127.0.0.1', 0, { every: 200, least: 1000 });
+  const app = new Hono();
+  app.onError((_error, c) => c.text('broken off', 400));
+  app.post('/read', async (c) => {
+    let size = 0;
+    for await (const part of c.req.raw.body ?? []) size += part.byteLength;
+    read.push(size);
+    return c.text(String(size));
+  });
+  app.post('/slow-reader', async (c) => {
+    await wait(900);
+    let size = 0;
+    for await (const part of c.req.raw.body ?? []) size += part.byteLength;
+    return c.text(String(size));
+  });
+  app.get('/', (c) => c.text('hello'));
+  listener.answerWith(app);
+});
+afterAll(() => listener?.close(1));
+
+/** A connection of our own; `said` is what came back until it ended. */
+function open(): { socket: Socket; said: Promise<string> } {
+  const socket = connect(listener.port, '127.0.0.1');
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let text = '';
+  socket.on('data', (part) => (text += part.toString('latin1')));
+  socket.on('error', () => {});
+  socket.on('close', () => resolve(text));
+  return { socket, said: promise };
+}
+
+const head = (length: number, path = '/read', method = 'POST') =>
+  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
+
+async function trickle(socket: Socket, size: number, every: number, times: number): Promise<void> {
+  for (let sent = 0; sent < times && !socket.destroyed; sent += 1) {
+    socket.write('x'.repeat(size));
+    await wait(every);
+  }
+}
+
+test('a body that comes on may take many times longer than the pace is looked at', async () => {
+  const { socket, said } = open();
+  socket.write(head(40_000));
+  await trickle(socket, 1000, 40, 40);
+  expect(await said).toMatch(/^HTTP\/1\.1 200 [\s\S]*40000$/);
+});
+
+test.each(['POST', 'GET'])('a body that drips into a %s is answered 408 and its connection closed', async (method) => {
+  const { socket, said } = open();
+  const before = Date.now();
+  socket.write(head(40_000, method === 'GET' ? '/' : '/read', method));
+  await trickle(socket, 1, 20, 400);
+  const answer = await said;
+  expect(Date.now() - before).toBeLessThan(3000);
+  if (method === 'POST') expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  expect(read).not.toContain(40_000 - 1);
+});
+
+test('a body that stops coming ends, and the handler with it', async () => {
+  const { socket, said } = open();
+  socket.write(`${head(40_000)}${'x'.repeat(5000)}`);
+  expect(await said).toMatch(/^HTTP\/1\.1 408 /);
+});
+
+test('a body that waits for us to read it is not late', async () => {
+  const { socket, said } = open();
+  const size = 4_000_000;
+  socket.write(head(size, '/slow-reader'));
+  socket.write('x'.repeat(size));
+  expect(await said).toMatch(new RegExp(`^HTTP/1\\.1 200 [\\s\\S]*${size}$`));
+});

@@ -1,0 +1,188 @@
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { runningOwner } from '../../server/database/embedded.ts';
+import { cleanUp, dealkeep, newDataDir, run, type Addresses } from './program.ts';
+
+// Every command is a process of its own, on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let env: { DATA_DIR: string };
+let addresses: Addresses;
+beforeAll(async () => {
+  env = { DATA_DIR: await newDataDir() };
+  addresses = await dealkeep(['serve', '--json'], env).ready;
+});
+afterAll(cleanUp);
+
+async function json<T = Record<string, string>>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await run([...args, '--json'], env);
+  if (code !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as T;
+}
+
+async function sql(text: string): Promise<pg.QueryResultRow[]> {
+  const client = new pg.Client((await runningOwner(env.DATA_DIR)) ?? {});
+  await client.connect();
+  return (await client.query(text).finally(() => client.end())).rows;
+}
+
+test.for([
+  [[], ['serve', 'demo', 'migrate', 'keys', 'users', 'brokerages']],
+  [['serve'], ['--json']],
+  [['demo'], ['--json']],
+  [['migrate'], ['--json']],
+  [['keys'], ['create', 'list', 'revoke']],
+  [
+    ['keys', 'create'],
+    ['--brokerage', '--scopes', '--ceiling', '--expires', '--environment', '--json'],
+  ],
+  [
+    ['keys', 'list'],
+    ['--brokerage', '--json'],
+  ],
+  [
+    ['keys', 'revoke'],
+    ['<id>', '--json'],
+  ],
+  [
+    ['users', 'create'],
+    ['--email', '--name', '--brokerage', '--role', '--json'],
+  ],
+  [
+    ['brokerages', 'create'],
+    ['--name', '--slug', '--json'],
+  ],
+])('dealkeep %s --help says how it is used', async ([args = [], words = []]) => {
+  const { code, stdout } = await run([...args, '--help'], {});
+  expect(code).toBe(0);
+  expect(stdout).toMatch(['Usage: dealkeep', ...args].join(' '));
+  for (const word of words) expect(stdout).toContain(word);
+});
+
+test('a brokerage, its admin and a key are made beside the running service; the key works, and then no more', async () => {
+  const brokerage = await json('brokerages', 'create', '--name', 'Harbor & Pine', '--slug', 'harbor-pine');
+  expect(brokerage).toMatchObject({ slug: 'harbor-pine', name: 'Harbor & Pine' });
+
+  const early = await run(['keys', 'create', '--brokerage', 'harbor-pine', '--name', 'early'], env);
+  expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('no active one') });
+
+  const person = ['--email', 'Ann@Harbor-Pine.example', '--name', 'Ann Bell', '--role', 'admin'];
+  const user = await json('users', 'create', '--brokerage', brokerage['id'] ?? '', ...person);
+  expect(user).toMatchObject({ email: 'ann@harbor-pine.example', role: 'admin' });
+  expect(user).not.toHaveProperty('token');
+  const link = new URL(user['invitation_url'] ?? '');
+  const kept = await sql(`select encode(digest, 'hex') as digest from vault.invitations`);
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(link.searchParams.get('token') ?? ''));
+  expect(kept).toEqual([{ digest: Buffer.from(digest).toString('hex') }]);
+  await sql(`update public.members set status = 'active'`);
+
+  const again = await run(['users', 'create', '--brokerage', 'harbor-pine', ...person], env);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is a member of this brokerage already') });
+
+  const key = await json(
+    'keys',
+    'create',
+    '--brokerage',
+    'harbor-pine',
+    '--name',
+    'import',
+    '--scopes',
+    'contacts:read',
+    '--ceiling',
+    '20',
+  );
+  const token = key['token'] ?? '';
+  expect(token).toMatch(/^dk_live_[0-9a-f]{32}$/);
+  const ask = () => fetch(`${addresses.rest_url}/contacts`, { headers: { Authorization: `Bearer ${token}` } });
+  const answer = await ask();
+  expect([answer.status, answer.headers.get('x-ratelimit-limit')]).toEqual([200, '20']);
+
+  const [listed] = await json<Record<string, unknown>[]>('keys', 'list', '--brokerage', 'harbor-pine');
+  expect(listed).toMatchObject({
+    id: key['id'],
+    state: 'active',
+    scopes: ['contacts:read'],
+    ceiling: 20,
+    last_four: token.slice(-4),
+  });
+  expect(JSON.stringify(listed)).not.toContain(token);
+
+  expect(await json('keys', 'revoke', key['id'] ?? '')).toMatchObject({ id: key['id'] });
+  expect((await ask()).status).toBe(401);
+  const twice = await run(['keys', 'revoke', key['id'] ?? ''], env);
+  expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('could still be revoked') });
+
+  const trail = await sql(`select action, details->>'by' as by from public.audit_records order by at, id`);
+  expect(trail.filter(({ by }) => by === 'command line').map(({ action }) => action)).toEqual([
+    'brokerage.create',
+    'member.invite',
+    'api_key.create',
+    'api_key.revoke',
+  ]);
+});
+
+test.for([
+  [['brokerages', 'create', '--name', 'X', '--slug', 'Not A Slug'], 'up to 64 of a-z'],
+  [['brokerages', 'create', '--name', 'X'], "required option '--slug"],
+  [['users', 'create', '--email', 'nobody', '--name', 'N', '--brokerage', 'x', '--role', 'admin'], 'an e-mail address'],
+  [
+    ['users', 'create', '--email', 'a@b.example', '--name', 'N', '--brokerage', 'x', '--role', 'king'],
+    'admin, broker, staff',
+  ],
+  [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--scopes', 'deals:read'], 'contacts:read, contacts:write'],
+  [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--ceiling', '0'], 'from 1 to 100000'],
+  [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--expires', '2001-01-01'], 'in the future'],
+  [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--expires', 'soon'], '2030-12-31'],
+  [['keys', 'list', '--brokerage', 'nobody-here'], 'no brokerage with the id or slug "nobody-here"'],
+  [['keys', 'revoke', 'nonsense'], 'no key with the id "nonsense"'],
+  [['dance'], "unknown command 'dance'"],
+])('%j is refused in words that help', async ([args = [], words = '']) => {
+  const { code, stdout, stderr } = await run(args as string[], env);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(words);
+  expect(stderr).not.toMatch(/\n\s+at /);
+});
+
+test('a command works without a running service too, and leaves nothing running', async () => {
+  const alone = { DATA_DIR: await newDataDir() };
+  const made = await run(['brokerages', 'create', '--name', 'Alone', '--slug', 'alone', '--json'], alone);
+  expect(made).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse((await run(['migrate', '--json'], alone)).stdout)).toEqual({ applied: [] });
+  await expect(stat(path.join(alone.DATA_DIR, 'postgres/cluster/postmaster.pid'))).rejects.toThrow('ENOENT');
+});
+
+test('the demo is loaded once, and described in a file for our eyes alone', async () => {
+  const demo = { DATA_DIR: await newDataDir() };
+  const program = dealkeep(['demo', '--json'], demo);
+  const { rest_url, mcp_url } = await program.ready;
+  const file = path.join(demo.DATA_DIR, 'demo.json');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const described = JSON.parse(await readFile(file, 'utf8')) as { keys: Record<string, string>; people: object };
+  expect(described).toMatchObject({ rest_url, mcp_url });
+  const answer = await fetch(`${rest_url}/contacts`, {
+    headers: { Authorization: `Bearer ${described.keys['full']}` },
+  });
+  expect(answer.status).toBe(200);
+  program.child.kill('SIGTERM');
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(0);
+  for (const token of Object.values(described.keys)) expect(stdout).not.toContain(token);
+
+  const next = dealkeep(['demo', '--json'], demo);
+  const again = await next.ready;
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+    ...described,
+    rest_url: again.rest_url,
+    mcp_url: again.mcp_url,
+  });
+});
+
+test('the demo is not poured into somebody’s own data', async () => {
+  const own = { DATA_DIR: await newDataDir() };
+  await run(['brokerages', 'create', '--name', 'Own', '--slug', 'own'], own);
+  const { code, stderr } = await run(['demo'], own);
+  expect(code).toBe(1);
+  expect(stderr).toContain('brokerages that are not the demo');
+});

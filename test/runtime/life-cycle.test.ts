@@ -1,0 +1,213 @@
+import { readFile, stat } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import { runningOwner } from '../../server/database/embedded.ts';
+import { isAlive } from '../../server/database/processes.ts';
+import { cleanUp, dealkeep, newDataDir, run, type Addresses, type Program } from './program.ts';
+
+// Each test starts the program several times, on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000 });
+afterAll(cleanUp);
+
+/** A running service with one brokerage, an admin, and an API key of it. */
+async function startWithKey(dataDir: string): Promise<{ program: Program; addresses: Addresses; key: string }> {
+  const env = { DATA_DIR: dataDir };
+  const program = dealkeep(['serve', '--json'], env);
+  const addresses = await program.ready;
+  const done = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run([...args, '--json'], env);
+    if (code !== 0) throw new Error(stderr);
+    return JSON.parse(stdout) as Record<string, string>;
+  };
+  await done('brokerages', 'create', '--name', 'Harbor & Pine', '--slug', 'harbor-pine');
+  const people = ['--email', 'ann@harbor-pine.example', '--name', 'Ann Bell', '--role', 'admin'];
+  await done('users', 'create', '--brokerage', 'harbor-pine', ...people);
+  await asOwner(dataDir, `update public.members set status = 'active'`);
+  const { token = '' } = await done('keys', 'create', '--brokerage', 'harbor-pine', '--name', 'import');
+  return { program, addresses, key: token };
+}
+
+async function asOwner(dataDir: string, text: string): Promise<pg.QueryResultRow[]> {
+  const client = new pg.Client((await runningOwner(dataDir)) ?? {});
+  await client.connect();
+  return (await client.query(text).finally(() => client.end())).rows;
+}
+
+function createContact(addresses: Addresses, key: string, displayName: string): Promise<Response> {
+  return fetch(`${addresses.rest_url}/contacts`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ type: 'person', displayName }),
+  });
+}
+
+async function contactNames(addresses: Addresses, key: string): Promise<string[]> {
+  const answer = await fetch(`${addresses.rest_url}/contacts`, { headers: { Authorization: `Bearer ${key}` } });
+  const { data } = (await answer.json()) as { data: { displayName: string }[] };
+  return data.map(({ displayName }) => displayName).toSorted();
+}
+
+const postmaster = async (dataDir: string) =>
+  Number((await readFile(path.join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8')).split('\n')[0]);
+
+test('from nothing: a set-up link, readiness, secrets that only we can read, and an end that leaves nothing behind', async () => {
+  const dataDir = await newDataDir();
+  const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
+  const { url, set_up_url } = await program.ready;
+  expect(set_up_url).toMatch(new RegExp(`^${url}set-up\\?token=[A-Za-z0-9_-]{43}$`));
+  expect(await (await fetch(`${url}readyz`)).text()).toBe('ready\n');
+  const secrets = await stat(path.join(dataDir, 'postgres-passwords.json'));
+  expect(secrets.mode & 0o777).toBe(0o600);
+  const database = await postmaster(dataDir);
+
+  program.child.kill('SIGTERM');
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(0);
+  expect(stdout).toContain('"msg":"stopped"');
+  expect(isAlive(database)).toBe(false);
+});
+
+test('after kill -9 the next start recovers by itself, and every contact that was answered with 201 is there', async () => {
+  const dataDir = await newDataDir();
+  const { program, addresses, key } = await startWithKey(dataDir);
+  const [server, orphan] = [await program.serverPid(), await postmaster(dataDir)];
+  const kept: string[] = [];
+  // Written until the moment of death: the last requests find nobody any more.
+  const writing = (async () => {
+    for (let nth = 0; nth < 10_000; nth += 1) {
+      const answer = await createContact(addresses, key, `Contact ${nth}`).catch(() => null);
+      if (answer === null) return;
+      if (answer.status === 201) kept.push(`Contact ${nth}`);
+    }
+  })();
+  await expect.poll(() => kept.length, { timeout: 10_000 }).toBeGreaterThan(20);
+  process.kill(server, 'SIGKILL');
+  await writing;
+  await program.ended;
+  expect(isAlive(orphan)).toBe(true);
+
+  const next = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
+  const again = await next.ready;
+  expect(again.set_up_url).toBeNull();
+  expect(isAlive(orphan)).toBe(false);
+  const found = new Set(await allNames(dataDir));
+  expect(kept.filter((name) => !found.has(name))).toEqual([]);
+  expect((await createContact(again, key, 'Afterwards')).status).toBe(201);
+  next.child.kill('SIGTERM');
+  expect((await next.ended).code).toBe(0);
+});
+
+async function allNames(dataDir: string): Promise<string[]> {
+  return (await asOwner(dataDir, 'select display_name from public.contacts')).map((row) => String(row['display_name']));
+}
+
+test('when PostgreSQL and the server are killed together, the write-ahead log brings everything back', async () => {
+  const dataDir = await newDataDir();
+  const { program, addresses, key } = await startWithKey(dataDir);
+  expect((await createContact(addresses, key, 'Written just before')).status).toBe(201);
+  for (const pid of [await program.serverPid(), await postmaster(dataDir)]) process.kill(pid, 'SIGKILL');
+  await program.ended;
+  const next = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
+  expect(await contactNames(await next.ready, key)).toEqual(['Written just before']);
+  next.child.kill('SIGTERM');
+  expect((await next.ended).code).toBe(0);
+});
+
+test('when only PostgreSQL dies the server says so and ends with 1', async () => {
+  const dataDir = await newDataDir();
+  const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
+  await program.ready;
+  process.kill(await postmaster(dataDir), 'SIGKILL');
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/"level":"fatal".*PostgreSQL ended by SIGKILL/);
+});
+
+test('killing bin/dealkeep.js stops the server behind it, and a start right after waits for that', async () => {
+  const dataDir = await newDataDir();
+  const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
+  await program.ready;
+  const server = await program.serverPid();
+  program.child.kill('SIGKILL');
+  const next = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
+  await next.ready;
+  expect(isAlive(server)).toBe(false);
+  next.child.kill('SIGTERM');
+  expect((await next.ended).code).toBe(0);
+});
+
+test('a second start on the same DATA_DIR says so and fails; the first goes on', async () => {
+  const dataDir = await newDataDir();
+  const first = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
+  const { url } = await first.ready;
+  const second = await run(['serve'], { DATA_DIR: dataDir });
+  expect(second.code).toBe(1);
+  expect(second.stderr).toMatch(`Dealkeep is already running on ${dataDir} (process ${await first.serverPid()}).`);
+  expect((await fetch(`${url}readyz`)).status).toBe(200);
+});
+
+test('a taken port is named, and PostgreSQL does not stay behind', async () => {
+  const first = dealkeep(['serve', '--json'], { DATA_DIR: await newDataDir() });
+  const { port } = new URL((await first.ready).url);
+  const dataDir = await newDataDir();
+  const second = await run(['serve'], { DATA_DIR: dataDir, PORT: port });
+  expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`) });
+  await expect(postmaster(dataDir)).rejects.toThrow('ENOENT');
+});
+
+test('SIGTERM finishes the request in flight, takes no new connection, and ends with 0', async () => {
+  const dataDir = await newDataDir();
+  const { program, addresses, key } = await startWithKey(dataDir);
+  const blocker = new pg.Client((await runningOwner(dataDir)) ?? {});
+  await blocker.connect();
+  await blocker.query('begin; lock table public.contacts in share mode');
+  const answer = createContact(addresses, key, 'In flight');
+  await expect
+    .poll(async () => (await asOwner(dataDir, `select from pg_locks where not granted`)).length, { timeout: 5_000 })
+    .toBeGreaterThan(0);
+
+  program.child.kill('SIGTERM');
+  await expect.poll(() => refuses(addresses)).toBe(true);
+  await blocker.query('commit');
+  await blocker.end();
+  expect((await answer).status).toBe(201);
+  expect((await program.ended).code).toBe(0);
+});
+
+function refuses({ url }: Addresses): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = createConnection(Number(port), hostname);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+    socket.once('error', () => resolve(true));
+  });
+}
+
+test('a request that never ends does not keep the server: it is dropped after SHUTDOWN_SECONDS', async () => {
+  const dataDir = await newDataDir();
+  const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir, SHUTDOWN_SECONDS: '1' });
+  const { hostname, port } = new URL((await program.ready).url);
+  const socket = createConnection(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.write('POST /api/v1/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const asked = performance.now();
+  program.child.kill('SIGINT');
+  expect((await program.ended).code).toBe(0);
+  expect(performance.now() - asked).toBeLessThan(8_000);
+});
+
+test('a fault in the configuration ends the start with 2, before anything is opened', async () => {
+  const dataDir = await newDataDir();
+  const { code, stderr } = await run(['serve'], { DATA_DIR: dataDir, PORT: 'eighty', SMTP_URL: 'hunter2' });
+  expect(code).toBe(2);
+  expect(stderr).toContain('PORT holds "eighty"');
+  expect(stderr).toContain('SMTP_URL');
+  expect(stderr).not.toContain('hunter2');
+  await expect(stat(dataDir)).rejects.toThrow('ENOENT');
+});

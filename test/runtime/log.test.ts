@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLog } from '../../server/log.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const random = (length: number) => randomBytes(length).toString('hex');
+
+test('no credential that a request carries reaches the log, wherever it is put', async () => {
+  const secrets = [
+    `dk_live_${random(16)}`,
+    `dka_${random(20)}`,
+    `dkr_${random(20)}`,
+    random(16),
+    random(16),
+    random(16),
+  ];
+  const [key = '', access = '', refresh = '', cookie = '', code = '', password = ''] = secrets;
+  const before = house.log.length;
+  await fetch(`${house.restUrl}/contacts`, { headers: { Authorization: `Bearer ${key}` } });
+  await fetch(`${house.restUrl}/contacts?key=${key}`, { headers: { Cookie: `dealkeep=${cookie}` } });
+  await fetch(`${house.mcpUrl}/api/mcp`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${access}` },
+    body: '{}',
+  });
+  await fetch(`${house.mcpUrl}/api/mcp/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ refresh_token: refresh, code }),
+  });
+  await fetch(`${house.origin}/api/auth/sign-in`, {
+    method: 'POST',
+    body: JSON.stringify({ email: 'a@b.example', password }),
+  });
+  await fetch(`${house.origin}/set-up?token=${code}`);
+  await expect.poll(() => house.log.length - before).toBeGreaterThanOrEqual(6);
+  const written = house.log.join('');
+  for (const secret of secrets) expect(written).not.toContain(secret);
+});
+
+function logged(write: (log: ReturnType<typeof createLog>) => void): string {
+  let text = '';
+  write(createLog('info', { write: (line) => void (text += line) }));
+  return text;
+}
+
+test('should one slip into a line after all, it is struck out', () => {
+  const [key, password] = [`dk_test_${random(16)}`, random(12)];
+  const text = logged((log) => {
+    log.info({ authorization: `Bearer ${key}`, cookie: 'a=b', nested: { password } }, `key ${key}`);
+    log.warn(`cannot reach postgres://dealkeep:${password}@db.example/deals`);
+    log.error({ err: new Error(`bad key ${key}`) }, 'failed');
+  });
+  expect(text).not.toContain(key);
+  expect(text).not.toContain(password);
+  expect(text).toContain('postgres://dealkeep:[redacted]@db.example/deals');
+});
+
+test('an error of the database is logged without the values of the row it quotes', () => {
+  const cause = Object.assign(new Error('duplicate key'), {
+    code: '23505',
+    detail: 'Key (email)=(ann@example.com)',
+    table: 'users',
+  });
+  const text = logged((log) => log.error({ err: new Error('outer', { cause }) }, 'failed'));
+  expect(text).toContain('23505');
+  expect(text).not.toContain('ann@example.com');
+});
+
+test('a request leaves one line with its id, address, path and status, and no query', async () => {
+  const answer = await fetch(`${house.origin}/nowhere?token=abc`);
+  const id = answer.headers.get('x-request-id');
+  await expect.poll(() => house.log.filter((line) => line.includes(`"${id}"`))).toHaveLength(1);
+  const line = house.log.find((candidate) => candidate.includes(`"${id}"`)) ?? '';
+  expect(JSON.parse(line)).toMatchObject({
+    level: 'info',
+    msg: 'request',
+    method: 'GET',
+    path: '/nowhere',
+    status: 404,
+    address: '127.0.0.1',
+  });
+});
+
+test('metrics count requests by face, for this machine alone, or for who holds the token', async () => {
+  await fetch(`${house.restUrl}/contacts`);
+  const text = await (await fetch(`${house.origin}/metrics`)).text();
+  expect(text).toMatch(/dealkeep_requests_total\{face="rest",status="4xx"\} [1-9]/);
+  expect(text).toMatch(/dealkeep_request_duration_seconds_bucket\{le="0.005",face="rest"\}/);
+  expect(text).toMatch(/dealkeep_database_connections\{state="idle"\} \d/);
+  const forwarded = await fetch(`${house.origin}/metrics`, { headers: { 'X-Forwarded-For': '203.0.113.9' } });
+  expect(forwarded.status).toBe(404);
+
+  const metricsToken = random(16);
+  const guarded = await openHouse({ config: { metricsToken } });
+  expect((await fetch(`${guarded.origin}/metrics`)).status).toBe(404);
+  const headers = { Authorization: `Bearer ${metricsToken}` };
+  expect((await fetch(`${guarded.origin}/metrics`, { headers })).status).toBe(200);
+  await guarded.close();
+});
+
+test('readiness tells a database that lacks a migration', async () => {
+  const behind = await openHouse();
+  await behind.sql(`delete from app.migrations where name = (select max(name) from app.migrations)`);
+  const answer = await fetch(`${behind.origin}/readyz`);
+  expect([answer.status, await answer.text()]).toEqual([
+    503,
+    'The database lacks 1 migrations: run dealkeep migrate.\n',
+  ]);
+  expect((await fetch(`${behind.origin}/healthz`)).status).toBe(200);
+  await behind.close();
+});

@@ -1,0 +1,159 @@
+/** The service on a PostgreSQL of one's own: DATABASE_URL and MIGRATE_DATABASE_URL. */
+
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startEmbedded, type EmbeddedPostgres } from '../../server/database/embedded.ts';
+import { installedEngine, preparedHome } from '../../server/database/postgres-home.ts';
+import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let postgres: EmbeddedPostgres;
+let admin: pg.Client;
+const password = randomBytes(12).toString('hex');
+
+beforeAll(async () => {
+  const dataDir = await newDataDir();
+  const settings = { fsync: 'off', full_page_writes: 'off' };
+  await (await startEmbedded({ dataDir, settings })).stop();
+  // A superuser that may sign in is made as on any PostgreSQL whose administrator forgot the password.
+  const { engine, directory, prefix, user } = preparedHome(dataDir, await installedEngine());
+  const [program = '', ...args] = [
+    ...prefix,
+    path.join(engine, 'bin/postgres'),
+    '--single',
+    '-D',
+    path.join(directory, 'cluster'),
+    'postgres',
+  ];
+  const made = spawnSync(program, args, {
+    input: `alter role postgres password '${password}';\n`,
+    cwd: directory,
+    ...user,
+  });
+  if (made.status !== 0) throw new Error(String(made.stderr));
+  postgres = await startEmbedded({ dataDir, settings });
+  admin = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: 'postgres' });
+  await admin.connect();
+});
+afterAll(async () => {
+  await admin.end();
+  await cleanUp();
+  await postgres.stop();
+});
+
+function url(user: string, database: string): string {
+  return `postgres://${user}:${password}@localhost/${database}?host=${encodeURIComponent(postgres.owner.host ?? '')}`;
+}
+
+let count = 0;
+/** A database with an owner and a login for the server, as the documentation says to make them. */
+async function newDatabase(): Promise<{ name: string; owner: string; login: string; env: Record<string, string> }> {
+  count += 1;
+  const [name, owner, login] = [`deals_${count}`, `owner_${count}`, `app_${count}`];
+  await admin.query(`create role ${owner} login createrole password '${password}'`);
+  await admin.query(`create role ${login} login password '${password}'`);
+  await admin.query(`create database ${name} owner ${owner}`);
+  // A cluster has one dealkeep_server; whoever migrates another database of it must be able to hand it on.
+  await admin.query(
+    `do $$ begin if not exists (select from pg_roles where rolname = 'dealkeep_server') then create role dealkeep_server nologin; end if; end $$`,
+  );
+  await admin.query(`grant dealkeep_server to ${owner} with admin option`);
+  const env = { DATA_DIR: await newDataDir(), DATABASE_URL: url(login, name), MIGRATE_DATABASE_URL: url(owner, name) };
+  return { name, owner, login, env };
+}
+
+const without = (env: Record<string, string>, name: string) =>
+  Object.fromEntries(Object.entries(env).filter(([key]) => key !== name));
+
+test('migrates as the owner, lets the login of the server in, and serves without the owner from then on', async () => {
+  const { env } = await newDatabase();
+  const server = without(env, 'MIGRATE_DATABASE_URL');
+  const early = await run(['serve'], server);
+  expect(early).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the database is empty. Set MIGRATE_DATABASE_URL'),
+  });
+
+  const applied = await run(['migrate', '--json'], env);
+  expect(applied.stderr).toBe('');
+  expect((JSON.parse(applied.stdout) as { applied: string[] }).applied[0]).toBe('001_foundation.sql');
+
+  const program = dealkeep(['serve', '--json'], server);
+  const { url: origin, set_up_url } = await program.ready;
+  expect(set_up_url).toContain('/set-up?token=');
+  expect((await fetch(`${origin}readyz`)).status).toBe(200);
+  const needsOwner = await run(['brokerages', 'create', '--name', 'X', '--slug', 'x'], server);
+  expect(needsOwner).toMatchObject({ code: 1, stderr: expect.stringContaining('set MIGRATE_DATABASE_URL') });
+  const made = await run(['brokerages', 'create', '--name', 'X', '--slug', 'x', '--json'], env);
+  expect(made).toMatchObject({ code: 0 });
+  program.child.kill('SIGTERM');
+  expect((await program.ended).code).toBe(0);
+});
+
+test('several nodes that start at once on an empty database migrate it once', async () => {
+  const { env } = await newDatabase();
+  const nodes = [dealkeep(['serve', '--json'], env), dealkeep(['serve', '--json'], env)];
+  const addresses = await Promise.all(nodes.map(({ ready }) => ready));
+  for (const { url: origin } of addresses) expect((await fetch(`${origin}readyz`)).status).toBe(200);
+  for (const { child } of nodes) child.kill('SIGTERM');
+  expect((await Promise.all(nodes.map(({ ended }) => ended))).map(({ code }) => code)).toEqual([0, 0]);
+});
+
+test('a login that row-level security does not hold is refused, whatever gives it that power', async () => {
+  const { name, owner, login, env } = await newDatabase();
+  await run(['migrate'], env);
+  const start = async (user: string) => {
+    const { code, stderr } = await run(['serve'], { DATA_DIR: env['DATA_DIR'] ?? '', DATABASE_URL: url(user, name) });
+    expect(code).toBe(1);
+    expect(stderr).not.toContain(password);
+    return stderr;
+  };
+  expect(await start('postgres')).toContain('postgres is a superuser');
+  expect(await start(owner)).toMatch(
+    new RegExp(`${owner} owns [a-z_.]+, and an owner can switch row-level security off`),
+  );
+
+  await admin.query(`alter role ${login} bypassrls`);
+  expect(await start(login)).toContain(`${login} has BYPASSRLS`);
+  await admin.query(`alter role ${login} nobypassrls`);
+
+  await admin.query(`grant ${owner} to ${login}`);
+  expect(await start(login)).toContain(`${login} owns`);
+  await admin.query(`revoke ${owner} from ${login}`);
+
+  await admin.query(`revoke dealkeep_server from ${login} granted by ${owner}`);
+  expect(await start(login)).toContain(`grant dealkeep_server to "${login}"`);
+});
+
+test('a database that is behind, ahead, or was migrated with other files is refused in words that help', async () => {
+  const { name, env } = await newDatabase();
+  await run(['migrate'], env);
+  const owner = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: name });
+  await owner.connect();
+  const server = without(env, 'MIGRATE_DATABASE_URL');
+  const { rows } = await owner.query<{ name: string }>('select max(name) as name from app.migrations');
+  const last = rows[0]?.name ?? '';
+
+  await owner.query(`update app.migrations set digest = 'other' where name = $1`, [last]);
+  expect((await run(['serve'], env)).stderr).toContain(`${last} was changed after it was applied`);
+  await owner.query(`delete from app.migrations where name = $1`, [last]);
+  expect((await run(['serve'], server)).stderr).toContain(`the database lacks ${last}. Set MIGRATE_DATABASE_URL`);
+  await owner.query(`insert into app.migrations (name, digest) values ('999_future.sql', 'x')`);
+  expect((await run(['serve'], server)).stderr).toContain(
+    '999_future.sql, which this version of Dealkeep does not know',
+  );
+  await owner.end();
+});
+
+test('a database that cannot be reached is named by its variable, without its password', async () => {
+  const secret = randomBytes(8).toString('hex');
+  const DATABASE_URL = `postgres://app:${secret}@127.0.0.1:1/deals`;
+  const { code, stdout, stderr } = await run(['serve'], { DATA_DIR: await newDataDir(), DATABASE_URL });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^DATABASE_URL cannot be connected to: .*ECONNREFUSED/);
+  expect(stdout + stderr).not.toContain(secret);
+});

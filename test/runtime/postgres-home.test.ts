@@ -1,0 +1,118 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
+import { startEmbedded } from '../../server/database/embedded.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+const isRoot = process.getuid?.() === 0;
+const fast = { fsync: 'off', full_page_writes: 'off' };
+
+const made: string[] = [];
+afterAll(() => Promise.all(made.map((place) => rm(place, { recursive: true, force: true }))));
+
+async function directory(mode: number, ...inside: string[]): Promise<string> {
+  const top = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-test-'));
+  made.push(top);
+  await chmod(top, mode);
+  const dataDir = path.join(top, ...inside);
+  await mkdir(path.dirname(dataDir), { recursive: true });
+  return dataDir;
+}
+
+/** Starts PostgreSQL in `dataDir`, does `work`, and stops it. */
+async function during<T>(dataDir: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const postgres = await startEmbedded({ dataDir, settings: fast });
+  const client = new pg.Client(postgres.owner);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end();
+    await postgres.stop();
+  }
+}
+
+/** What one start writes the next one finds. */
+async function keepsData(dataDir: string): Promise<void> {
+  await during(dataDir, (client) => client.query('create table if not exists kept as select 42 as number'));
+  const { rows } = await during(dataDir, (client) => client.query('select number from kept'));
+  expect(rows).toEqual([{ number: 42 }]);
+}
+
+test('runs in a directory that everybody can reach', async () => {
+  await keepsData(await directory(0o755, 'data'));
+});
+
+test('runs in a directory that only we can reach', async () => {
+  await keepsData(await directory(0o700, 'data'));
+});
+
+test('runs where the path is too long for a socket', async () => {
+  await keepsData(await directory(0o755, 'a-rather-long-name-'.repeat(5), 'and-another-one-'.repeat(3), 'data'));
+});
+
+test('runs where the path has blanks, quotes, commas and letters beyond ASCII', async () => {
+  await keepsData(await directory(0o755, `O'Brien & "Söhne", Ltd`, 'data'));
+});
+
+test('moves on when a directory is closed to others between two starts, and when it is opened again', async () => {
+  const dataDir = await directory(0o755, 'data');
+  await keepsData(dataDir);
+  await chmod(path.dirname(dataDir), 0o700);
+  await keepsData(dataDir);
+  await chmod(path.dirname(dataDir), 0o755);
+  await keepsData(dataDir);
+});
+
+test.runIf(isRoot)(
+  'where namespaces are forbidden and nobody else can reach DATA_DIR, it goes elsewhere and says where',
+  async () => {
+    const dataDir = await directory(0o700, 'data');
+    // Without the program there is no way to a user namespace, as in most containers.
+    vi.stubEnv('PATH', '/nowhere');
+    await keepsData(dataDir);
+    vi.unstubAllEnvs();
+    const elsewhere = (await readFile(path.join(dataDir, 'postgres-is-in'), 'utf8')).trim();
+    made.push(elsewhere);
+    expect((await stat(path.join(elsewhere, 'cluster'))).uid).not.toBe(0);
+    // Once there it stays there.
+    await keepsData(dataDir);
+  },
+);
+
+test('data of another version of PostgreSQL is left as it is, and named', async () => {
+  const dataDir = await directory(0o755, 'data');
+  await keepsData(dataDir);
+  const version = path.join(dataDir, 'postgres/cluster/PG_VERSION');
+  const right = await readFile(version, 'utf8');
+  await writeFile(version, '14\n');
+  const begun = performance.now();
+  await expect(startEmbedded({ dataDir, settings: fast })).rejects.toThrow('written by PostgreSQL 14: dump it');
+  expect(performance.now() - begun).toBeLessThan(20_000);
+  await writeFile(version, right);
+  await keepsData(dataDir);
+});
+
+test('its login for the server owns nothing and is no superuser; nobody gets in without a password', async () => {
+  const dataDir = await directory(0o755, 'data');
+  const postgres = await startEmbedded({ dataDir, settings: fast });
+  const refused = (connection: pg.ClientConfig) => {
+    const client = new pg.Client(connection);
+    return client.connect().then(
+      () => client.end().then(() => false),
+      (error: Error) => /password/.test(error.message),
+    );
+  };
+  const client = new pg.Client(postgres.server);
+  await client.connect();
+  const { rows } = await client.query(
+    `select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = current_user`,
+  );
+  await client.end();
+  expect(rows).toEqual([{ rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcreatedb: false }]);
+  expect(await refused({ ...postgres.owner, password: 'guess' })).toBe(true);
+  expect(await refused({ ...postgres.owner, user: 'postgres', password: '' })).toBe(true);
+  await postgres.stop();
+});

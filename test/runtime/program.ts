@@ -1,0 +1,88 @@
+/** Runs the real program in a process of its own, as a person or a supervisor would. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+
+const program = path.join(import.meta.dirname, '../../bin/dealkeep.js');
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Addresses {
+  readonly url: string;
+  readonly rest_url: string;
+  readonly mcp_url: string;
+  readonly set_up_url: string | null;
+}
+
+export interface Program {
+  readonly child: ChildProcess;
+  /** What `serve --json` prints when it is ready; rejects when it ends before. */
+  readonly ready: Promise<Addresses>;
+  readonly ended: Promise<Ended>;
+  /** The process id of the server itself, behind bin/dealkeep.js. */
+  serverPid(): Promise<number>;
+}
+
+const running = new Set<ChildProcess>();
+const directories: string[] = [];
+
+/** A new DATA_DIR, removed by {@link cleanUp}. */
+export async function newDataDir(): Promise<string> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-test-'));
+  directories.push(directory);
+  return path.join(directory, 'data');
+}
+
+/** Stops what the tests left running, and removes their directories. */
+export async function cleanUp(): Promise<void> {
+  await Promise.all(
+    [...running].map(async (child) => {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }),
+  );
+  await Promise.all(directories.splice(0).map((directory) => rm(directory, { recursive: true, force: true })));
+}
+
+/** Starts `dealkeep` with these arguments and variables; nothing of our own environment but PATH and HOME reaches it. */
+export function dealkeep(args: readonly string[], env: Readonly<Record<string, string>>): Program {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH, HOME, PORT: '0', WEB_BUILD: 'off', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  let stdout = '';
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('close', (code) => {
+      running.delete(child);
+      resolve({ code, stdout, stderr });
+    });
+  });
+  const ready = new Promise<Addresses>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString();
+      const line = stdout.split('\n').find((candidate) => candidate.startsWith('{"url"'));
+      if (line?.endsWith('}')) resolve(JSON.parse(line) as Addresses);
+    });
+    void ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.stderr}${end.stdout}`)));
+  });
+  // Who does not wait for it to be ready has no use for the rejection.
+  ready.catch(() => {});
+  const serverPid = async () => Number(await readFile(path.join(env['DATA_DIR'] ?? '', 'dealkeep.pid'), 'utf8'));
+  return { child, ready, ended, serverPid };
+}
+
+/** Runs a command to its end. */
+export function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  return dealkeep(args, env).ended;
+}

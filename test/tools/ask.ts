@@ -1,0 +1,45 @@
+/** Calls tools and holds every answer to what the tool promises. */
+
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { expect } from 'vitest';
+import { catalog } from '../../server/tools/catalog/index.ts';
+import type { TestNode } from '../harness.ts';
+import { caller, type Access, type ToolAnswer } from './scene.ts';
+
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+formats.default(ajv);
+const promised = new Map<string, ValidateFunction>(
+  catalog.map(({ name, listed }) => [name, ajv.compile(listed.outputSchema ?? {})]),
+);
+const exactly = new Map(catalog.map(({ name, output }) => [name, output]));
+
+/** Holds an answer to the output schema; a success also to having every field and no other. */
+export function check(name: string, { content, structuredContent, isError }: ToolAnswer): void {
+  expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
+  expect(promised.get(name)?.(structuredContent), `${name}: ${JSON.stringify(promised.get(name)?.errors)}`).toBe(true);
+  if (isError) expect(Object.keys(structuredContent).slice(0, 2)).toEqual(['error', 'message']);
+  else expect(exactly.get(name)?.safeParse(structuredContent).error?.issues ?? []).toEqual([]);
+}
+
+type Input = Record<string, unknown>;
+
+/** Asks as the holder of a token. `ok` insists on success, `refused` on a refusal; both give the object. */
+export function asking(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'token'>) {
+  const call = caller(node, access);
+  const answer = async (name: string, input: Input, isError: boolean): Promise<Input> => {
+    const found = await call(name, input);
+    check(name, found);
+    expect(found.isError ?? false, JSON.stringify(found.structuredContent)).toBe(isError);
+    return found.structuredContent;
+  };
+  return {
+    ok: (name: string, input: Input = {}) => answer(name, input, false),
+    refused: (name: string, input: Input = {}) => answer(name, input, true),
+    /** The rows of a success that is one list. */
+    async rows<R = Record<string, unknown>>(name: string, input: Input = {}): Promise<R[]> {
+      const [list] = Object.values(await answer(name, input, false));
+      return list as R[];
+    },
+  };
+}

@@ -1,0 +1,216 @@
+/** What every call leaves behind: a record in the audit trail and a line in the log, with nothing in them that is nobody's business. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { asking } from './ask.ts';
+import { addFullDeal, addToken, allow, send, type FullDeal } from './scene.ts';
+
+let house: TestHouse;
+let scene: FullDeal;
+
+beforeAll(async () => {
+  house = await openHouse();
+  scene = await addFullDeal(house);
+});
+afterAll(() => house.close());
+
+interface AuditRecord {
+  action: string;
+  outcome: string;
+  deal_id: string | null;
+  subject_id: string | null;
+  brokerage_id: string | null;
+  user_id: string | null;
+  client_id: string | null;
+  key_id: string | null;
+  address: string | null;
+  request_id: string | null;
+  details: Record<string, unknown>;
+}
+
+/** The records of a request. */
+const recordsOf = (requestId: string) =>
+  house.sql<AuditRecord>(
+    `select action, outcome, deal_id, subject_id, brokerage_id, user_id, client_id, key_id, host(address) as address, request_id, details
+     from audit_records where request_id = $1`,
+    [requestId],
+  );
+
+let requests = 0;
+async function call(token: string, name: string, input: Record<string, unknown>): Promise<string> {
+  requests += 1;
+  const requestId = `audited-${requests}`;
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
+  await send(house, token, message, { headers: { 'X-Request-Id': requestId } });
+  return requestId;
+}
+
+const lineOf = (requestId: string) =>
+  house.log
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .find((line) => line['requestId'] === requestId && line['msg'] === 'tool call');
+
+test('every outcome has its record: who, through which client, what, on what, from where, and how it ended', async () => {
+  const { broker } = scene.people;
+  await allow(house, broker, ['svc_qoe_normalization_create', 'svc_questions_create'], [scene.deal]);
+  const reader = await addToken(house, broker.userId, { clientId: broker.clientId, scopes: ['mcp:read'] });
+  const amount = { period_label: 'FY', adjustment_category: 'other', adjustment_amount: '1' };
+  const deal_id = scene.deal;
+  const nowhere = crypto.randomUUID();
+  const finding_id = crypto.randomUUID();
+  const expected: [
+    token: string,
+    name: string,
+    input: Record<string, unknown>,
+    outcome: string,
+    deal: string | null,
+  ][] = [
+    [broker.token, 'svc_deals_list', {}, 'ok', null],
+    [broker.token, 'svc_deals_get', { deal_id }, 'ok', deal_id],
+    [broker.token, 'svc_deals_get', { deal_id: nowhere }, 'ok', nowhere],
+    [broker.token, 'svc_deals_get', { deal_id: deal_id.toUpperCase(), extra: 1 }, 'validation_error', deal_id],
+    [broker.token, 'svc_deals_get', { deal_id: 'nonsense' }, 'validation_error', null],
+    [broker.token, 'svc_findings_get', { finding_id }, 'feature_not_available', null],
+    [broker.token, 'svc_qoe_normalization_create', { deal_id, ...amount }, 'ok', deal_id],
+    [reader.token, 'svc_qoe_normalization_create', { deal_id, ...amount }, 'permission_denied', deal_id],
+    [
+      broker.token,
+      'svc_questions_create',
+      { deal_id, category: 'tax', question_text: 'Q' },
+      'submission_rejected',
+      deal_id,
+    ],
+  ];
+  for (const [token, name, input, outcome, deal] of expected) {
+    const requestId = await call(token, name, input);
+    expect(await recordsOf(requestId)).toEqual([
+      {
+        action: `tool:${name}`,
+        outcome,
+        deal_id: deal,
+        subject_id: name === 'svc_findings_get' ? finding_id : null,
+        brokerage_id: deal === deal_id ? scene.brokerage : null,
+        user_id: broker.userId,
+        client_id: broker.clientId,
+        key_id: null,
+        address: '127.0.0.1',
+        request_id: requestId,
+        details: {},
+      },
+    ]);
+    const line = {
+      requestId,
+      tool: name,
+      outcome,
+      ms: expect.any(Number),
+      level: 'info',
+      time: expect.any(String),
+      msg: 'tool call',
+    };
+    expect(lineOf(requestId)).toEqual(line);
+  }
+  const other = scene.people['other buyer'];
+  await allow(house, other, ['svc_qoe_normalization_create'], [deal_id]);
+  const denied = await call(other.token, 'svc_qoe_normalization_create', { deal_id, ...amount });
+  expect(await recordsOf(denied)).toMatchObject([{ outcome: 'rls_denied', user_id: other.userId }]);
+});
+
+test('every call of an array has its own', async () => {
+  const message = (id: number, name: string) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name, arguments: { deal_id: scene.deal } },
+  });
+  const headers = { 'X-Request-Id': 'audited-array' };
+  await send(house, scene.people.broker.token, [message(1, 'svc_deals_get'), message(2, 'svc_offers_list')], {
+    headers,
+  });
+  expect((await recordsOf('audited-array')).map(({ action }) => action).toSorted()).toEqual([
+    'tool:svc_deals_get',
+    'tool:svc_offers_list',
+  ]);
+});
+
+test('what calls no tool leaves none, and neither does a token that is no longer good', async () => {
+  const headers = { 'X-Request-Id': 'no-call' };
+  await send(house, scene.people.broker.token, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, { headers });
+  await send(
+    house,
+    scene.people.broker.token,
+    { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'svc_none' } },
+    { headers },
+  );
+  expect(await recordsOf('no-call')).toEqual([]);
+
+  const { token, familyId } = await addToken(house, scene.people.seller.userId);
+  await asking(house, { token }).ok('svc_deals_get', { deal_id: scene.deal });
+  await house.sql('update vault.token_families set revoked_at = $2 where id = $1', [familyId, house.clock.now()]);
+  for (const [name, input] of [
+    ['svc_deals_get', { deal_id: scene.deal }],
+    ['svc_deals_get', {}],
+    ['svc_findings_list', {}],
+    ['svc_questions_create', { deal_id: scene.deal, category: 'tax', question_text: 'Q' }],
+  ] as const) {
+    const requestId = await call(token, name, input);
+    expect(await recordsOf(requestId)).toEqual([]);
+    expect(lineOf(requestId)).toMatchObject({ outcome: 'invalid_token' });
+  }
+});
+
+test('neither trail nor log holds a token, a question or an amount', async () => {
+  const buyer = scene.people['exclusive buyer'];
+  await allow(house, buyer, ['svc_qoe_normalization_create', 'svc_questions_create'], [scene.deal]);
+  const secretText = 'Is the owner about to divorce?';
+  const amount = '987654321.1234';
+  await call(buyer.token, 'svc_questions_create', {
+    deal_id: scene.deal,
+    category: 'other',
+    question_text: secretText,
+  });
+  await call(buyer.token, 'svc_questions_create', {
+    deal_id: scene.deal,
+    category: secretText,
+    question_text: secretText,
+  });
+  const adjustment = {
+    deal_id: scene.deal,
+    period_label: 'FY',
+    adjustment_category: 'other',
+    adjustment_amount: amount,
+    rationale: secretText,
+  };
+  await call(buyer.token, 'svc_qoe_normalization_create', adjustment);
+  await call(buyer.token, 'svc_qoe_normalization_create', { ...adjustment, adjustment_amount: `${amount}9` });
+  const [trail] = await house.sql<{ text: string }>('select string_agg(r::text, chr(10)) as text from audit_records r');
+  for (const text of [trail?.text ?? '', house.log.join('')]) {
+    expect(text.length).toBeGreaterThan(0);
+    for (const secret of [buyer.token, buyer.token.slice(4), secretText, amount]) expect(text).not.toContain(secret);
+  }
+});
+
+test('a failure on our side is told in fixed words with the id under which the log has the rest', async () => {
+  await house.sql('alter table public.offers rename column payload to payload_gone');
+  try {
+    const message = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'svc_offers_list', arguments: { deal_id: scene.deal } },
+    };
+    const { status, body, text } = await send(house, scene.people.broker.token, message, {
+      headers: { 'X-Request-Id': 'broken-1' },
+    });
+    expect([status, body?.result.isError]).toEqual([200, true]);
+    expect(body?.result.structuredContent).toEqual({
+      error: 'internal_error',
+      message:
+        'Something failed on our side, and nothing was changed. The operator finds it in the log under request id broken-1.',
+    });
+    expect(text).not.toMatch(/payload|column|offers_|postgres/i);
+    expect(await recordsOf('broken-1')).toMatchObject([{ outcome: 'internal_error' }]);
+    expect(house.log.some((line) => line.includes('broken-1') && line.includes('payload'))).toBe(true);
+  } finally {
+    await house.sql('alter table public.offers rename column payload_gone to payload');
+  }
+});

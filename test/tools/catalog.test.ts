@@ -1,0 +1,106 @@
+/** What models read of the tools: names, order, schemas, annotations, and how much of it there is. */
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { format } from 'prettier';
+import { expect, test } from 'vitest';
+import { writeTools } from '../../server/domain/tool-grants.ts';
+import { catalog } from '../../server/tools/catalog/index.ts';
+
+const names = [
+  'svc_deals_list',
+  'svc_deals_get',
+  'svc_qoe_get',
+  'svc_qoe_pl_periods',
+  'svc_qoe_customer_concentration',
+  'svc_findings_list',
+  'svc_findings_get',
+  'svc_questions_list',
+  'svc_documents_list',
+  'svc_offers_list',
+  'svc_financing_stack_get',
+  'svc_closing_conditions_list',
+  'svc_findings_create',
+  'svc_findings_update_status',
+  'svc_findings_comment',
+  'svc_questions_create',
+  'svc_qoe_normalization_create',
+  'svc_financing_source_create',
+  'svc_financing_source_update_status',
+];
+
+test('there are the 19 tools of the specification, in its order, 12 to read and 7 to write', () => {
+  expect(catalog.map((tool) => tool.name)).toEqual(names);
+  expect(catalog.map((tool) => tool.scope)).toEqual(names.map((_, at) => (at < 12 ? 'mcp:read' : 'mcp:write')));
+  expect([...writeTools]).toEqual(names.slice(12));
+});
+
+test.each(catalog.map((tool) => [tool.name, tool] as const))('%s is what it was', async (name, { listed }) => {
+  // A change that is meant: look at the difference, then run vitest with -u.
+  const readable = await format(JSON.stringify(listed), { parser: 'json', printWidth: 120 });
+  await expect(readable).toMatchFileSnapshot(`snapshots/${name}.json`);
+});
+
+test.each(catalog.map((tool) => [tool.name, tool] as const))('%s says all that a client asks for', (_name, tool) => {
+  const { title, description = '', annotations, inputSchema, outputSchema } = tool.listed;
+  expect(title).toMatch(/^[A-Z].{5,60}$/);
+  expect(description.length).toBeGreaterThan(80);
+  expect(Object.keys(annotations ?? {}).toSorted()).toEqual([
+    'destructiveHint',
+    'idempotentHint',
+    'openWorldHint',
+    'readOnlyHint',
+  ]);
+  expect(annotations?.readOnlyHint).toBe(tool.scope === 'mcp:read');
+  expect(tool.denied === undefined).toBe(tool.scope === 'mcp:read');
+  for (const schema of [inputSchema, outputSchema]) {
+    expect(schema?.type).toBe('object');
+    for (const word of ['anyOf', 'oneOf', 'allOf', 'if', '$ref', '$schema', '$defs'])
+      expect(schema).not.toHaveProperty(word);
+  }
+  expect(inputSchema['additionalProperties']).toBe(false);
+});
+
+test('the schemas are JSON Schema 2020-12 that a strict reader takes', () => {
+  const ajv = new Ajv2020({
+    strict: true,
+    allowUnionTypes: true,
+    formats: { uuid: true, date: true, 'date-time': true },
+  });
+  for (const { listed } of catalog) {
+    expect(ajv.validateSchema(listed.inputSchema)).toBe(true);
+    ajv.compile(listed.inputSchema);
+    ajv.compile(listed.outputSchema ?? {});
+  }
+});
+
+test('no pattern is so long that a model would stumble over it', () => {
+  const patterns = [...JSON.stringify(catalog.map((tool) => tool.listed)).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)];
+  expect(patterns.map(([, pattern]) => pattern)).toEqual(['^[+-]?[0-9]+(\\\\.[0-9]{1,4})?$']);
+});
+
+test('the whole list stays under 6,000 tokens', () => {
+  const tokens = encode(JSON.stringify({ tools: catalog.map((tool) => tool.listed) })).length;
+  expect(tokens).toBeLessThan(6000);
+});
+
+test('the questions that a model would otherwise have to guess are answered by the list itself', () => {
+  const input = catalog.find((tool) => tool.name === 'svc_questions_create')?.listed.inputSchema.properties?.[
+    'category'
+  ];
+  expect(input).toEqual({
+    type: 'string',
+    enum: [
+      'financials',
+      'operations',
+      'customers',
+      'employees',
+      'legal',
+      'tax',
+      'real_estate',
+      'technology',
+      'transaction',
+      'other',
+    ],
+  });
+});

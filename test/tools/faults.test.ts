@@ -1,0 +1,261 @@
+/** What goes wrong around a call: the database, the client, the crowd, a node. Clear answers, nothing stuck, nothing lost. */
+
+import { createConnection } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { startNetwork } from '../database/network.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { asking } from './ask.ts';
+import { startNode } from './node.ts';
+import { peers } from './peers.ts';
+import { addFullDeal, addToken, allow, insertAll, send, type FullDeal } from './scene.ts';
+
+let house: TestHouse;
+let scene: FullDeal;
+
+const message = (name: string, input: Record<string, unknown>, id = 1) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: input },
+});
+const get = (id = 1) => message('svc_deals_get', { deal_id: scene.deal }, id);
+const ask = (text: string) =>
+  message('svc_questions_create', { deal_id: scene.deal, category: 'tax', question_text: text });
+const asked = async (text: string): Promise<number> =>
+  (await house.sql('select 1 from questions where question_text = $1', [text])).length;
+
+beforeAll(async () => {
+  house = await openHouse({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 1_000_000 } } });
+  scene = await addFullDeal(house);
+  await allow(house, scene.people['exclusive buyer'], ['svc_questions_create'], [scene.deal]);
+});
+afterAll(() => house.close());
+
+test('the database goes away in the middle of a call, stays away, and comes back', async () => {
+  const network = await startNetwork(house.connections.server);
+  onTestFinished(network.stop);
+  const node = await startNode(house, network.connection, { silenceMillis: 500 });
+  onTestFinished(node.stop);
+  const { token } = scene.people['exclusive buyer'];
+  expect((await send(node, token, get())).status).toBe(200);
+
+  // Silent: the call has arrived, its answer never does.
+  network.state.silent = true;
+  const lost = await send(node, token, ask('asked into the silence'));
+  expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, '5']);
+  expect(lost.body).toMatchObject({
+    id: 1,
+    error: { code: 503, message: expect.stringContaining('Whether a change under way was kept is not known') },
+  });
+  expect(lost.text).not.toMatch(/postgres|socket|ECONN|select/i);
+  const away = await send(node, token, get());
+  expect(away.status).toBe(503);
+  // A token that this node has not seen yet cannot be looked up either.
+  expect((await send(node, scene.people.seller.token, get())).status).toBe(503);
+
+  network.state.silent = false;
+  const back = await asking(node, scene.people['exclusive buyer']).ok('svc_deals_get', { deal_id: scene.deal });
+  expect(back).toMatchObject({ deal: { id: scene.deal } });
+  await send(node, token, ask('asked after the silence'));
+  expect(await asked('asked after the silence')).toBe(1);
+  expect(await asked('asked into the silence')).toBeLessThanOrEqual(1);
+});
+
+async function connect(connection: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+test('a connection that is cut in the middle of a call leaves a clear answer, and the next call a result', async () => {
+  const { token } = scene.people['exclusive buyer'];
+  const owner = await connect(house.connections.owner);
+  const server = await connect(house.connections.server);
+  await owner.query('begin');
+  await owner.query('lock table questions in access exclusive mode');
+  const question = send(house, token, ask('asked over a line that was cut'));
+  const cut = `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and usename = current_user and wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await server.query(cut)).rowCount).toBe(1);
+  const { status, body } = await question;
+  await owner.query('rollback');
+  expect(status).toBe(200);
+  expect(body?.result).toMatchObject({
+    isError: true,
+    structuredContent: {
+      error: 'unavailable',
+      message: expect.stringContaining('Whether it was written is not known: look before calling again.'),
+    },
+  });
+  expect(await asked('asked over a line that was cut')).toBe(0);
+  expect((await send(house, token, get())).status).toBe(200);
+});
+
+test('who waits for a row that somebody else holds is told to try again', async () => {
+  const owner = await connect(house.connections.owner);
+  await owner.query('begin');
+  await owner.query('lock table questions in access exclusive mode');
+  const answer = await send(house, scene.people['exclusive buyer'].token, ask('asked while locked'));
+  await owner.query('rollback');
+  expect(answer.body?.result).toMatchObject({
+    isError: true,
+    structuredContent: { error: 'busy', message: expect.stringContaining('try again in a moment') },
+  });
+  expect(await asked('asked while locked')).toBe(0);
+});
+
+/** Sends the head of a call and as much of its body, then is gone. */
+async function leave(body: string, sent: number, waitMillis: number): Promise<void> {
+  const { hostname, port } = new URL(house.mcpUrl);
+  const socket = createConnection(Number(port), hostname);
+  socket.on('error', () => {});
+  await new Promise((resolve) => socket.once('connect', resolve));
+  socket.write(
+    `POST /api/mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: application/json\r\n` +
+      `Authorization: Bearer ${scene.people['exclusive buyer'].token}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body.slice(0, sent)}`,
+  );
+  await pause(waitMillis);
+  socket.destroy();
+}
+
+test('a client that leaves in the middle of its call, or of its body, harms nobody', async () => {
+  const text = 'asked by a client that left';
+  const body = JSON.stringify(ask(text));
+  await Promise.all(Array.from({ length: 20 }, () => leave(body, 40, 5)));
+  expect(await asked(text)).toBe(0);
+  await Promise.all(Array.from({ length: 20 }, (_, at) => leave(body, body.length, at)));
+  await expect.poll(() => asked(text)).toBeGreaterThan(0);
+  const { connections } = house.nodes[0]!.house.database;
+  await expect.poll(() => connections().waiting + connections().total - connections().idle).toBe(0);
+  const { status } = await send(house, scene.people['exclusive buyer'].token, get());
+  expect(status).toBe(200);
+  expect(house.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+});
+
+test('1,000 calls at once are all answered, each with what was asked', async () => {
+  const own = await Promise.all(Array.from({ length: 10 }, () => addFullDeal(house)));
+  const one = async (at: number) => {
+    const { deal, people } = own[at % own.length]!;
+    const { status, body } = await send(house, people.broker.token, message('svc_deals_get', { deal_id: deal }, at));
+    return status === 200 && body?.id === at && (body.result.structuredContent['deal'] as { id: string }).id === deal;
+  };
+  const answers = await Promise.all(Array.from({ length: 1000 }, (_, at) => one(at)));
+  expect(answers.filter((right) => !right)).toEqual([]);
+  const records = await house.sql(`select 1 from audit_records where deal_id = any ($1)`, [
+    own.map(({ deal }) => deal),
+  ]);
+  expect(records).toHaveLength(1000);
+});
+
+test('100 writes at once are all kept, each once', async () => {
+  const { token } = scene.people['exclusive buyer'];
+  const answers = await Promise.all(Array.from({ length: 100 }, () => send(house, token, ask('one of a hundred'))));
+  const ids = answers.map(({ body }) => body?.result.structuredContent['id']);
+  expect(new Set(ids).size).toBe(100);
+  expect(await asked('one of a hundred')).toBe(100);
+});
+
+test('the largest answer, 500 periods, arrives whole', async () => {
+  const own = await addFullDeal(house);
+  const [snapshot] = await house.sql<{ id: string }>(
+    `insert into accounting_snapshots (deal_id, snapshot_type) values ($1, 'full') returning id`,
+    [own.deal],
+  );
+  const rows = Array.from({ length: 500 }, (_, at) => ({
+    id: crypto.randomUUID(),
+    deal_id: own.deal,
+    snapshot_id: snapshot?.id,
+    period_label: `Period ${at}`,
+    period_start_date: new Date(Date.UTC(1900, at, 1)).toISOString().slice(0, 10),
+    period_end_date: new Date(Date.UTC(1900, at, 28)).toISOString().slice(0, 10),
+    currency: 'USD',
+    revenue: '9999999999999999.9999',
+  }));
+  await insertAll(house, 'pl_periods', rows);
+  expect(await asking(house, own.people.broker).rows('svc_qoe_pl_periods', { deal_id: own.deal })).toHaveLength(500);
+});
+
+test('any node answers any request, and a restart between two calls goes unnoticed', async () => {
+  const nodes = [await startNode(house, house.connections.server), await startNode(house, house.connections.server)];
+  onTestFinished(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
+  let turn = 0;
+  const roundRobin: typeof fetch = (input, init) => {
+    const { pathname } = new URL(input instanceof Request ? input.url : input);
+    turn += 1;
+    return fetch(nodes[turn % 2]!.mcpUrl + pathname, init);
+  };
+  const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+  for (const mode of ['legacy', 'auto'] as const) {
+    const client = new Client({ name: 'peer', version: '1' }, { versionNegotiation: { mode } });
+    const requestInit = { headers: { Authorization: `Bearer ${scene.people.broker.token}` } };
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${house.mcpUrl}/api/mcp`), { requestInit, fetch: roundRobin }),
+    );
+    const call = async () =>
+      (await client.callTool({ name: 'svc_deals_get', arguments: { deal_id: scene.deal } })).structuredContent;
+    for (let at = 0; at < 4; at += 1) expect(await call()).toMatchObject({ deal: { id: scene.deal } });
+    await Promise.all(nodes.map((node) => node.stop()));
+    nodes.splice(
+      0,
+      2,
+      await startNode(house, house.connections.server),
+      await startNode(house, house.connections.server),
+    );
+    expect(await call()).toMatchObject({ deal: { id: scene.deal } });
+    await client.close();
+  }
+});
+
+test('what is revoked on one node is revoked on the other with the next call', async () => {
+  const other = await startNode(house, house.connections.server);
+  onTestFinished(other.stop);
+  const { token, familyId } = await addToken(house, scene.people.broker.userId);
+  for (const node of [house, other]) expect((await send(node, token, get())).status).toBe(200);
+  await house.sql('update vault.token_families set revoked_at = $2 where id = $1', [familyId, house.clock.now()]);
+  for (const node of [house, other]) {
+    for (const body of [
+      get(),
+      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      message('svc_none', {}),
+      ask('too late'),
+    ]) {
+      const { status, headers, text } = await send(node, token, body);
+      expect([status, headers.get('www-authenticate')]).toEqual([
+        401,
+        expect.stringContaining('error="invalid_token"'),
+      ]);
+      expect(text).not.toContain(scene.deal);
+    }
+  }
+});
+
+test('two nodes count the calls of one person and client together', async () => {
+  const pair = await openHouse({ nodes: 2, config: { rateLimits: { ...readConfig({}).rateLimits, tools: 20 } } });
+  onTestFinished(() => pair.close());
+  const { people } = await addFullDeal(pair);
+  pair.clock.set(new Date('2030-01-01T12:00:05Z'));
+  const { token } = await addToken(pair, people.broker.userId);
+  const list = message('svc_deals_list', {});
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => send(pair.nodes[at % 2]!, token, list)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(30);
+});
+
+test('an access token dies after 3,600 s, for a client that had it in use', async () => {
+  const { token } = await addToken(house, scene.people.broker.userId);
+  const peer = await peers['client 2.4.0, auto']!(`${house.mcpUrl}/api/mcp`, token);
+  onTestFinished(() => peer.close());
+  house.clock.advance(3_590_000);
+  expect(await peer.call('svc_deals_get', { deal_id: scene.deal })).toMatchObject({
+    structuredContent: { deal: { id: scene.deal } },
+  });
+  house.clock.advance(11_000);
+  expect((await send(house, token, get())).status).toBe(401);
+  await expect(peer.call('svc_deals_get', { deal_id: scene.deal })).rejects.toThrow();
+});

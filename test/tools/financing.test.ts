@@ -1,0 +1,170 @@
+/** The financing tools, switched on: sources, how they move, and what they come to. */
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { catalog } from '../../server/tools/catalog/index.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { asking } from './ask.ts';
+import { addFullDeal, allow, insert, roles, type FullDeal, type Role } from './scene.ts';
+
+let house: TestHouse;
+let scene: FullDeal;
+const as = (role: Role) => asking(house, scene.people[role]);
+const writing = catalog.filter((tool) => tool.scope === 'mcp:write').map((tool) => tool.name);
+
+beforeAll(async () => {
+  house = await openHouse({
+    config: {
+      features: { findings: true, financing: true },
+      rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 },
+    },
+  });
+});
+afterAll(() => house.close());
+beforeEach(async () => {
+  scene = await addFullDeal(house);
+  for (const role of roles) await allow(house, scene.people[role], writing, [scene.deal]);
+});
+
+const source = (more: Record<string, unknown> = {}) => ({
+  deal_id: scene.deal,
+  source_type: 'sba_7a',
+  source_name: 'First Bank',
+  commitment_amount: 1_500_000,
+  ...more,
+});
+
+test('is added, moved forward, and told with what it comes to', async () => {
+  const buyer = as('exclusive buyer');
+  const { id } = await buyer.ok('svc_financing_source_create', source());
+  house.clock.advance(10);
+  await buyer.ok(
+    'svc_financing_source_create',
+    source({
+      source_type: 'seller_note',
+      source_name: 'Seller',
+      commitment_amount: 250_000,
+      commitment_status: 'term_sheet',
+    }),
+  );
+  house.clock.advance(10);
+  await buyer.ok(
+    'svc_financing_source_create',
+    source({ source_type: 'other', commitment_amount: Number.MAX_SAFE_INTEGER }),
+  );
+  house.clock.advance(10);
+  await buyer.ok(
+    'svc_financing_source_create',
+    source({ source_type: 'mezzanine', commitment_amount: Number.MAX_SAFE_INTEGER }),
+  );
+  expect(
+    await buyer.ok('svc_financing_source_update_status', { source_id: id, commitment_status: 'term_sheet' }),
+  ).toMatchObject({
+    id,
+    commitment_status: 'term_sheet',
+  });
+  const { sources, totals } = (await buyer.ok('svc_financing_stack_get', { deal_id: scene.deal })) as Record<
+    string,
+    Record<string, unknown>[]
+  >;
+  expect(
+    sources?.map((row) => [row['source_type'], row['commitment_amount'], row['commitment_status'], row['currency']]),
+  ).toEqual([
+    ['mezzanine', 9_007_199_254_740_991, 'identified', 'USD'],
+    ['other', 9_007_199_254_740_991, 'identified', 'USD'],
+    ['seller_note', 250_000, 'term_sheet', 'USD'],
+    ['sba_7a', 1_500_000, 'term_sheet', 'USD'],
+  ]);
+  expect(totals).toEqual([
+    { commitment_status: 'identified', currency: 'USD', sources: 2, total: '18014398509481982' },
+    { commitment_status: 'term_sheet', currency: 'USD', sources: 2, total: '1750000' },
+  ]);
+});
+
+test('moves forward only', async () => {
+  const buyer = as('exclusive buyer');
+  const { id: source_id } = await buyer.ok('svc_financing_source_create', source({ commitment_status: 'committed' }));
+  const move = (commitment_status: string) =>
+    ['svc_financing_source_update_status', { source_id, commitment_status }] as const;
+  expect(await buyer.refused(...move('applied'))).toEqual({
+    error: 'submission_rejected',
+    message:
+      'A financing source cannot go from committed to applied. From committed it can go to: expired, funded, withdrawn.',
+  });
+  expect(await buyer.ok(...move('committed'))).toMatchObject({ commitment_status: 'committed' });
+  expect(await buyer.ok(...move('funded'))).toMatchObject({ commitment_status: 'funded' });
+  expect(await buyer.refused(...move('withdrawn'))).toMatchObject({ error: 'submission_rejected' });
+});
+
+test('is the business of its side, and of brokers and sellers', async () => {
+  const { id: source_id } = await as('exclusive buyer').ok('svc_financing_source_create', source());
+  const seen: Role[] = [];
+  for (const role of roles) {
+    const { sources, totals } = (await as(role).ok('svc_financing_stack_get', { deal_id: scene.deal })) as Record<
+      string,
+      unknown[]
+    >;
+    expect(sources?.length).toBe(totals?.length);
+    if (sources?.length) seen.push(role);
+  }
+  expect(seen).toEqual(['broker', 'seller', 'exclusive buyer', "exclusive buyer's advisor"]);
+  for (const role of ['new buyer', 'viewer', 'admin'] as const) {
+    expect(await as(role).refused('svc_financing_source_create', source())).toMatchObject({ error: 'rls_denied' });
+  }
+  const hidden = await as('other buyer').refused('svc_financing_source_update_status', {
+    source_id,
+    commitment_status: 'applied',
+  });
+  expect(hidden).toMatchObject({ reason: 'missing_deal_opt_in' });
+  const missing = { source_id: crypto.randomUUID(), commitment_status: 'applied' };
+  expect(await as('other buyer').refused('svc_financing_source_update_status', missing)).toEqual(hidden);
+  await house.sql(`update ndas set status = 'revoked' where participant_id = $1`, [
+    scene.participants['exclusive buyer'],
+  ]);
+  expect(
+    await as('exclusive buyer').refused('svc_financing_source_update_status', {
+      source_id,
+      commitment_status: 'applied',
+    }),
+  ).toMatchObject({ error: 'rls_denied' });
+});
+
+test('counts in whole units that JSON keeps', async () => {
+  for (const commitment_amount of [-1, 1.5, '1000', 2 ** 53, 1e300, null, undefined]) {
+    expect(await as('broker').refused('svc_financing_source_create', source({ commitment_amount }))).toMatchObject({
+      error: 'validation_error',
+      details: [{ path: 'commitment_amount', allowed: 'a whole number (no text) from 0 to 9007199254740991' }],
+    });
+  }
+  expect(await as('broker').ok('svc_financing_source_create', source({ commitment_amount: 0 }))).toHaveProperty('id');
+});
+
+test('is in the currency of the deal, the 200 latest, with all of them in the totals', async () => {
+  const euro = await insert(house, 'deals', {
+    organization_id: scene.brokerage,
+    title: 'Elsewhere',
+    state: 'diligence',
+    currency: 'EUR',
+  });
+  await insert(house, 'participants', {
+    deal_id: euro,
+    user_id: scene.people.broker.userId,
+    role: 'broker',
+    status: 'active',
+  });
+  await allow(house, scene.people.broker, [], [euro]);
+  for (let at = 0; at < 3; at += 1)
+    await as('broker').ok('svc_financing_source_create', source({ deal_id: euro, commitment_amount: 2 }));
+  await house.sql(
+    `insert into financing_sources (deal_id, participant_id, source_type, source_name, commitment_amount, currency)
+     select deal_id, participant_id, source_type, source_name, commitment_amount, currency
+     from financing_sources, generate_series(1, 100) where deal_id = $1`,
+    [euro],
+  );
+  const { sources, totals } = (await as('broker').ok('svc_financing_stack_get', { deal_id: euro })) as Record<
+    string,
+    Record<string, unknown>[]
+  >;
+  expect(sources).toHaveLength(200);
+  expect(totals).toEqual([{ commitment_status: 'identified', currency: 'EUR', sources: 303, total: '606' }]);
+});

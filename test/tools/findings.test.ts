@@ -1,0 +1,216 @@
+/** The findings tools, switched on: a finding from its creation to its history, and whose business it is. */
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { catalog } from '../../server/tools/catalog/index.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { asking } from './ask.ts';
+import { addFullDeal, allow, roles, type FullDeal, type Role } from './scene.ts';
+
+let house: TestHouse;
+let scene: FullDeal;
+const as = (role: Role) => asking(house, scene.people[role]);
+const writing = catalog.filter((tool) => tool.scope === 'mcp:write').map((tool) => tool.name);
+
+beforeAll(async () => {
+  house = await openHouse({
+    config: {
+      features: { findings: true, financing: true },
+      rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 },
+    },
+  });
+});
+afterAll(() => house.close());
+beforeEach(async () => {
+  scene = await addFullDeal(house);
+  for (const role of roles) await allow(house, scene.people[role], writing, [scene.deal]);
+});
+
+const finding = (more: Record<string, unknown> = {}) => ({
+  deal_id: scene.deal,
+  category: 'tax',
+  title: 'Sales tax filed late',
+  severity: 'major',
+  ...more,
+});
+
+test('are created, listed, commented on, moved, and told in full with their history', async () => {
+  const buyer = as('exclusive buyer');
+  const owner_user_id = scene.people['exclusive buyer'].userId;
+  const { id } = await buyer.ok('svc_findings_create', finding({ description: 'Two quarters.', owner_user_id }));
+  house.clock.advance(10);
+  const first = await buyer.ok('svc_findings_comment', { finding_id: id, body: 'Asked the accountant.' });
+  await as('broker').ok('svc_findings_comment', { finding_id: id, body: '<b>Noted</b>"}' });
+  house.clock.advance(10);
+  expect(
+    await as('seller').ok('svc_findings_update_status', {
+      finding_id: id,
+      status: 'mitigated',
+      status_notes: 'Paid in May.',
+    }),
+  ).toEqual({
+    id,
+    status: 'mitigated',
+    updated_at: expect.any(String),
+  });
+  house.clock.advance(10);
+  await buyer.ok('svc_findings_update_status', { finding_id: id, status: 'open' });
+  const { finding: found } = (await buyer.ok('svc_findings_get', { finding_id: id })) as {
+    finding: Record<string, unknown>;
+  };
+  expect(found).toMatchObject({
+    id,
+    deal_id: scene.deal,
+    title: 'Sales tax filed late',
+    description: 'Two quarters.',
+    severity: 'major',
+    status: 'open',
+    status_notes: null,
+    owner_user_id,
+    created_by: owner_user_id,
+    comments: [
+      { id: first['id'], body: 'Asked the accountant.', created_by: owner_user_id },
+      { body: '<b>Noted</b>"}', created_by: scene.people.broker.userId },
+    ],
+    history: [
+      { from_status: null, to_status: 'open', notes: null, changed_by: owner_user_id },
+      {
+        from_status: 'open',
+        to_status: 'mitigated',
+        notes: 'Paid in May.',
+        changed_by: scene.people.seller.userId,
+      },
+      { from_status: 'mitigated', to_status: 'open', notes: null, changed_by: owner_user_id },
+    ],
+  });
+  const [listed] = await buyer.rows('svc_findings_list', { deal_id: scene.deal });
+  const { comments: _comments, history: _history, ...same } = found;
+  expect(listed).toEqual({ ...same, comment_count: 2 });
+});
+
+test('are filtered, newest first, the 200 latest', async () => {
+  const broker = as('broker');
+  await broker.ok('svc_findings_create', finding());
+  await broker.ok('svc_findings_create', finding({ category: 'legal', severity: 'minor' }));
+  const count = async (input: Record<string, unknown>) =>
+    (await broker.rows('svc_findings_list', { deal_id: scene.deal, ...input })).length;
+  expect(
+    await Promise.all(
+      [
+        {},
+        { category: 'legal' },
+        { severity: 'minor' },
+        { status: 'open' },
+        { status: 'resolved' },
+        { category: 'legal', severity: 'major' },
+      ].map(count),
+    ),
+  ).toEqual([2, 1, 1, 2, 0, 0]);
+  await house.sql(
+    `insert into findings (deal_id, participant_id, category, title, severity, created_at)
+     select $1, $2, 'c', 'Finding ' || n, 'minor', '2026-01-01'::timestamptz + n * interval '1 s' from generate_series(1, 203) n`,
+    [scene.deal, scene.participants.broker],
+  );
+  const rows = await broker.rows('svc_findings_list', { deal_id: scene.deal, category: 'c' });
+  expect(rows.map((row) => row['title'])).toEqual(Array.from({ length: 200 }, (_, at) => `Finding ${203 - at}`));
+});
+
+test('are the business of the side that recorded them, and of brokers and sellers', async () => {
+  const { id } = await as('other buyer').ok('svc_findings_create', finding());
+  const seen: Role[] = [];
+  for (const role of roles) {
+    const rows = await as(role).rows('svc_findings_list', { deal_id: scene.deal });
+    const { finding: one } = await as(role).ok('svc_findings_get', { finding_id: id });
+    expect(rows.length > 0 === (one !== null)).toBe(true);
+    if (one !== null) seen.push(role);
+  }
+  expect(seen).toEqual(['broker', 'seller', 'other buyer']);
+});
+
+test('are written by those in diligence; others are denied', async () => {
+  for (const role of ['broker', 'seller', 'exclusive buyer', 'other buyer', "exclusive buyer's advisor"] as const) {
+    expect(await as(role).ok('svc_findings_create', finding())).toHaveProperty('id');
+  }
+  for (const role of ['new buyer', 'viewer', 'admin'] as const) {
+    expect(await as(role).refused('svc_findings_create', finding())).toMatchObject({ error: 'rls_denied' });
+  }
+  const { id: finding_id } = await as('other buyer').ok('svc_findings_create', finding());
+  await house.sql(`update ndas set status = 'revoked' where participant_id = $1`, [scene.participants['other buyer']]);
+  for (const [name, input] of [
+    ['svc_findings_update_status', { finding_id, status: 'resolved' }],
+    ['svc_findings_comment', { finding_id, body: 'Still here.' }],
+  ] as const) {
+    expect(await as('other buyer').refused(name, input)).toMatchObject({ error: 'rls_denied' });
+  }
+  const [record] = await house.sql(
+    `select outcome from audit_records where action = 'tool:svc_findings_update_status' and subject_id = $1`,
+    [finding_id],
+  );
+  expect(record).toEqual({ outcome: 'rls_denied' });
+});
+
+test('one that is not seen, and one that does not exist, are refused alike', async () => {
+  const { id } = await as('exclusive buyer').ok('svc_findings_create', finding());
+  const missing = crypto.randomUUID();
+  for (const [name, input] of [
+    ['svc_findings_update_status', { status: 'resolved' }],
+    ['svc_findings_comment', { body: 'Hm.' }],
+  ] as const) {
+    const hidden = await as('other buyer').refused(name, { ...input, finding_id: id });
+    expect(hidden).toMatchObject({
+      error: 'permission_denied',
+      reason: 'missing_deal_opt_in',
+      resolve_url: `${house.origin}/settings/tools`,
+    });
+    expect(await as('other buyer').refused(name, { ...input, finding_id: missing })).toEqual(hidden);
+  }
+});
+
+test('have an owner who takes part in the deal, and whom the caller may know of', async () => {
+  const rejected = {
+    error: 'submission_rejected',
+    message: 'The owner must be an active participant of the deal.',
+  };
+  expect(
+    await as('broker').refused('svc_findings_create', finding({ owner_user_id: scene.people.outsider.userId })),
+  ).toEqual(rejected);
+  expect(await as('broker').refused('svc_findings_create', finding({ owner_user_id: crypto.randomUUID() }))).toEqual(
+    rejected,
+  );
+  expect(await as('broker').refused('svc_findings_create', finding({ owner_user_id: 'me' }))).toMatchObject({
+    error: 'validation_error',
+  });
+  expect(
+    await as('broker').ok('svc_findings_create', finding({ owner_user_id: scene.people['other buyer'].userId })),
+  ).toHaveProperty('id');
+  // A buyer cannot find out by this whether somebody else is a buyer too.
+  expect(
+    await as('exclusive buyer').refused(
+      'svc_findings_create',
+      finding({ owner_user_id: scene.people['other buyer'].userId }),
+    ),
+  ).toEqual(rejected);
+});
+
+test('keep to their bounds', async () => {
+  for (const wrong of [
+    { category: '' },
+    { category: 'x'.repeat(65) },
+    { title: '' },
+    { title: 'x'.repeat(121) },
+    { description: 'x'.repeat(8001) },
+    { severity: 'grave' },
+    { severity: undefined },
+    { status: 'open' },
+  ]) {
+    expect(await as('broker').refused('svc_findings_create', finding(wrong))).toMatchObject({
+      error: 'validation_error',
+    });
+  }
+  expect(
+    await as('broker').ok(
+      'svc_findings_create',
+      finding({ category: 'x'.repeat(64), title: 'x'.repeat(120), description: '' }),
+    ),
+  ).toHaveProperty('id');
+});

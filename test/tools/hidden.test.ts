@@ -1,0 +1,91 @@
+/** A deal that one cannot see and one that does not exist: the same from every tool, to the last byte. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { catalog } from '../../server/tools/catalog/index.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addFullDeal, allow, insert, send, type Access, type FullDeal } from './scene.ts';
+
+let house: TestHouse;
+/** What the caller takes part in, and has opted in. */
+let own: FullDeal;
+/** Of another brokerage, full of everything. */
+let foreign: FullDeal;
+
+const names = catalog.map((tool) => tool.name);
+const more: Record<string, Record<string, unknown>> = {
+  svc_findings_create: { category: 'tax', title: 'T', severity: 'minor' },
+  svc_questions_create: { category: 'tax', question_text: 'Q' },
+  svc_qoe_normalization_create: { period_label: 'FY', adjustment_category: 'other', adjustment_amount: '1' },
+  svc_financing_source_create: { source_type: 'other', source_name: 'S', commitment_amount: 1 },
+};
+const dealTools = catalog
+  .filter(({ listed }) => 'deal_id' in (listed.inputSchema.properties ?? {}))
+  .map((tool) => tool.name);
+
+beforeAll(async () => {
+  house = await openHouse({ config: { features: { findings: true, financing: true } } });
+  own = await addFullDeal(house);
+  foreign = await addFullDeal(house);
+  const deal_id = foreign.deal;
+  const participant_id = foreign.participants.broker;
+  await insert(house, 'qoe_checklist', { deal_id, category: 'tax', title: 'Returns' });
+  await insert(house, 'accounting_snapshots', { deal_id, snapshot_type: 'full', status: 'completed' });
+  await insert(house, 'closing_conditions', { deal_id, name: 'Lease' });
+  await insert(house, 'findings', { deal_id, participant_id, category: 'c', title: 'T', severity: 'minor' });
+});
+afterAll(() => house.close());
+
+/** The whole answer as text, and its headers but for those that count and name the request. */
+async function whole(access: Access, name: string, deal_id: string) {
+  const params = { name, arguments: { ...more[name], deal_id } };
+  const { status, headers, text } = await send(house, access.token, {
+    jsonrpc: '2.0',
+    id: 7,
+    method: 'tools/call',
+    params,
+  });
+  const telling = [...headers].filter(([header]) => !/^(date|x-request-id|x-ratelimit-)/.test(header));
+  return { status, headers: telling, text: text.replaceAll(deal_id, 'THE-DEAL') };
+}
+
+test('fourteen tools name a deal', () => {
+  expect(dealTools).toHaveLength(14);
+});
+
+describe.each(['broker', 'exclusive buyer', 'admin', 'outsider'] as const)('to the %s of another deal', (role) => {
+  test.each(dealTools)('%s', async (name) => {
+    const access = own.people[role];
+    // Once without any permission, once with the grant, once with an opt-in for the hidden deal left over from earlier.
+    for (const prepare of [
+      async () => {},
+      () => allow(house, access, names, [own.deal]),
+      () => allow(house, access, [], [foreign.deal]),
+    ]) {
+      await prepare();
+      const missing = await whole(access, name, crypto.randomUUID());
+      expect(await whole(access, name, foreign.deal)).toEqual(missing);
+    }
+    await house.sql('delete from deal_opt_ins where user_id = $1', [access.userId]);
+    await house.sql('delete from tool_grants where user_id = $1', [access.userId]);
+  });
+});
+
+test('both are asked of the database with the same statements', async () => {
+  const { database } = house.nodes[0]!.house;
+  const { together } = database;
+  const statementsFor = async (name: string, deal_id: string): Promise<string[]> => {
+    const asked: string[] = [];
+    database.together = (...statements) => {
+      asked.push(statements.map((statement) => statement.name).join(' '));
+      return together(...statements);
+    };
+    await whole(own.people.broker, name, deal_id).finally(() => (database.together = together));
+    return asked;
+  };
+  await allow(house, own.people.broker, names, []);
+  for (const name of dealTools) {
+    const asked = await statementsFor(name, foreign.deal);
+    expect(asked[0]).toContain('enter_with_access_token');
+    expect(await statementsFor(name, crypto.randomUUID())).toEqual(asked);
+  }
+});

@@ -1,0 +1,243 @@
+/** The door: paths, methods, tokens, origins and limits, before any tool is called. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mintApiKey } from '../../server/domain/api-keys.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addPerson, addToken, send, type Access } from './scene.ts';
+
+let house: TestHouse;
+let access: Access;
+
+beforeAll(async () => {
+  house = await openHouse();
+  access = await addToken(house, await addPerson(house, 'Ann Bell'));
+});
+afterAll(() => house.close());
+
+const message = (method: string, params: object = {}, id: string | number = 1) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+});
+const list = message('tools/list');
+const deals = message('tools/call', { name: 'svc_deals_list', arguments: {} });
+
+describe('one address', () => {
+  test.each(['/api/mcp', '/api/mcp/', '/mcp', '/mcp/'])('%s answers, without a redirect', async (path) => {
+    const { status, body } = await send(house, access.token, list, { path });
+    expect(status).toBe(200);
+    expect(body?.result['tools']).toHaveLength(19);
+  });
+
+  test.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s is 405 and says what is allowed', async (method) => {
+    for (const token of [access.token, null]) {
+      const { status, headers, body } = await send(house, token, undefined, { method });
+      expect([status, headers.get('allow'), body?.error.message]).toEqual([405, 'POST', 'Use POST.']);
+    }
+  });
+
+  test('answers are JSON, kept nowhere, with the id of the request', async () => {
+    const { headers } = await send(house, access.token, list, { headers: { 'X-Request-Id': 'from-the-client' } });
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-request-id')).toBe('from-the-client');
+    expect(headers.get('mcp-session-id')).toBeNull();
+  });
+
+  test('a session id of an earlier server is ignored', async () => {
+    const headers = { 'Mcp-Session-Id': '4f1d5b7e-0000-4000-8000-000000000000' };
+    expect((await send(house, access.token, deals, { headers })).body?.result.structuredContent).toEqual({ deals: [] });
+  });
+});
+
+describe('tokens', () => {
+  const metadata = (path: string) => `${house.origin}/.well-known/oauth-protected-resource${path}`;
+
+  test.each([
+    ['/api/mcp', '/api/mcp'],
+    ['/api/mcp/', '/api/mcp'],
+    ['/mcp', '/mcp'],
+    ['/mcp/', '/mcp'],
+  ])('none at %s: 401 that leads to the metadata of that path', async (path, resource) => {
+    const { status, headers, body } = await send(house, null, deals, { path });
+    expect(status).toBe(401);
+    expect(headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${metadata(resource)}", scope="mcp:read mcp:write"`,
+    );
+    expect(body?.error.message).toMatch(/^Send an access token/);
+    const document = await (await fetch(metadata(resource))).json();
+    expect(document).toMatchObject({ resource: house.origin + resource });
+  });
+
+  test('a bad one, of whatever kind, is 401 with invalid_token', async () => {
+    const other = `dka_${'A'.repeat(43)}`;
+    for (const token of [
+      other,
+      'nonsense',
+      mintApiKey('live').token,
+      access.token.replace('dka_', 'dkr_'),
+      `${access.token}A`,
+    ]) {
+      const { status, headers } = await send(house, token, deals);
+      expect(status).toBe(401);
+      expect(headers.get('www-authenticate')).toMatch(
+        /^Bearer error="invalid_token", error_description="[^"]+", resource_metadata="[^"]+", scope="mcp:read mcp:write"$/,
+      );
+    }
+  });
+
+  test('one in the URL, in a cookie or behind another scheme is none', async () => {
+    const refused = await Promise.all([
+      send(house, null, deals, { path: `/api/mcp?access_token=${access.token}` }),
+      send(house, null, deals, { headers: { Cookie: `dealkeep=${access.token.slice(4)}` } }),
+      send(house, null, deals, { headers: { Authorization: `Basic ${btoa(`x:${access.token}`)}` } }),
+      send(house, null, deals, { headers: { Authorization: access.token } }),
+    ]);
+    for (const { status, headers } of refused) {
+      expect(status).toBe(401);
+      expect(headers.get('www-authenticate')).not.toContain('error=');
+    }
+    expect(house.log.join('')).not.toContain(access.token);
+  });
+
+  test('one in the URL does not spoil a good one, and is not used instead of a bad one', async () => {
+    const path = `/api/mcp?access_token=${access.token}`;
+    expect((await send(house, access.token, deals, { path })).status).toBe(200);
+    expect((await send(house, `dka_${'B'.repeat(43)}`, deals, { path })).status).toBe(401);
+  });
+
+  test('the scheme is taken in any case', async () => {
+    for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
+      const headers = { Authorization: `${scheme} ${access.token}` };
+      expect((await send(house, null, deals, { headers })).status).toBe(200);
+    }
+  });
+
+  test('nobody is told anything without one, whatever they send', async () => {
+    for (const body of [list, message('initialize', {}), message('nonsense'), '{', [], { id: 3 }]) {
+      expect((await send(house, `dka_${'C'.repeat(43)}`, body)).status).toBe(401);
+    }
+  });
+
+  test('one for another audience does not open this server', async () => {
+    const { token, familyId } = await addToken(house, access.userId);
+    await house.sql(`update vault.token_families set resource = 'https://other.example/api/mcp' where id = $1`, [
+      familyId,
+    ]);
+    expect((await send(house, token, list)).status).toBe(401);
+  });
+});
+
+describe('web pages', () => {
+  const allowed = () => [
+    house.origin,
+    'https://claude.ai',
+    'https://claude.com',
+    'https://chatgpt.com',
+    'https://vscode.dev',
+    'https://insiders.vscode.dev',
+    'https://github.dev',
+    'https://www.cursor.com',
+    'http://localhost:5173',
+    'http://127.0.0.1:6274',
+    'http://[::1]:8080',
+    'https://localhost',
+  ];
+
+  test('of allowed origins may call and read the answer', async () => {
+    for (const Origin of allowed()) {
+      const { status, headers } = await send(house, access.token, deals, { headers: { Origin } });
+      expect([status, headers.get('access-control-allow-origin')]).toEqual([200, Origin]);
+      expect(headers.get('access-control-expose-headers')).toContain(
+        'WWW-Authenticate, Retry-After, X-RateLimit-Limit',
+      );
+      expect(headers.get('access-control-allow-credentials')).toBeNull();
+    }
+  });
+
+  test('of all others may not, before anything is looked at', async () => {
+    for (const Origin of [
+      'https://evil.example',
+      'http://claude.ai',
+      'https://claude.ai.evil.example',
+      'https://evil-claude.ai',
+      'https://claude.ai:8443',
+      'null',
+      'http://localhost.evil.example',
+      'http://127.0.0.1@evil.example',
+      'file://',
+    ]) {
+      for (const token of [access.token, null]) {
+        const { status, headers } = await send(house, token, deals, { headers: { Origin } });
+        expect([status, headers.get('access-control-allow-origin')]).toEqual([403, null]);
+      }
+      expect((await send(house, null, undefined, { method: 'OPTIONS', headers: { Origin } })).status).toBe(403);
+    }
+  });
+
+  test('ask first, without a token, and are told what they may send', async () => {
+    const { status, headers, text } = await send(house, null, undefined, {
+      method: 'OPTIONS',
+      headers: {
+        Origin: 'https://claude.ai',
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'authorization,content-type,mcp-protocol-version,mcp-method,mcp-name',
+      },
+    });
+    expect([status, text]).toEqual([204, '']);
+    expect(headers.get('access-control-allow-origin')).toBe('https://claude.ai');
+    expect(headers.get('access-control-allow-methods')).toBe('POST');
+    expect(headers.get('access-control-allow-headers')).toBe(
+      'authorization,content-type,mcp-protocol-version,mcp-method,mcp-name',
+    );
+    expect(headers.get('vary')).toBe('Origin');
+  });
+
+  test('can read why they were refused', async () => {
+    const { status, headers } = await send(house, null, deals, { headers: { Origin: 'https://claude.ai' } });
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([401, 'https://claude.ai']);
+  });
+});
+
+describe('the limit of calls', () => {
+  test('is 300 a minute for a person and client, and says when it is over', async () => {
+    const { token, userId, clientId } = await addToken(house, access.userId);
+    house.clock.set(new Date('2030-01-01T12:00:10Z'));
+    const { token: again } = await addToken(house, userId, { clientId });
+    const statuses: number[] = [];
+    for (let at = 0; at < 30; at += 1) {
+      const batch = Array.from({ length: 10 }, (_, n) => send(house, again, { ...deals, id: n }));
+      statuses.push(...(await Promise.all(batch)).map(({ status }) => status));
+    }
+    expect(statuses.every((status) => status === 200)).toBe(true);
+    const { status, headers, body } = await send(house, again, deals);
+    expect(status).toBe(429);
+    expect(Number(headers.get('retry-after'))).toSatisfy((seconds: number) => seconds > 30 && seconds <= 50);
+    expect(headers.get('x-ratelimit-limit')).toBe('300');
+    expect(headers.get('x-ratelimit-remaining')).toBe('0');
+    expect(Number(headers.get('x-ratelimit-reset'))).toBe(Date.parse('2030-01-01T12:01:00Z') / 1000);
+    expect(body).toMatchObject({
+      id: 1,
+      error: { code: 429, message: expect.stringMatching(/^At most 300 calls a minute: try again in \d+ s.$/) },
+    });
+
+    // Another token of the same person and client shares the count; another client does not, and neither does looking.
+    const { token: third } = await addToken(house, userId, { clientId });
+    expect((await send(house, third, deals)).status).toBe(429);
+    expect((await send(house, again, list)).status).toBe(200);
+    const { token: elsewhere } = await addToken(house, userId);
+    const other = await send(house, elsewhere, deals);
+    expect([other.status, other.headers.get('x-ratelimit-remaining')]).toEqual([200, '299']);
+
+    house.clock.set(new Date('2030-01-01T12:01:01Z'));
+    expect((await send(house, again, deals)).status).toBe(200);
+    expect(token).not.toBe(again);
+  });
+
+  test('counts every call of an array', async () => {
+    const { token } = await addToken(house, access.userId);
+    const seven = Array.from({ length: 7 }, (_, id) => ({ ...deals, id }));
+    expect((await send(house, token, seven)).headers.get('x-ratelimit-remaining')).toBe('293');
+  });
+});

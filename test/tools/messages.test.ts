@@ -1,0 +1,240 @@
+/** What a client sends and takes: headers, bodies, methods and versions of both eras. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addPerson, addToken, send, type Access } from './scene.ts';
+
+let house: TestHouse;
+let access: Access;
+
+beforeAll(async () => {
+  house = await openHouse();
+  access = await addToken(house, await addPerson(house, 'Ann Bell'));
+});
+afterAll(() => house.close());
+
+const message = (method: string, params: object = {}, id: string | number = 1) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+});
+const list = message('tools/list');
+const deals = message('tools/call', { name: 'svc_deals_list', arguments: {} });
+
+const modern = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+};
+const modernHeaders = (method: string, name?: string) => ({
+  'MCP-Protocol-Version': '2026-07-28',
+  'Mcp-Method': method,
+  ...(name ? { 'Mcp-Name': name } : {}),
+});
+
+describe('what a client sends and takes', () => {
+  test.each([
+    undefined,
+    '*/*',
+    'application/json',
+    'application/*',
+    'text/event-stream, application/json',
+    'application/json;q=0.9, text/html',
+  ])('Accept: %s is answered with JSON', async (accept) => {
+    const response = await fetch(`${house.mcpUrl}/api/mcp`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Authorization: `Bearer ${access.token}`,
+        ...(accept ? { Accept: accept } : {}),
+      },
+      body: JSON.stringify(deals),
+    });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+  });
+
+  test.each(['text/html', 'text/event-stream', 'application/jsonp'])('Accept: %s is 406', async (Accept) => {
+    const { status, body } = await send(house, access.token, deals, { headers: { Accept } });
+    expect([status, body?.error.code]).toEqual([406, 406]);
+  });
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', ''])(
+    'Content-Type: %s is 415',
+    async (type) => {
+      const { status } = await send(house, access.token, deals, { headers: { 'Content-Type': type } });
+      expect(status).toBe(415);
+    },
+  );
+
+  test('Content-Type with a charset is taken', async () => {
+    const headers = { 'Content-Type': 'application/json; charset=utf-8' };
+    expect((await send(house, access.token, deals, { headers })).status).toBe(200);
+  });
+
+  test('a body over 1 MiB is 413, announced or not, and the next request is answered', async () => {
+    const large = JSON.stringify(
+      message('tools/call', { name: 'svc_deals_list', arguments: { state: 'x'.repeat(5_000_000) } }),
+    );
+    const { status, body } = await send(house, access.token, large);
+    expect([status, body?.error]).toEqual([
+      413,
+      { code: 413, message: 'The body is too large: at most 1048576 bytes (1 MiB).' },
+    ]);
+    const unannounced = await fetch(`${house.mcpUrl}/api/mcp`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${access.token}` },
+      body: new Blob([large]).stream(),
+      duplex: 'half',
+    } as RequestInit);
+    expect(unannounced.status).toBe(413);
+    expect((await send(house, access.token, deals)).status).toBe(200);
+  });
+
+  test('a large body that is refused for another reason is refused as clearly', async () => {
+    const large = JSON.stringify(message('tools/list', { padding: 'x'.repeat(5_000_000) }));
+    for (let times = 0; times < 5; times += 1) {
+      expect((await send(house, null, large)).status).toBe(401);
+      expect((await send(house, access.token, large, { headers: { Origin: 'https://evil.example' } })).status).toBe(
+        403,
+      );
+      expect((await send(house, access.token, large)).status).toBe(413);
+    }
+  });
+
+  test('a body of just under 1 MiB is read', async () => {
+    const large = message('tools/call', { name: 'svc_deals_list', arguments: { state: 'x'.repeat(1_040_000) } });
+    expect((await send(house, access.token, large)).body?.result.structuredContent).toMatchObject({
+      error: 'validation_error',
+    });
+  });
+
+  test('what is not JSON, or not UTF-8, is a parse error', async () => {
+    for (const body of ['{', '', 'null true', '{"jsonrpc":"2.0",}']) {
+      const { status, body: answer } = await send(house, access.token, body);
+      expect([status, answer?.error.code, answer?.id]).toEqual([400, -32_700, null]);
+    }
+    const response = await fetch(`${house.mcpUrl}/api/mcp`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${access.token}` },
+      body: Buffer.from([0x22, 0xff, 0x22]),
+    });
+    expect(response.status).toBe(400);
+  });
+
+  test('what is no JSON-RPC is an invalid request', async () => {
+    for (const body of [
+      null,
+      5,
+      'text',
+      {},
+      { id: 1, method: 'tools/list' },
+      { jsonrpc: '1.0', id: 1, method: 'x' },
+      { jsonrpc: '2.0', id: 1 },
+      [],
+    ]) {
+      const { status, body: answer } = await send(house, access.token, JSON.stringify(body));
+      expect([status, answer?.error.code]).toEqual([400, -32_600]);
+    }
+  });
+
+  test('an unknown method is -32601, an unknown tool -32602, a cursor -32602, in both eras', async () => {
+    const older = async (asked: object) => (await send(house, access.token, asked)).body?.error;
+    const newer = async (method: string, params: object, name?: string) =>
+      (
+        await send(house, access.token, message(method, { ...params, _meta: modern }), {
+          headers: modernHeaders(method, name),
+        })
+      ).body?.error;
+    expect(await older(message('nonsense/do'))).toMatchObject({ code: -32_601 });
+    expect(await newer('nonsense/do', {})).toMatchObject({ code: -32_601 });
+    for (const error of [
+      await older(message('tools/call', { name: 'svc_nonsense' })),
+      await newer('tools/call', { name: 'svc_nonsense' }, 'svc_nonsense'),
+    ]) {
+      expect(error).toEqual({ code: -32_602, message: 'Unknown tool: svc_nonsense' });
+    }
+    expect(await older(message('tools/list', { cursor: 'x' }))).toMatchObject({ code: -32_602 });
+    expect(await newer('tools/list', { cursor: 'x' })).toMatchObject({ code: -32_602 });
+    expect((await older(message('tools/call', { name: 'n'.repeat(100_000) })))?.message.length).toBeLessThan(100);
+  });
+
+  test('malformed calls are -32602', async () => {
+    for (const params of [
+      {},
+      { name: 5 },
+      { name: 'svc_deals_list', arguments: 'all' },
+      { name: 'svc_deals_list', arguments: [1] },
+    ]) {
+      expect((await send(house, access.token, message('tools/call', params))).body?.error.code).toBe(-32_602);
+    }
+  });
+
+  test('headers of 2026-07-28 that disagree with the body are refused', async () => {
+    const call = message('tools/call', { name: 'svc_deals_list', arguments: {}, _meta: modern });
+    const good = modernHeaders('tools/call', 'svc_deals_list');
+    expect((await send(house, access.token, call, { headers: good })).status).toBe(200);
+    for (const wrong of [
+      { 'Mcp-Name': 'svc_deals_get' },
+      { 'Mcp-Method': 'tools/list' },
+      { 'MCP-Protocol-Version': '2025-11-25' },
+    ]) {
+      const { status, body } = await send(house, access.token, call, { headers: { ...good, ...wrong } });
+      expect([status, body?.error.code]).toEqual([400, -32_020]);
+    }
+    const { status, body } = await send(house, access.token, call, { headers: { 'Mcp-Method': 'tools/call' } });
+    expect([status, body?.error.code]).toEqual([400, -32_020]);
+  });
+
+  test('versions of the protocol that there are not are refused', async () => {
+    const unknown = { ...modern, 'io.modelcontextprotocol/protocolVersion': '2031-01-01' };
+    const headers = { ...modernHeaders('tools/list'), 'MCP-Protocol-Version': '2031-01-01' };
+    const newer = await send(house, access.token, message('tools/list', { _meta: unknown }), { headers });
+    expect([newer.status, newer.body?.error.code]).toEqual([400, -32_022]);
+    expect(newer.body?.error.data).toMatchObject({ supported: ['2026-07-28'] });
+    const older = await send(house, access.token, list, { headers: { 'MCP-Protocol-Version': '2020-01-01' } });
+    expect(older.status).toBe(400);
+  });
+
+  test('a client of any revision of 2025 is met in its own', async () => {
+    for (const protocolVersion of ['2025-11-25', '2025-06-18', '2025-03-26']) {
+      const { body } = await send(
+        house,
+        access.token,
+        message('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'old', version: '1' } }),
+      );
+      expect(body?.result).toMatchObject({
+        protocolVersion,
+        capabilities: { tools: { listChanged: false } },
+        serverInfo: { name: 'dealkeep', title: 'Dealkeep' },
+      });
+    }
+  });
+
+  test('lists and discovery say how long they hold, and for whom', async () => {
+    for (const method of ['tools/list', 'server/discover']) {
+      const { body } = await send(house, access.token, message(method, { _meta: modern }), {
+        headers: modernHeaders(method),
+      });
+      expect(body?.result).toMatchObject({ ttlMs: 300_000, cacheScope: 'private', resultType: 'complete' });
+    }
+  });
+
+  test('notifications are taken without an answer', async () => {
+    const { status, text } = await send(house, access.token, { jsonrpc: '2.0', method: 'notifications/initialized' });
+    expect([status, text]).toEqual([202, '']);
+  });
+
+  test('an array of messages, as clients of early 2025 may send it, is answered with an array', async () => {
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } };
+    const { body } = await send(house, access.token, [
+      message('ping', {}, 1),
+      { ...deals, id: 2 },
+      cancelled,
+      { ...list, id: 3 },
+    ]);
+    const answers = body as unknown as { id: number }[];
+    expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
+    expect((await send(house, access.token, [cancelled])).status).toBe(202);
+  });
+});

@@ -1,0 +1,131 @@
+/** Clients of others, in both eras: every tool once with success, and every way of being refused. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { catalog } from '../../server/tools/catalog/index.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { peers, type Peer } from './peers.ts';
+import { addFullDeal, addToken, allow, insert, type Access, type FullDeal } from './scene.ts';
+
+let house: TestHouse;
+let scene: FullDeal;
+let finding: string;
+let source: string;
+
+const names = catalog.map((tool) => tool.name);
+const deal = () => ({ deal_id: scene.deal });
+
+/** An input with which the exclusive buyer succeeds. */
+const inputs: Record<string, () => Record<string, unknown>> = {
+  svc_deals_list: () => ({}),
+  svc_deals_get: deal,
+  svc_qoe_get: deal,
+  svc_qoe_pl_periods: deal,
+  svc_qoe_customer_concentration: deal,
+  svc_findings_list: deal,
+  svc_findings_get: () => ({ finding_id: finding }),
+  svc_questions_list: deal,
+  svc_documents_list: deal,
+  svc_offers_list: deal,
+  svc_financing_stack_get: deal,
+  svc_closing_conditions_list: deal,
+  svc_findings_create: () => ({ ...deal(), category: 'tax', title: 'Sales tax', severity: 'minor' }),
+  svc_findings_update_status: () => ({ finding_id: finding, status: 'accepted' }),
+  svc_findings_comment: () => ({ finding_id: finding, body: 'Seen.' }),
+  svc_questions_create: () => ({ ...deal(), category: 'tax', question_text: 'Which years are open?' }),
+  svc_qoe_normalization_create: () => ({
+    ...deal(),
+    period_label: 'FY2025',
+    adjustment_category: 'one_time',
+    adjustment_amount: '-12.5',
+  }),
+  svc_financing_source_create: () => ({
+    ...deal(),
+    source_type: 'sba_7a',
+    source_name: 'First Bank',
+    commitment_amount: 1_500_000,
+  }),
+  svc_financing_source_update_status: () => ({ source_id: source, commitment_status: 'identified' }),
+};
+
+beforeAll(async () => {
+  house = await openHouse({ config: { features: { findings: true, financing: true } } });
+  scene = await addFullDeal(house);
+  const own = { deal_id: scene.deal, participant_id: scene.participants['exclusive buyer'] };
+  finding = await insert(house, 'findings', { ...own, category: 'tax', title: 'Sales tax', severity: 'minor' });
+  source = await insert(house, 'financing_sources', {
+    ...own,
+    source_type: 'sba_7a',
+    source_name: 'First Bank',
+    commitment_amount: 1,
+    currency: 'USD',
+  });
+  await allow(house, scene.people['exclusive buyer'], names, [scene.deal]);
+});
+afterAll(() => house.close());
+
+async function connected<T>(name: string, access: Access, path: string, use: (peer: Peer) => Promise<T>): Promise<T> {
+  const peer = await peers[name]!(house.mcpUrl + path, access.token);
+  try {
+    return await use(peer);
+  } finally {
+    await peer.close();
+  }
+}
+
+const versions: Record<string, string | undefined> = {
+  'client 2.4.0, legacy': '2025-11-25',
+  'client 2.4.0, auto': '2026-07-28',
+  'client 2.4.0, pinned to 2026-07-28': '2026-07-28',
+  'sdk 1.32.2': '2025-11-25',
+};
+
+describe.each(Object.keys(peers))('%s', (name) => {
+  test('agrees on a version, lists all tools and calls each with success', async () => {
+    await connected(name, scene.people['exclusive buyer'], '/api/mcp', async (peer) => {
+      expect(peer.version).toBe(versions[name]);
+      expect(await peer.list()).toEqual(names);
+      for (const tool of names) {
+        const answer = await peer.call(tool, inputs[tool]!());
+        expect(answer.isError ?? false, `${tool}: ${JSON.stringify(answer)}`).toBe(false);
+        expect(JSON.parse(answer.content[0]!.text)).toEqual(answer.structuredContent);
+      }
+    });
+  });
+
+  test('gets through to every refusal, also after it has read the output schemas', async () => {
+    const reader = await addToken(house, scene.people['other buyer'].userId, { scopes: ['mcp:read'] });
+    const create = 'svc_qoe_normalization_create';
+    const refusals = async (access: Access, tool: string, input: Record<string, unknown>) =>
+      connected(name, access, '/mcp', async (peer) => {
+        await peer.list();
+        const { isError, structuredContent, content } = await peer.call(tool, input);
+        expect(isError).toBe(true);
+        expect(JSON.parse(content[0]!.text)).toEqual(structuredContent);
+        return structuredContent as Record<string, unknown>;
+      });
+    const { people } = scene;
+    const writing = inputs[create]!();
+    expect(await refusals(people.broker, create, { ...writing, adjustment_amount: 'x' })).toMatchObject({
+      error: 'validation_error',
+    });
+    expect(await refusals(reader, create, writing)).toMatchObject({
+      error: 'permission_denied',
+      reason: 'missing_scope',
+    });
+    const other = await addToken(house, people['other buyer'].userId);
+    expect(await refusals(other, create, writing)).toMatchObject({ reason: 'missing_tool_grant' });
+    await allow(house, other, [create, 'svc_questions_create'], []);
+    expect(await refusals(other, create, { ...writing, deal_id: crypto.randomUUID() })).toMatchObject({
+      reason: 'missing_deal_opt_in',
+    });
+    await allow(house, other, [], [scene.deal]);
+    expect(await refusals(other, create, writing)).toMatchObject({ error: 'rls_denied' });
+    const newcomer = await addToken(house, people['new buyer'].userId);
+    await allow(house, newcomer, ['svc_questions_create'], [scene.deal]);
+    expect(await refusals(newcomer, 'svc_questions_create', inputs['svc_questions_create']!())).toMatchObject({
+      error: 'submission_rejected',
+      message: 'There is no active NDA for you on this deal: sign it, then ask again.',
+    });
+    await house.sql('delete from deal_opt_ins where user_id = $1', [people['other buyer'].userId]);
+  });
+});

@@ -1,0 +1,220 @@
+/** The reading tools on quality of earnings: checklist, snapshots, profit and loss, customers. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { asking } from './ask.ts';
+import { addFullDeal, insert, insertAll, roles, type FullDeal, type Role } from './scene.ts';
+
+let house: TestHouse;
+let scene: FullDeal;
+const as = (role: Role) => asking(house, scene.people[role]);
+const deal = () => ({ deal_id: scene.deal });
+const day = (at: number) => new Date(Date.UTC(2020, 0, 1 + at)).toISOString().slice(0, 10);
+const moment = (at: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, at)).toISOString();
+
+beforeAll(async () => {
+  house = await openHouse();
+  scene = await addFullDeal(house);
+});
+afterAll(() => house.close());
+
+/** How many rows each role is given. */
+async function counts(tool: string, list: string): Promise<Record<string, number>> {
+  const found: [string, number][] = [];
+  for (const role of roles) found.push([role, ((await as(role).ok(tool, deal()))[list] as unknown[]).length]);
+  return Object.fromEntries(found.filter(([, count]) => count > 0));
+}
+
+describe('svc_qoe_get', () => {
+  beforeAll(async () => {
+    const rows = [
+      { category: 'revenue', title: 'Proof of cash', status: 'completed', position: 2 },
+      { category: 'tax', title: 'Returns filed', status: 'not_started', position: 1 },
+      { category: 'revenue', title: 'Cut-off', status: 'in_progress', position: 3 },
+    ];
+    for (const row of rows) await insert(house, 'qoe_checklist', { deal_id: scene.deal, ...row });
+    for (let at = 0; at < 7; at += 1) {
+      const snapshot = { deal_id: scene.deal, snapshot_type: 'full', status: at % 2 ? 'completed' : 'requested' };
+      await insert(house, 'accounting_snapshots', { ...snapshot, requested_at: moment(at) });
+    }
+  });
+
+  test('gives the checklist in its order and the five snapshots requested last', async () => {
+    const { progress, recent_accounting_snapshots: snapshots } = (await as('seller').ok(
+      'svc_qoe_get',
+      deal(),
+    )) as Record<string, Record<string, unknown>[]>;
+    expect(progress?.map((row) => [row['title'], row['status'], row['completed_at'] !== null])).toEqual([
+      ['Returns filed', 'not_started', false],
+      ['Proof of cash', 'completed', true],
+      ['Cut-off', 'in_progress', false],
+    ]);
+    expect(snapshots?.map((row) => row['requested_at'])).toEqual([6, 5, 4, 3, 2].map(moment));
+    expect(snapshots?.map((row) => row['completed_at'] !== null)).toEqual([false, true, false, true, false]);
+  });
+
+  test('a category narrows the checklist alone', async () => {
+    const { progress, recent_accounting_snapshots: snapshots } = (await as('broker').ok('svc_qoe_get', {
+      ...deal(),
+      category: 'tax',
+    })) as Record<string, Record<string, unknown>[]>;
+    expect([progress?.length, snapshots?.length]).toEqual([1, 5]);
+    expect(await as('broker').ok('svc_qoe_get', { ...deal(), category: 'Tax' })).toMatchObject({ progress: [] });
+  });
+
+  test('is for the workspace: brokers, sellers, and the buyer who was let in', async () => {
+    const members = { broker: 3, seller: 3, 'exclusive buyer': 3, "exclusive buyer's advisor": 3 };
+    expect(await counts('svc_qoe_get', 'progress')).toEqual(members);
+  });
+});
+
+describe('svc_qoe_pl_periods', () => {
+  const exact = '1234567890123456.7891';
+  beforeAll(async () => {
+    const snapshots: string[] = [];
+    for (const at of [1, 2]) {
+      snapshots.push(
+        await insert(house, 'accounting_snapshots', {
+          deal_id: scene.deal,
+          snapshot_type: 'profit_and_loss',
+          status: 'requested',
+          requested_at: day(at),
+        }),
+      );
+    }
+    const rows = Array.from({ length: 505 }, (_, at) => ({
+      id: crypto.randomUUID(),
+      deal_id: scene.deal,
+      snapshot_id: snapshots[at % 2],
+      period_label: `Day ${at}`,
+      period_start_date: day(at),
+      period_end_date: day(at + 1),
+      currency: 'USD',
+      revenue: exact,
+      net_income: '-0.0001',
+      gross_profit: '12.5000',
+    }));
+    await insertAll(house, 'pl_periods', rows);
+  });
+
+  test('gives the 500 latest of every snapshot, newest first, with every digit', async () => {
+    const rows = await as('exclusive buyer').rows('svc_qoe_pl_periods', deal());
+    expect(rows).toHaveLength(500);
+    expect(rows.map((row) => row['period_start_date'])).toEqual(Array.from({ length: 500 }, (_, at) => day(504 - at)));
+    expect(new Set(rows.map((row) => row['snapshot_id'])).size).toBe(2);
+    expect(rows[0]).toMatchObject({ revenue: exact, net_income: '-0.0001', gross_profit: '12.5000', ebitda: null });
+  });
+
+  test('keeps the periods that lie between two dates', async () => {
+    const labels = async (input: Record<string, unknown>) =>
+      (await as('broker').rows('svc_qoe_pl_periods', { ...deal(), ...input })).map((row) => row['period_label']);
+    expect(await labels({ start_date: day(502) })).toEqual(['Day 504', 'Day 503', 'Day 502']);
+    expect(await labels({ end_date: day(2) })).toEqual(['Day 1', 'Day 0']);
+    expect(await labels({ start_date: day(10), end_date: day(12) })).toEqual(['Day 11', 'Day 10']);
+    expect(await labels({ start_date: day(12), end_date: day(10) })).toEqual([]);
+  });
+
+  test('takes real dates only', async () => {
+    for (const start_date of ['2026-02-30', '2026-1-1', '2026-01-01T00:00:00Z', 'yesterday', '', 20260101]) {
+      const refusal = await as('broker').refused('svc_qoe_pl_periods', { ...deal(), start_date });
+      expect(refusal).toMatchObject({
+        error: 'validation_error',
+        details: [{ path: 'start_date', allowed: 'a date, written YYYY-MM-DD' }],
+      });
+    }
+    // The calendar of PostgreSQL begins with the year 1.
+    expect(await as('broker').refused('svc_qoe_pl_periods', { ...deal(), start_date: '0000-01-01' })).toMatchObject({
+      error: 'validation_error',
+    });
+  });
+
+  test('is for the workspace', async () => {
+    expect(Object.keys(await counts('svc_qoe_pl_periods', 'periods'))).toEqual([
+      'broker',
+      'seller',
+      'exclusive buyer',
+      "exclusive buyer's advisor",
+    ]);
+  });
+});
+
+describe('svc_qoe_customer_concentration', () => {
+  let own: FullDeal;
+  const january = { period_start_date: '2026-01-01', period_end_date: '2026-01-31' };
+  const february = { period_start_date: '2026-02-01', period_end_date: '2026-02-28' };
+  const ask = (input: Record<string, unknown> = {}) =>
+    asking(house, own.people.broker).rows('svc_qoe_customer_concentration', { deal_id: own.deal, ...input });
+  const snapshot = (status: string, completed_at: string | null) =>
+    insert(house, 'accounting_snapshots', {
+      deal_id: own.deal,
+      snapshot_type: 'full',
+      status,
+      ...(completed_at ? { completed_at } : {}),
+    });
+  const customers = async (snapshot_id: string, period: object, revenues: string[]) =>
+    insertAll(
+      house,
+      'customer_revenues',
+      revenues.map((revenue_total, at) => ({
+        id: crypto.randomUUID(),
+        deal_id: own.deal,
+        snapshot_id,
+        customer_name: `Customer ${at}`,
+        ...period,
+        currency: 'USD',
+        revenue_total,
+      })),
+    );
+
+  beforeAll(async () => {
+    own = await addFullDeal(house);
+  });
+
+  test('is empty without a completed snapshot', async () => {
+    expect(await ask()).toEqual([]);
+    await customers(await snapshot('requested', null), february, ['10']);
+    await customers(await snapshot('failed', moment(900)), february, ['10']);
+    expect(await ask()).toEqual([]);
+  });
+
+  test('ranks the customers of the latest period of the snapshot completed last', async () => {
+    await customers(await snapshot('completed', moment(10)), february, ['999']);
+    const latest = await snapshot('completed', moment(20));
+    await customers(latest, january, ['40', '60']);
+    await customers(latest, february, ['250.5000', '500.0000', '125.2500', '125.2500']);
+    await customers(
+      await snapshot('completed', moment(15)),
+      { period_start_date: '2026-03-01', period_end_date: '2026-03-31' },
+      ['1'],
+    );
+    const rows = await ask();
+    expect(rows.map((row) => [row['revenue_total'], row['revenue_share'], row['rank']])).toEqual([
+      ['500.0000', '0.499500', 1],
+      ['250.5000', '0.250250', 2],
+      ['125.2500', '0.125125', 3],
+      ['125.2500', '0.125125', 3],
+    ]);
+    expect(rows[0]).toMatchObject({ snapshot_id: latest, ...february, currency: 'USD' });
+    for (const as_of_period of ['2026-01-01', '2026-01-31']) {
+      expect((await ask({ as_of_period })).map((row) => row['revenue_share'])).toEqual(['0.600000', '0.400000']);
+    }
+    expect(await ask({ as_of_period: '2025-12-31' })).toEqual([]);
+    expect(await ask({ as_of_period: '2026-03-10' })).toEqual([]);
+  });
+
+  test('gives the 50 largest, the share being of all', async () => {
+    await customers(
+      await snapshot('completed', moment(30)),
+      february,
+      Array.from({ length: 60 }, () => '1'),
+    );
+    const rows = await ask();
+    expect(rows).toHaveLength(50);
+    expect(rows.every((row) => row['revenue_share'] === '0.016667')).toBe(true);
+  });
+
+  test('has no share where everything comes to nothing', async () => {
+    await customers(await snapshot('completed', moment(40)), february, ['0', '0']);
+    expect((await ask()).map((row) => row['revenue_share'])).toEqual([null, null]);
+  });
+});

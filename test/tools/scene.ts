@@ -1,0 +1,229 @@
+/** People, deals and tokens for the tests of the tool server; arranged as the owner, asked about through the door. */
+
+import { mint } from '../../server/domain/tokens.ts';
+import { canonicalResource } from '../../server/http/resource-metadata.ts';
+import type { TestHouse, TestNode } from '../harness.ts';
+
+let count = 0;
+
+/** Inserts a row and gives its id. */
+export async function insert(house: TestHouse, table: string, values: Record<string, unknown>): Promise<string> {
+  const columns = Object.keys(values);
+  const [made] = await house.sql<{ id: string }>(
+    `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, at) => `$${at + 1}`).join(', ')}) returning *`,
+    Object.values(values),
+  );
+  return made?.id ?? '';
+}
+
+export function addBrokerage(house: TestHouse, name = 'Harbor Brokers'): Promise<string> {
+  count += 1;
+  return insert(house, 'brokerages', { slug: `brokerage-${count}`, name });
+}
+
+export function addPerson(house: TestHouse, name: string): Promise<string> {
+  count += 1;
+  return insert(house, 'users', {
+    email: `${name.replaceAll(/[^a-z]/gi, '-').toLowerCase()}.${count}@people.test`,
+    name,
+  });
+}
+
+/** Whom a token was issued to. */
+export interface Access {
+  readonly token: string;
+  readonly userId: string;
+  readonly clientId: string;
+  readonly familyId: string;
+}
+
+/** An access token of a person, through a client of theirs. */
+export async function addToken(
+  house: TestHouse,
+  userId: string,
+  { scopes = ['mcp:read', 'mcp:write'], clientId }: { scopes?: readonly string[]; clientId?: string } = {},
+): Promise<Access> {
+  const client =
+    clientId ??
+    (await insert(house, 'connected_clients', {
+      created_by: userId,
+      name: 'An assistant',
+      redirect_uris: ['https://client.example/callback'],
+    }));
+  const now = house.clock.now();
+  const familyId = await insert(house, 'vault.token_families', {
+    user_id: userId,
+    client_id: client,
+    scopes,
+    resource: canonicalResource(house.config.baseUrl),
+    consented_at: now,
+    ends_at: new Date(now.getTime() + 180 * 86_400_000),
+  });
+  const { token, digest } = mint('access');
+  await insert(house, 'vault.access_tokens', {
+    digest,
+    family_id: familyId,
+    scopes,
+    expires_at: new Date(now.getTime() + 3_600_000),
+  });
+  return { token, userId, clientId: client, familyId };
+}
+
+/** Turns tools on for the client of a token, and writing through tools for its person on a deal. */
+export async function allow(
+  house: TestHouse,
+  { userId, clientId }: Access,
+  tools: readonly string[],
+  deals: readonly string[],
+) {
+  for (const tool of tools) {
+    await house.sql('insert into tool_grants (user_id, client_id, tool) values ($1, $2, $3) on conflict do nothing', [
+      userId,
+      clientId,
+      tool,
+    ]);
+  }
+  for (const deal of deals) {
+    await house.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2) on conflict do nothing', [
+      userId,
+      deal,
+    ]);
+  }
+}
+
+/** A message as a client of 2025 sends it, without anything that could be left out. */
+export async function send(
+  node: Pick<TestNode, 'mcpUrl'>,
+  token: string | null,
+  body: unknown,
+  {
+    path = '/api/mcp',
+    method = 'POST',
+    headers = {},
+  }: { path?: string; method?: string; headers?: Record<string, string> } = {},
+) {
+  const response = await fetch(node.mcpUrl + path, {
+    method,
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    ...(body === undefined || method === 'GET' ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const json = (response.headers.get('content-type') ?? '').startsWith('application/json') ? JSON.parse(text) : null;
+  return { status: response.status, headers: response.headers, text, body: json as Answer | null };
+}
+
+/** What the tests look at in an answer. */
+export interface Answer {
+  readonly id: string | number | null;
+  readonly result: ToolAnswer & Record<string, unknown>;
+  readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+export interface ToolAnswer {
+  readonly content: { readonly type: string; readonly text: string }[];
+  readonly structuredContent: Record<string, unknown>;
+  readonly isError?: boolean;
+}
+
+/** Calls tools with a token; the result as it came. */
+export function caller(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'token'>) {
+  return async (name: string, input: Record<string, unknown> = {}): Promise<ToolAnswer> => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
+    const { status, body, text } = await send(node, access.token, call);
+    if (status !== 200 || !body?.result) throw new Error(`no result: ${status} ${text}`);
+    return body.result;
+  };
+}
+
+/** Inserts many rows at once. */
+export async function insertAll(
+  house: TestHouse,
+  table: string,
+  rows: readonly Record<string, unknown>[],
+): Promise<void> {
+  const [first = {}] = rows;
+  await house.sql(
+    `insert into ${table} (${Object.keys(first).join(', ')})
+     select ${Object.keys(first)
+       .map((name) => `r.${name}`)
+       .join(', ')} from jsonb_populate_recordset(null::${table}, $1) r`,
+    [JSON.stringify(rows)],
+  );
+}
+
+/** A deal with everybody who could want to see it, each with a token. */
+export interface FullDeal {
+  readonly brokerage: string;
+  readonly slug: string;
+  readonly deal: string;
+  readonly people: Record<Role, Access>;
+  readonly participants: Record<Role, string>;
+}
+
+export const roles = [
+  'broker',
+  'seller',
+  'exclusive buyer',
+  'other buyer',
+  'new buyer',
+  "exclusive buyer's advisor",
+  'viewer',
+  'admin',
+  'outsider',
+] as const;
+export type Role = (typeof roles)[number];
+
+const roleOf: Partial<Record<Role, string>> = {
+  broker: 'broker',
+  seller: 'seller',
+  'exclusive buyer': 'buyer',
+  'other buyer': 'buyer',
+  'new buyer': 'buyer',
+  viewer: 'viewer',
+};
+
+/** Both established buyers have an NDA; the exclusive buyer has the exclusivity and an editor's place in the QoE workspace. */
+export async function addFullDeal(house: TestHouse, { state = 'diligence' } = {}): Promise<FullDeal> {
+  const brokerage = await addBrokerage(house);
+  const [{ slug } = { slug: '' }] = await house.sql<{ slug: string }>('select slug from brokerages where id = $1', [
+    brokerage,
+  ]);
+  const deal = await insert(house, 'deals', { organization_id: brokerage, title: 'Corner bakery', state });
+  const people = {} as Record<Role, Access>;
+  const participants = {} as Record<Role, string>;
+  for (const role of roles) people[role] = await addToken(house, await addPerson(house, role));
+  const join = async (who: Role, role: string, more: Record<string, unknown> = {}) => {
+    // One after the other, also on a fast machine.
+    const created_at = new Date(house.clock.now().getTime() + Object.keys(participants).length);
+    const values = { deal_id: deal, user_id: people[who].userId, role, status: 'active', created_at, ...more };
+    participants[who] = await insert(house, 'participants', values);
+  };
+  for (const [who, role] of Object.entries(roleOf)) await join(who as Role, role);
+  await join("exclusive buyer's advisor", 'advisor', { advises: participants['exclusive buyer'] });
+  await insert(house, 'members', { brokerage_id: brokerage, user_id: people.admin.userId, role: 'admin' });
+  await insert(house, 'members', { brokerage_id: brokerage, user_id: people.broker.userId, role: 'broker' });
+  for (const who of ['exclusive buyer', 'other buyer'] as const) {
+    await insert(house, 'ndas', {
+      deal_id: deal,
+      participant_id: participants[who],
+      status: 'active',
+      terms: 'Keep it to yourself.',
+      signed_at: house.clock.now(),
+      signed_name: who,
+    });
+  }
+  await insert(house, 'exclusivities', {
+    deal_id: deal,
+    participant_id: participants['exclusive buyer'],
+    buyer_user_id: people['exclusive buyer'].userId,
+    expires_at: new Date(house.clock.now().getTime() + 30 * 86_400_000),
+  });
+  const place = { deal_id: deal, participant_id: participants['exclusive buyer'], role: 'editor' };
+  await insert(house, 'qoe_workspace_members', place);
+  return { brokerage, slug, deal, people, participants };
+}

@@ -1,0 +1,332 @@
+/** Writing tools: what stands in front of them and in which order, and what they keep. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { asking } from './ask.ts';
+import { addFullDeal, addToken, allow, insert, type Access, type FullDeal, type Role } from './scene.ts';
+
+const normalize = 'svc_qoe_normalization_create';
+const askQuestion = 'svc_questions_create';
+
+let house: TestHouse;
+let scene: FullDeal;
+const as = (role: Role) => asking(house, scene.people[role]);
+const adjustment = (more: Record<string, unknown> = {}) => ({
+  deal_id: scene.deal,
+  period_label: 'FY2025',
+  adjustment_category: 'owner_comp',
+  adjustment_amount: '120000.50',
+  ...more,
+});
+const question = (more: Record<string, unknown> = {}) => ({
+  deal_id: scene.deal,
+  category: 'tax',
+  question_text: 'Which years are open?',
+  ...more,
+});
+const kept = (table: string) =>
+  house.sql<{ count: number }>(`select count(*)::int as count from ${table} where deal_id = $1`, [scene.deal]);
+
+beforeAll(async () => {
+  house = await openHouse({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 } } });
+});
+afterAll(() => house.close());
+beforeEach(async () => {
+  scene = await addFullDeal(house);
+});
+
+/** Lets a role write through its client, and gives its asker. */
+async function writer(role: Role, tools: readonly string[] = [normalize, askQuestion]) {
+  await allow(house, scene.people[role], tools, [scene.deal]);
+  return as(role);
+}
+
+describe('what stands in front', () => {
+  const permission = (reason: string, path: string, more: Record<string, unknown> = {}) => ({
+    error: 'permission_denied',
+    message: expect.stringMatching(/Nothing was changed\. The user can allow it at resolve_url/),
+    reason,
+    tool: normalize,
+    deal_id: scene.deal,
+    ...more,
+    resolve_url: `${house.origin}${path}`,
+  });
+
+  test('is looked at in order: input, scope, grant, opt-in; then the work', async () => {
+    const { userId, clientId } = scene.people.broker;
+    const reader = asking(house, await addToken(house, userId, { clientId, scopes: ['mcp:read'] }));
+    const full = as('broker');
+    const invalid = adjustment({ period_label: '' });
+
+    expect(await reader.refused(normalize, invalid)).toMatchObject({ error: 'validation_error' });
+    expect(await reader.refused(normalize, adjustment())).toEqual(
+      permission('missing_scope', '/settings/clients', { required_scope: 'mcp:write' }),
+    );
+    expect(await full.refused(normalize, adjustment())).toEqual(
+      permission('missing_tool_grant', `/settings/clients/${clientId}/tools`),
+    );
+    await allow(house, scene.people.broker, [askQuestion], []);
+    expect(await full.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
+    await allow(house, scene.people.broker, [normalize], []);
+    // The grant is the client's of both tokens: the reader still lacks the scope.
+    expect(await reader.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_scope' });
+    expect(await full.refused(normalize, adjustment())).toEqual(
+      permission('missing_deal_opt_in', `/settings/deals/${scene.deal}/tools`),
+    );
+    expect(await kept('normalizations')).toEqual([{ count: 0 }]);
+    await allow(house, scene.people.broker, [], [scene.deal]);
+    expect(await full.ok(normalize, adjustment())).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    expect(await full.refused(normalize, invalid)).toMatchObject({ error: 'validation_error' });
+    expect(await kept('normalizations')).toEqual([{ count: 1 }]);
+  });
+
+  test('holds for the client and the deal that it was given for, and for nobody else', async () => {
+    await writer('broker');
+    const otherClient = asking(house, await addToken(house, scene.people.broker.userId));
+    expect(await otherClient.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
+    const otherDeal = await insert(house, 'deals', {
+      organization_id: scene.brokerage,
+      title: 'Another',
+      state: 'listed',
+    });
+    await insert(house, 'participants', {
+      deal_id: otherDeal,
+      user_id: scene.people.broker.userId,
+      role: 'broker',
+      status: 'active',
+    });
+    expect(await as('broker').refused(normalize, adjustment({ deal_id: otherDeal }))).toMatchObject({
+      reason: 'missing_deal_opt_in',
+    });
+    expect(await as('seller').refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
+  });
+
+  test('counts until its end, and not a moment longer', async () => {
+    const broker = await writer('broker');
+    const soon = new Date(house.clock.now().getTime() + 60_000);
+    await house.sql('update tool_grants set expires_at = $2 where user_id = $1', [scene.people.broker.userId, soon]);
+    expect(await broker.ok(normalize, adjustment())).toHaveProperty('id');
+    house.clock.advance(61_000);
+    expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
+    await house.sql('update tool_grants set expires_at = null where user_id = $1', [scene.people.broker.userId]);
+    await house.sql('update deal_opt_ins set expires_at = $2 where user_id = $1', [scene.people.broker.userId, soon]);
+    expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_deal_opt_in' });
+  });
+
+  test('is withdrawn with the next call', async () => {
+    const broker = await writer('broker');
+    expect(await broker.ok(normalize, adjustment())).toHaveProperty('id');
+    await house.sql('delete from tool_grants where user_id = $1 and tool = $2', [
+      scene.people.broker.userId,
+      normalize,
+    ]);
+    expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
+    await allow(house, scene.people.broker, [normalize], []);
+    await house.sql('delete from deal_opt_ins where user_id = $1', [scene.people.broker.userId]);
+    expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_deal_opt_in' });
+  });
+
+  test('a broker of the deal shuts it off for everybody', async () => {
+    const buyer = await writer('exclusive buyer');
+    expect(await buyer.ok(askQuestion, question())).toHaveProperty('id');
+    await house.sql('insert into deal_tool_stops (deal_id, stopped_by) values ($1, $2)', [
+      scene.deal,
+      scene.people.broker.userId,
+    ]);
+    expect(await buyer.refused(askQuestion, question())).toMatchObject({ reason: 'missing_deal_opt_in' });
+    await house.sql('delete from deal_tool_stops where deal_id = $1', [scene.deal]);
+    expect(await buyer.ok(askQuestion, question())).toHaveProperty('id');
+  });
+
+  test('an opt-in is worth nothing on a deal that one no longer sees', async () => {
+    const seller = await writer('seller');
+    await house.sql(`update participants set status = 'removed' where id = $1`, [scene.participants.seller]);
+    const hidden = await seller.refused(normalize, adjustment());
+    const missing = crypto.randomUUID();
+    const nowhere = await seller.refused(normalize, adjustment({ deal_id: missing }));
+    expect(hidden).toMatchObject({ reason: 'missing_deal_opt_in' });
+    expect(JSON.stringify(hidden)).toBe(JSON.stringify(nowhere).replaceAll(missing, scene.deal));
+  });
+});
+
+describe('svc_questions_create', () => {
+  test('submits a question for broker review, for the side of who asks', async () => {
+    for (const role of ['exclusive buyer', 'other buyer', "exclusive buyer's advisor"] as const) {
+      const { id } = await (await writer(role)).ok(askQuestion, question());
+      const [row] = await house.sql(
+        'select status, asked_by, participant_id, question_text from questions where id = $1',
+        [id],
+      );
+      expect(row).toEqual({
+        status: 'pending_broker_review',
+        asked_by: scene.people[role].userId,
+        participant_id: scene.participants[role === 'other buyer' ? role : 'exclusive buyer'],
+        question_text: 'Which years are open?',
+      });
+    }
+  });
+
+  test('is rejected with a reason', async () => {
+    const rejected = (message: string | RegExp) => ({
+      error: 'submission_rejected',
+      message: expect.stringMatching(message),
+    });
+    expect(await (await writer('new buyer')).refused(askQuestion, question())).toEqual(
+      rejected('There is no active NDA for you on this deal: sign it, then ask again.'),
+    );
+    expect(await (await writer('broker')).refused(askQuestion, question())).toEqual(rejected('asked by the buyer'));
+    expect(await (await writer('admin')).refused(askQuestion, question())).toEqual(
+      rejected('^The question was not submitted'),
+    );
+    const buyer = await writer('exclusive buyer');
+    await house.sql(`update participants set status = 'removed' where id = $1`, [scene.participants.broker]);
+    expect(await buyer.refused(askQuestion, question())).toEqual(rejected('No broker is on this deal'));
+    await house.sql(`update ndas set expires_at = $2 where participant_id = $1`, [
+      scene.participants['exclusive buyer'],
+      new Date(house.clock.now().getTime() - 1000),
+    ]);
+    expect(await buyer.refused(askQuestion, question())).toEqual(rejected('There is no active NDA'));
+    expect(await kept('questions')).toEqual([{ count: 0 }]);
+  });
+
+  test('takes the categories and lengths that its schema names', async () => {
+    const buyer = await writer('exclusive buyer');
+    for (const question_text of ['x', 'x'.repeat(4000), '😀'.repeat(4000)]) {
+      expect(await buyer.ok(askQuestion, question({ question_text }))).toHaveProperty('id');
+    }
+    for (const wrong of [
+      { question_text: '' },
+      { question_text: 'x'.repeat(4001) },
+      { question_text: '😀'.repeat(4001) },
+      { category: 'weather' },
+      { category: undefined },
+      { urgent: true },
+      { deal_id: 'x' },
+    ]) {
+      expect(await buyer.refused(askQuestion, question(wrong))).toMatchObject({ error: 'validation_error' });
+    }
+    expect(await buyer.refused(askQuestion, question({ question_text: 'a\u0000b' }))).toMatchObject({
+      error: 'validation_error',
+    });
+  });
+});
+
+describe('svc_qoe_normalization_create', () => {
+  test('keeps every digit of an amount', async () => {
+    const broker = await writer('broker');
+    for (const [amount, stored] of [
+      ['120000.50', '120000.5000'],
+      ['-0.0001', '-0.0001'],
+      ['+5', '5.0000'],
+      ['9999999999999999.9999', '9999999999999999.9999'],
+      ['-9999999999999999.9999', '-9999999999999999.9999'],
+      ['1234567890123456.7891', '1234567890123456.7891'],
+      ['0', '0.0000'],
+      ['000000000000000000000000000000000007.5', '7.5000'],
+    ] as const) {
+      const { id } = await broker.ok(normalize, adjustment({ adjustment_amount: amount }));
+      const [row] = await house.sql(
+        'select adjustment_amount::text as amount, created_by from normalizations where id = $1',
+        [id],
+      );
+      expect(row).toEqual({ amount: stored, created_by: scene.people.broker.userId });
+    }
+  });
+
+  test.each([
+    ['1.23456', 'It has 5 decimals, and nothing is rounded here.'],
+    ['1.00000', 'It has 5 decimals, and nothing is rounded here.'],
+    ['12345678901234567', 'It has 17 digits before the point.'],
+    ['1'.repeat(41), 'It has more than 40 characters.'],
+    ...[
+      '',
+      '.5',
+      '5.',
+      '1e5',
+      '1E5',
+      'NaN',
+      'Infinity',
+      '-Infinity',
+      ' 5',
+      '5 ',
+      '1,000',
+      '0x10',
+      '--5',
+      '٣',
+      '1_000',
+      '$5',
+      '+',
+      '-',
+      '.',
+    ].map((amount) => [amount, 'It is not a decimal number.']),
+  ])('does not take %j as an amount', async (amount, message) => {
+    const refusal = await as('broker').refused(normalize, adjustment({ adjustment_amount: amount }));
+    expect(refusal).toMatchObject({
+      error: 'validation_error',
+      message: expect.stringContaining('Nothing was done'),
+      details: [
+        {
+          path: 'adjustment_amount',
+          message,
+          allowed: expect.stringContaining('at most 16 digits before the point and 4 after it'),
+        },
+      ],
+    });
+  });
+
+  test('does not take a number for an amount', async () => {
+    expect(await as('broker').refused(normalize, adjustment({ adjustment_amount: 5 }))).toMatchObject({
+      error: 'validation_error',
+    });
+  });
+
+  test('names every fault at once', async () => {
+    const refusal = await as('broker').refused(normalize, {
+      deal_id: 'x',
+      adjustment_category: 'other',
+      adjustment_amount: '1',
+      rationale: 'x'.repeat(2001),
+      extra: 1,
+    });
+    expect(refusal['details']).toEqual([
+      { path: 'deal_id', message: 'It is something else.', allowed: 'a UUID' },
+      { path: 'period_label', message: 'It is missing.', allowed: 'text of 1 to 64 characters' },
+      { path: 'rationale', message: 'It has 2001 characters.', allowed: 'text of at most 2000 characters' },
+      {
+        path: 'extra',
+        message: 'There is no such input.',
+        allowed: 'left out: the inputs are deal_id, period_label, adjustment_category, adjustment_amount, rationale',
+      },
+    ]);
+  });
+
+  test('is for editors of the workspace; others get rls_denied', async () => {
+    for (const role of ['broker', 'seller', 'exclusive buyer'] as const) {
+      expect(await (await writer(role)).ok(normalize, adjustment())).toHaveProperty('id');
+    }
+    for (const role of ["exclusive buyer's advisor", 'other buyer', 'new buyer', 'viewer', 'admin'] as const) {
+      expect(await (await writer(role)).refused(normalize, adjustment())).toEqual({
+        error: 'rls_denied',
+        message: expect.stringContaining('not an editor of the deal’s QoE workspace'),
+      });
+    }
+    await house.sql(`update ndas set status = 'revoked' where participant_id = $1`, [
+      scene.participants['exclusive buyer'],
+    ]);
+    expect(await as('exclusive buyer').refused(normalize, adjustment())).toMatchObject({ error: 'rls_denied' });
+    expect(await kept('normalizations')).toEqual([{ count: 3 }]);
+  });
+});
+
+test('a token that is revoked in the middle writes nothing', async () => {
+  const broker: Access = scene.people.broker;
+  await writer('broker');
+  expect(await as('broker').ok(normalize, adjustment())).toHaveProperty('id');
+  await house.sql('update vault.token_families set revoked_at = $2 where id = $1', [
+    broker.familyId,
+    house.clock.now(),
+  ]);
+  await expect(as('broker').ok(normalize, adjustment())).rejects.toThrow(/401/);
+  expect(await kept('normalizations')).toEqual([{ count: 1 }]);
+});

@@ -1,0 +1,292 @@
+/** Closing conditions, the home page, a deal's activity, assistants on a deal, and what time does by itself. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startClockwork } from '../../server/clockwork.ts';
+import { tell } from '../../server/domain/activity.ts';
+import { openScene, trail, type WebScene } from './scene.ts';
+
+let web: WebScene;
+let deal: string;
+const day = 86_400_000;
+const dateIn = (days: number) => new Date(web.house.clock.now().getTime() + days * day).toISOString().slice(0, 10);
+const inDays = (days: number) => new Date(web.house.clock.now().getTime() + days * day).toISOString();
+
+beforeAll(async () => {
+  web = await openScene();
+  ({ deal } = web.scene);
+});
+afterAll(() => web?.close());
+
+describe('a closing condition', () => {
+  const path = () => `/deals/${deal}/conditions`;
+
+  test('is added by a broker, with an owner who takes part in the deal', async () => {
+    const broker = await web.as('broker');
+    const added = await broker.ask(path(), {
+      name: 'Landlord consents',
+      owner_user_id: web.scene.people['seller'],
+      deadline: dateIn(3),
+    });
+    expect(added).toMatchObject({
+      status: 201,
+      body: {
+        status: 'open',
+        owner_name: 'seller',
+        deadline: dateIn(3),
+        overdue: false,
+        completed_at: null,
+        can_edit: true,
+      },
+    });
+    expect((await broker.ask(path(), { name: 'By nobody' })).body).toMatchObject({
+      owner_user_id: null,
+      deadline: null,
+    });
+    const stranger = await broker.ask(path(), {
+      name: 'X',
+      owner_user_id: web.scene.people['outsider'],
+      deadline: null,
+    });
+    expect(stranger.body.error.code).toBe('owner_takes_no_part');
+    for (const caller of ['seller', 'exclusive buyer', 'viewer', 'admin'])
+      expect([caller, (await (await web.as(caller)).ask(path(), { name: 'X' })).status]).toEqual([caller, 403]);
+  });
+
+  test('is hidden from the buyers who were not selected', async () => {
+    const names = async (caller: string) =>
+      (await (await web.as(caller)).ask(path())).body.items.map((one: { name: string }) => one.name);
+    for (const caller of ['broker', 'seller', 'viewer', 'admin', 'exclusive buyer', "exclusive buyer's advisor"])
+      expect([caller, await names(caller)]).toEqual([caller, ['Landlord consents', 'Lease assigned', 'By nobody']]);
+    for (const caller of ['other buyer', 'new buyer']) expect(await names(caller)).toEqual([]);
+  });
+
+  test('is moved on by its owner, and reworded, redated or waived by a broker alone', async () => {
+    const broker = await web.as('broker');
+    const seller = await web.as('seller');
+    const { items } = (await broker.ask(path())).body;
+    const { id } = items.find((one: { name: string }) => one.name === 'Landlord consents');
+    const change = async (caller: string, body: object) =>
+      (await web.as(caller)).ask(`/conditions/${id}`, body, 'PATCH');
+
+    expect((await change('seller', { status: 'in_progress' })).body).toMatchObject({
+      status: 'in_progress',
+      can_edit: true,
+    });
+    expect((await change('seller', { deadline: dateIn(90) })).body.error.code).toBe('broker_only');
+    expect((await change('seller', { name: 'Nothing' })).body.error.code).toBe('broker_only');
+    expect((await change('seller', { status: 'waived' })).body.error.code).toBe('broker_only');
+    expect((await change('exclusive buyer', { status: 'satisfied' })).status).toBe(403);
+    expect((await change('other buyer', { status: 'satisfied' })).status).toBe(404);
+    const satisfied = await change('seller', { status: 'satisfied' });
+    expect(satisfied.body.completed_at).not.toBeNull();
+    const reopened = await change('broker', { status: 'open', deadline: null, name: 'Landlord agrees' });
+    expect(reopened.body).toMatchObject({
+      completed_at: null,
+      deadline: null,
+      name: 'Landlord agrees',
+      owner_name: 'seller',
+    });
+    expect((await change('broker', { status: 'waived' })).body.status).toBe('waived');
+    expect((await change('broker', { status: 'in_progress' })).body.error.code).toBe('move_not_allowed');
+    expect((await trail(web.house, 'condition.change'))[0]).toMatchObject({
+      subject_id: id,
+      details: { status: 'waived' },
+    });
+
+    expect((await seller.ask(`/conditions/${id}`, undefined, 'DELETE')).status).toBe(403);
+    expect((await broker.ask(`/conditions/${id}`, undefined, 'DELETE')).status).toBe(204);
+    expect((await broker.ask(`/conditions/${id}`, undefined, 'DELETE')).status).toBe(404);
+  });
+
+  test('is overdue once its day is over everywhere on earth', async () => {
+    const broker = await web.as('broker');
+    const { body } = await broker.ask(path(), {
+      name: 'Due',
+      deadline: '2031-05-10',
+      owner_user_id: web.scene.people['exclusive buyer'],
+    });
+    const [end] = await web.house.sql(`select app.end_of('2031-05-10') = '2031-05-11T12:00:00Z' as everywhere`);
+    expect(end).toEqual({ everywhere: true });
+    expect(body.overdue).toBe(false);
+    await web.house.sql('update closing_conditions set deadline = $2 where id = $1', [body.id, dateIn(-2)]);
+    expect((await broker.ask(`/deals/${deal}`)).body.counts.conditions_overdue).toBe(1);
+    const { items } = (await broker.ask(path())).body;
+    expect(items.find((one: { id: string }) => one.id === body.id).overdue).toBe(true);
+    for (const caller of ['exclusive buyer', 'broker'])
+      expect((await (await web.as(caller)).ask('/home')).body.queue).toContainEqual(
+        expect.objectContaining({ kind: 'conditions_due', deal_id: deal, count: 1, waiting_since: null }),
+      );
+    await (await web.as('exclusive buyer')).ask(`/conditions/${body.id}`, { status: 'satisfied' }, 'PATCH');
+    expect((await broker.ask(`/deals/${deal}`)).body.counts.conditions_overdue).toBe(0);
+  });
+});
+
+describe('home', () => {
+  test('shows each what waits for them, and nothing of what waits for others', async () => {
+    const kinds = async (caller: string) =>
+      (await (await web.as(caller)).ask('/home')).body.queue.map((entry: { kind: string; count: number }) => [
+        entry.kind,
+        entry.count,
+      ]);
+    expect(await kinds('broker')).toEqual([['questions_to_review', 1]]);
+    expect(await kinds('seller')).toEqual([['questions_to_answer', 2]]);
+    for (const caller of ['other buyer', "other buyer's advisor"])
+      expect([caller, await kinds(caller)]).toEqual([caller, [['answers_to_read', 1]]]);
+    for (const caller of ['exclusive buyer', 'viewer', 'admin', 'outsider', "broker's advisor"])
+      expect([caller, await kinds(caller)]).toEqual([caller, []]);
+  });
+
+  test('counts answers until they are read, for each of a side apart', async () => {
+    const buyer = await web.as('other buyer');
+    const advisor = await web.as("other buyer's advisor");
+    const waiting = async (person: typeof buyer) => (await person.ask(`/deals/${deal}`)).body.counts.questions_waiting;
+    expect(await waiting(buyer)).toBe(1);
+    expect((await buyer.ask(`/deals/${deal}/questions/read`, {})).status).toBe(204);
+    expect(await waiting(buyer)).toBe(0);
+    expect((await buyer.ask('/home')).body.queue).toEqual([]);
+    expect(await waiting(advisor)).toBe(1);
+    await web.house.sql(
+      `insert into questions (deal_id, participant_id, asked_by, category, question_text, status, distributed_response, distributed_at)
+       values ($1, $2, $3, 'tax', 'When?', 'distributed', 'Then.', app.now())`,
+      [deal, web.scene.participants['other buyer'], web.scene.people['other buyer']],
+    );
+    expect(await waiting(buyer)).toBe(1);
+    expect(await waiting(await web.as('exclusive buyer'))).toBe(0);
+    for (const caller of ['broker', 'seller', 'viewer'])
+      expect((await (await web.as(caller)).ask(`/deals/${deal}/questions/read`, {})).status).toBe(403);
+  });
+
+  test('shows how one’s deals stand, and the exclusivities that one knows of', async () => {
+    const home = async (caller: string) => (await (await web.as(caller)).ask('/home')).body;
+    expect((await home('admin')).deals_by_state).toEqual([
+      { state: 'diligence', count: 1 },
+      { state: 'draft', count: 1 },
+      { state: 'listed', count: 1 },
+    ]);
+    expect((await home('outsider')).deals_by_state).toEqual([]);
+    expect((await home('seller')).exclusivities).toMatchObject([{ deal_id: deal, deal_title: 'Corner bakery' }]);
+    expect((await home('other buyer')).exclusivities).toEqual([]);
+  });
+});
+
+describe('activity', () => {
+  test('has a sentence for every action that is recorded on a deal', () => {
+    const folder = new URL('../../server/domain/', import.meta.url);
+    const sources = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'));
+    const actions = sources.flatMap((source) =>
+      [
+        ...source.matchAll(
+          /'((?:deal|exclusivity|participant|nda|offer|condition|question|document|qoe|finding|financing)\.[a-z.]+)'/g,
+        ),
+      ].map(([, action]) => action!),
+    );
+    expect(new Set(actions).size).toBeGreaterThan(30);
+    expect(actions.filter((action) => tell(action, {}).startsWith('did:'))).toEqual([]);
+  });
+
+  test('tells brokers what was done on the deal, admins what was done in the brokerage, everybody what they did', async () => {
+    const seen = async (caller: string, from: string) => {
+      const { body } = await (await web.as(caller)).ask(from);
+      return (body.items ?? body.activity).map(
+        (one: { user_name: string; summary: string }) => `${one.user_name} ${one.summary}`,
+      );
+    };
+    const path = `/deals/${deal}/activity`;
+    const broker = await seen('broker', path);
+    expect(broker).toContain('seller answered a question');
+    expect(broker).toContain('broker added a closing condition');
+    expect(broker).toContain('seller changed a closing condition, now satisfied');
+    expect(await seen('admin', path)).toEqual(broker);
+    const seller = await seen('seller', path);
+    expect(seller.length).toBeGreaterThan(0);
+    expect(new Set(seller.map((line: string) => line.split(' ')[0]))).toEqual(new Set(['seller']));
+    expect(await seen('other buyer', path)).toEqual([]);
+    expect((await (await web.as('outsider')).ask(path)).status).toBe(404);
+    expect((await seen('broker', '/home')).length).toBe(8);
+    expect(await seen('other buyer', '/home')).toEqual([]);
+  });
+
+  test('leaves out what tools only read and what was refused, and comes in pages', async () => {
+    await web.house.sql(
+      `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, at)
+       select $1, $2, $3, case when n % 2 = 0 then 'tool:svc_deals_get' else 'deal.edit' end,
+         case when n % 3 = 0 then 'rls_denied' else 'done' end, app.now() - make_interval(mins => n / 6)
+       from generate_series(1, 360) n`,
+      [web.scene.brokerage, deal, web.scene.people['broker']],
+    );
+    const broker = await web.as('broker');
+    const shown: { id: string; action: string; outcome: string }[] = [];
+    let cursor: string | null = null;
+    do {
+      const { body } = await broker.ask(`/deals/${deal}/activity${cursor ? `?cursor=${cursor}` : ''}`);
+      expect(body.items.length).toBeLessThanOrEqual(50);
+      shown.push(...body.items);
+      cursor = body.next_cursor;
+    } while (cursor);
+    expect(new Set(shown.map(({ id }) => id)).size).toBe(shown.length);
+    expect(shown.filter(({ action }) => action === 'deal.edit')).toHaveLength(120);
+    expect(
+      shown.filter(({ action, outcome }) => action.startsWith('tool:svc_deals') || outcome === 'rls_denied'),
+    ).toEqual([]);
+    const [{ next_cursor: another }] = [(await broker.ask(`/deals/${deal}/activity`)).body];
+    expect((await broker.ask(`/deals/${web.scene.idle}/activity?cursor=${another}`)).status).toBe(400);
+  });
+});
+
+describe('assistants on a deal', () => {
+  const path = () => `/deals/${deal}/tools`;
+
+  test('are let in by each for themself, until a time or until turned off', async () => {
+    const buyer = await web.as('other buyer');
+    expect((await buyer.ask(path())).body).toMatchObject({ opt_in: null, shut_off: { by_name: 'broker' } });
+    const until = inDays(1);
+    expect((await buyer.ask(`${path()}/opt-in`, { expires_at: until }, 'PUT')).body.opt_in).toMatchObject({
+      expires_at: until,
+    });
+    expect((await (await web.as('seller')).ask(path())).body.opt_in).toBeNull();
+    expect((await buyer.ask(`${path()}/opt-in`, { expires_at: inDays(-1) }, 'PUT')).body.error.code).toBe(
+      'ends_in_the_past',
+    );
+    await web.house.sql(`update deal_opt_ins set expires_at = app.now() where user_id = $1`, [
+      web.scene.people['other buyer'],
+    ]);
+    expect((await buyer.ask(path())).body.opt_in).toBeNull();
+    expect((await buyer.ask(`${path()}/opt-in`, { expires_at: null }, 'PUT')).body.opt_in).toMatchObject({
+      expires_at: null,
+    });
+    expect((await buyer.ask(`${path()}/opt-in`, undefined, 'DELETE')).body.opt_in).toBeNull();
+    expect((await buyer.ask(`${path()}/opt-in`, undefined, 'DELETE')).status).toBe(200);
+  });
+
+  test('are shut off for everybody by a broker of the deal alone', async () => {
+    const broker = await web.as('broker');
+    for (const caller of ['seller', 'admin', "broker's advisor", 'viewer'])
+      for (const method of ['PUT', 'DELETE'])
+        expect([caller, (await (await web.as(caller)).ask(`${path()}/shut-off`, undefined, method)).status]).toEqual([
+          caller,
+          403,
+        ]);
+    expect((await broker.ask(`${path()}/shut-off`, undefined, 'DELETE')).body.shut_off).toBeNull();
+    expect((await broker.ask(`${path()}/shut-off`, undefined, 'PUT')).body.shut_off).toMatchObject({
+      by_name: 'broker',
+    });
+    expect((await (await web.as('seller')).ask(path())).body.shut_off).toMatchObject({ by_name: 'broker' });
+  });
+});
+
+test('what time has done is written down while the service runs', async () => {
+  const [nda] = await web.house.sql(
+    `insert into ndas (deal_id, participant_id, terms, expires_at, status) values ($1, $2, 'Briefly.', app.now() - interval '1 minute', 'sent')
+     returning id`,
+    [deal, web.scene.participants['new buyer']],
+  );
+  const stop = startClockwork(web.house.house);
+  try {
+    const status = async () =>
+      (await web.house.sql('select status from ndas where id = $1', [nda!['id']]))[0]!['status'];
+    await expect.poll(status).toBe('expired');
+  } finally {
+    stop();
+  }
+});

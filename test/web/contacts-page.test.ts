@@ -1,0 +1,126 @@
+/** The page of contacts in a real browser. */
+
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { signInAs } from './person.ts';
+
+let house: TestHouse;
+let browser: Browser;
+let desk: Desk;
+
+beforeAll(async () => {
+  house = await openHouse({ demo: true });
+  browser = await openBrowser();
+  const { cookie } = await signInAs(house, house.demo.people.broker.user_id);
+  desk = await openDesk(browser, house.origin, { cookie });
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.close();
+});
+
+const row = (name: string) => desk.page.getByRole('row').filter({ hasText: name });
+
+test('a contact is added, found, edited, archived, and brought back by undo', { timeout: 180_000 }, async () => {
+  const { page } = desk;
+  await desk.go('/contacts');
+  await expectAccessible(page);
+
+  await page.getByRole('button', { name: 'New contact' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Add contact' }).click();
+  await dialog.getByText('Type a name.').waitFor();
+  await dialog.getByLabel('Name').fill('Zora Quill');
+  await dialog.getByLabel('E-mail').fill('not an address');
+  await dialog.getByRole('button', { name: 'Add contact' }).click();
+  await dialog.getByText('This is not an e-mail address.').waitFor();
+  await expectAccessible(page);
+  await dialog.getByLabel('E-mail').fill('zora@example.test');
+  await dialog.getByRole('button', { name: 'Add contact' }).click();
+  await page.getByText('Zora Quill added').first().waitFor();
+
+  await page.getByRole('searchbox', { name: 'Search contacts' }).fill('zora qui');
+  await page.waitForURL('**/contacts?search=zora*');
+  await row('zora@example.test').click();
+  await page.getByRole('dialog').getByLabel('Phone').fill('+1 555 0199');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await row('+1 555 0199').waitFor();
+
+  await page.getByRole('button', { name: 'Archive Zora Quill' }).click();
+  await page.getByText('No contact fits').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row('Zora Quill').waitFor();
+  expect(desk.complaints).toEqual([]);
+});
+
+test('a file is looked at before it is imported', { timeout: 180_000 }, async () => {
+  const { page } = desk;
+  await desk.go('/contacts');
+  await page.getByRole('button', { name: 'Import' }).first().click();
+  const dialog = page.getByRole('dialog');
+  const choose = (csv: string) =>
+    dialog.locator('input[type=file]').setInputFiles({ name: 'c.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+  await choose('name,email\nYuri Vane,yuri@example.test\n,nobody@\n');
+  await dialog.getByText('Nothing can be imported yet').waitFor();
+  await dialog.getByText('This is not an e-mail address.').waitFor();
+  expect(await dialog.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true);
+  await expectAccessible(page);
+
+  await choose('name,email\nYuri Vane,yuri@example.test\nYuri again,YURI@example.test\nXan Wu,\n');
+  await dialog.getByText('2 contacts can be imported').waitFor();
+  await dialog.getByText('Same as row 2').waitFor();
+  await dialog.getByRole('button', { name: 'Import 2 contacts' }).click();
+  await page.getByText('2 contacts imported').first().waitFor();
+  await page.getByRole('searchbox', { name: 'Search contacts' }).fill('yuri');
+  await row('Yuri Vane').waitFor();
+
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export' }).click();
+  expect((await download).suggestedFilename()).toBe('contacts.csv');
+});
+
+test('ten thousand contacts scroll, a few rows at a time', { timeout: 120_000 }, async () => {
+  await house.sql(
+    `insert into contacts (brokerage_id, type, display_name, email)
+     select $1, 'person', 'Vast ' || lpad(n::text, 5, '0'), 'vast' || n || '@example.test' from generate_series(1, 10000) n`,
+    [house.demo.brokerage_id],
+  );
+  const { page } = desk;
+  await desk.go('/contacts?search=vast');
+  await row('Vast 00001').waitFor();
+  await page.locator('[role=row][data-index]').first().focus();
+  await expect
+    .poll(
+      async () => {
+        await page.keyboard.press('End');
+        return page.evaluate(`Number(document.activeElement.getAttribute('data-index'))`);
+      },
+      { timeout: 180_000, interval: 50 },
+    )
+    .toBe(9999);
+  await row('Vast 10000').waitFor();
+  expect(await page.locator('[role=row][data-index]').count()).toBeLessThan(60);
+});
+
+test('a phone shows the same as cards', { timeout: 180_000 }, async () => {
+  const { cookie } = await signInAs(house, house.demo.people.broker.user_id);
+  const phone = await openDesk(browser, house.origin, { cookie, viewport: { width: 390, height: 844 } });
+  await phone.go('/contacts?search=zora');
+  await expectAccessible(phone.page);
+  expect(await phone.page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(
+    0,
+  );
+  await phone.close();
+});
+
+test('who is a member of no brokerage is told so', { timeout: 180_000 }, async () => {
+  const { cookie } = await signInAs(house, house.demo.people.buyer.user_id);
+  const other = await openDesk(browser, house.origin, { cookie });
+  await other.go('/contacts');
+  await other.page.getByText('Contacts belong to a brokerage').waitFor();
+  await loaded(other.page);
+  await expectAccessible(other.page);
+  await other.close();
+});

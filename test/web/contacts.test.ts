@@ -1,0 +1,342 @@
+/** Contacts through the web application's face: who works on them, paging, import and export. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { signInAs, type Answer, type SignedIn } from './person.ts';
+
+const nowhere = '01900000-0000-7000-8000-000000000000';
+
+let house: TestHouse;
+let scene: Scene;
+let elsewhere: { brokerage: string; contact: string };
+const people: Record<string, SignedIn> = {};
+const as = (name: string): SignedIn => people[name]!;
+
+beforeAll(async () => {
+  house = await openHouse();
+  const owner = await connect(house.connections.owner);
+  scene = await setScene(owner);
+  await owner.end();
+  const members = ['admin', 'broker', 'colleague'];
+  for (const name of [...members, 'seller', 'exclusive buyer', "broker's advisor", 'viewer', 'invited', 'outsider'])
+    people[name] = await signInAs(house, scene.people[name]!);
+  const [foreign] = await house.sql<{ brokerage: string; contact: string }>(
+    `with added as (insert into contacts (brokerage_id, type, display_name, email)
+       select id, 'person', 'A secret contact', 'secret@example.test' from brokerages where slug = 'elsewhere' returning *)
+     select brokerage_id as brokerage, id as contact from added`,
+  );
+  elsewhere = foreign!;
+});
+afterAll(() => house?.close());
+
+const listPath = (query: Record<string, string> = {}, brokerage = scene.brokerage) =>
+  `/contacts?${new URLSearchParams({ brokerage_id: brokerage, ...query })}`;
+const ana = { type: 'person', display_name: 'Ana Ruiz', email: 'ana@example.test', phone: '+1 555 0100' };
+
+async function add(contact: object = {}): Promise<string> {
+  const { status, body } = await as('broker').ask('/contacts', {
+    brokerage_id: scene.brokerage,
+    ...ana,
+    ...contact,
+  });
+  expect(status).toBe(201);
+  return body.id;
+}
+
+/** Sends a file, as the page does. */
+async function send(
+  name: string,
+  path: string,
+  csv: string | Uint8Array<ArrayBuffer>,
+  brokerage = scene.brokerage,
+): Promise<Answer> {
+  const response = await fetch(`${house.origin}/api/web${path}?brokerage_id=${brokerage}`, {
+    method: 'POST',
+    headers: { ...as(name).headers, 'content-type': 'text/csv' },
+    body: csv,
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+async function exported(name: string, brokerage = scene.brokerage): Promise<Response> {
+  return fetch(`${house.origin}/api/web/contacts/export?brokerage_id=${brokerage}`, { headers: as(name).headers });
+}
+
+/** Every contact of the list, page by page. */
+async function wholeList(query: Record<string, string>): Promise<{ id: string; display_name: string }[]> {
+  const found = [];
+  let cursor: string | null = null;
+  do {
+    const { status, body }: Answer = await as('broker').ask(listPath({ ...query, ...(cursor && { cursor }) }));
+    expect(status).toBe(200);
+    found.push(...body.items);
+    cursor = body.next_cursor;
+  } while (cursor !== null);
+  return found;
+}
+
+describe('members of the brokerage', () => {
+  test('add, change, archive and restore contacts, each of which is on record', async () => {
+    const id = await add();
+    const { body: seen } = await as('colleague').ask(listPath({ search: 'RUIZ 0100' }));
+    expect(seen).toEqual({
+      items: [
+        {
+          ...ana,
+          id,
+          archived_at: null,
+          created_at: expect.stringMatching(/Z$/),
+          updated_at: expect.stringMatching(/Z$/),
+        },
+      ],
+      next_cursor: null,
+    });
+    expect(await as('admin').ask(`/contacts/${id}`, { phone: '' }, 'PATCH')).toMatchObject({
+      status: 200,
+      body: { ...ana, phone: null },
+    });
+    expect((await as('colleague').ask(`/contacts/${id}/archive`, {})).body.archived_at).toMatch(/Z$/);
+    expect((await as('broker').ask(listPath({ search: 'ruiz' }))).body.items).toEqual([]);
+    expect((await as('broker').ask(listPath({ search: 'ruiz', archived: 'true' }))).body.items).toHaveLength(1);
+    expect((await as('broker').ask(`/contacts/${id}/restore`, {})).body.archived_at).toBeNull();
+
+    const records = await house.sql<{ action: string; brokerage_id: string; details: unknown }>(
+      'select action, brokerage_id, details from audit_records where subject_id = $1 order by at, id',
+      [id],
+    );
+    expect(records.map(({ action }) => action)).toEqual([
+      'contact.create',
+      'contact.update',
+      'contact.archive',
+      'contact.restore',
+    ]);
+    expect(new Set(records.map(({ brokerage_id }) => brokerage_id))).toEqual(new Set([scene.brokerage]));
+    expect(JSON.stringify(records)).not.toMatch(/Ruiz|example\.test/);
+  });
+
+  test('are told of each fault at its field', async () => {
+    const { status, body } = await as('broker').ask('/contacts', {
+      brokerage_id: scene.brokerage,
+      type: 'cat',
+      display_name: ' ',
+      email: 'ana at example',
+      phone: '1'.repeat(51),
+    });
+    expect(status).toBe(400);
+    expect(body.error.details).toEqual([
+      { path: 'type', message: 'Choose person or company.' },
+      { path: 'display_name', message: 'Write something here.' },
+      { path: 'email', message: 'This is not an e-mail address.' },
+      { path: 'phone', message: 'At most 50 characters.' },
+    ]);
+    expect((await as('broker').ask(listPath({ sort: 'phone' }))).body.error.details[0].path).toBe('sort');
+  });
+
+  test('change nothing without the token of their session', async () => {
+    const id = await add();
+    const { 'x-csrf-token': _, ...headers } = as('broker').headers;
+    for (const [method, path] of [
+      ['POST', '/contacts'],
+      ['PATCH', `/contacts/${id}`],
+      ['POST', `/contacts/${id}/archive`],
+      ['POST', `/contacts/import?brokerage_id=${scene.brokerage}`],
+    ] as const)
+      expect((await fetch(`${house.origin}/api/web${path}`, { method, headers })).status).toBe(403);
+  });
+});
+
+describe('everybody else', () => {
+  test.each(['seller', 'exclusive buyer', "broker's advisor", 'viewer', 'invited', 'outsider'])(
+    'sees no contacts and changes none: %s',
+    async (name) => {
+      const id = await add();
+      const person = as(name);
+      expect((await person.ask(listPath())).body).toEqual({ items: [], next_cursor: null });
+      expect((await person.ask('/contacts', { brokerage_id: scene.brokerage, ...ana })).status).toBe(403);
+      for (const [path, body, method] of [
+        ['', { phone: null }, 'PATCH'],
+        ['/archive', {}, 'POST'],
+        ['/restore', {}, 'POST'],
+      ] as const)
+        expect(await person.ask(`/contacts/${id}${path}`, body, method)).toEqual(
+          await person.ask(`/contacts/${nowhere}${path}`, body, method),
+        );
+      expect((await exported(name)).status).toBe(404);
+      for (const path of ['/contacts/import/preview', '/contacts/import'])
+        expect((await send(name, path, 'name\nAna')).status).toBe(404);
+    },
+  );
+
+  test('of another brokerage has contacts of their own, as if they did not exist', async () => {
+    const broker = as('broker');
+    expect((await broker.ask(listPath({}, elsewhere.brokerage))).body.items).toEqual([]);
+    expect(await broker.ask(`/contacts/${elsewhere.contact}/archive`, {})).toEqual(
+      await broker.ask(`/contacts/${nowhere}/archive`, {}),
+    );
+    expect((await broker.ask('/contacts', { brokerage_id: elsewhere.brokerage, ...ana })).status).toBe(403);
+    expect((await exported('broker', elsewhere.brokerage)).status).toBe(404);
+    const probe = await send(
+      'broker',
+      '/contacts/import/preview',
+      'name,email\nx,secret@example.test',
+      elsewhere.brokerage,
+    );
+    expect(probe.status).toBe(404);
+    expect(probe.body).toEqual((await send('broker', '/contacts/import/preview', 'name\nx', nowhere)).body);
+  });
+});
+
+describe('the list', () => {
+  test('comes in pages that neither repeat nor miss anybody, also when somebody is added meanwhile', async () => {
+    await house.sql(
+      `insert into contacts (brokerage_id, type, display_name, created_at)
+       select $1, 'company', 'Paged ' || (n % 5), app.now() - (n % 3) * interval '1 day' from generate_series(1, 23) n`,
+      [scene.brokerage],
+    );
+    for (const sort of ['display_name', '-display_name', 'created_at', '-created_at']) {
+      const all = await wholeList({ search: 'paged', sort, limit: '4' });
+      expect(new Set(all.map(({ id }) => id)).size).toBe(23);
+      expect(all.map(({ id }) => id)).toEqual(
+        (await as('broker').ask(listPath({ search: 'paged', sort }))).body.items.map(({ id }: { id: string }) => id),
+      );
+    }
+    const first = (await as('broker').ask(listPath({ search: 'paged', sort: 'display_name', limit: '12' }))).body;
+    await add({ display_name: 'Paged 0, come lately' });
+    const rest = (
+      await as('broker').ask(
+        listPath({ search: 'paged', sort: 'display_name', cursor: first.next_cursor, limit: '50' }),
+      )
+    ).body;
+    expect(first.items.length + rest.items.length).toBe(23);
+  });
+
+  test('takes a cursor only from who got it, for the same list', async () => {
+    const { body } = await as('broker').ask(listPath({ limit: '2' }));
+    const cursor = body.next_cursor;
+    for (const [name, query] of [
+      ['colleague', { cursor }],
+      ['broker', { cursor, sort: 'display_name' }],
+      ['broker', { cursor: `${cursor}x` }],
+      ['broker', { cursor: 'x' }],
+    ] as const)
+      expect((await as(name).ask(listPath(query))).status, `${name} ${JSON.stringify(query)}`).toBe(400);
+  });
+
+  test('finds what the words say, marks of patterns too', async () => {
+    await add({ display_name: '100% Plumbing_Ltd', email: null, phone: null });
+    const names = async (search: string) =>
+      (await as('broker').ask(listPath({ search }))).body.items.map((one: typeof ana) => one.display_name);
+    expect(await names('100% plumb')).toEqual(['100% Plumbing_Ltd']);
+    expect(await names('plumbing_')).toEqual(['100% Plumbing_Ltd']);
+    expect(await names('1_0% plumb')).toEqual([]);
+  });
+});
+
+const table = [
+  'Name;Kind;E-mail address;Phone;Notes',
+  'Known Kit;person;KIT@example.test;;met in May',
+  '"Bloom; Sons ""Co"""',
+  ';company;;;',
+  'Wrong;cat;nowhere;;',
+].join('\r\n');
+
+describe('importing', () => {
+  test('shows each row, whom they have already, and each fault; and stores nothing', async () => {
+    const known = await add({ display_name: 'Kit', email: 'kit@example.test' });
+    const before = await wholeList({});
+    const { status, body } = await send('broker', '/contacts/import/preview', `\ufeff${table}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      row_count: 4,
+      rows: [
+        {
+          row: 2,
+          contact: { type: 'person', display_name: 'Known Kit', email: 'KIT@example.test', phone: null },
+          duplicate_of: known,
+          same_as: null,
+        },
+        {
+          row: 3,
+          contact: { type: 'person', display_name: 'Bloom; Sons "Co"', email: null, phone: null },
+          duplicate_of: null,
+          same_as: null,
+        },
+      ],
+      faults: [
+        { row: 4, column: 'display_name', message: 'Write something here.' },
+        { row: 5, column: 'type', message: 'Choose person or company.' },
+        { row: 5, column: 'email', message: 'This is not an e-mail address.' },
+      ],
+      imported: 0,
+    });
+    expect(await wholeList({})).toEqual(before);
+  });
+
+  test('stores all or nothing, each address once', async () => {
+    await add({ display_name: 'Lee', email: 'lee@example.test' });
+    const before = await wholeList({});
+    expect(await send('broker', '/contacts/import', table)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'faults_in_file' } },
+    });
+    expect(await wholeList({})).toEqual(before);
+
+    const csv =
+      'name,email\nMoss One,moss@example.test\nLee again,LEE@example.test\nMoss Two,Moss@example.test\nNobody,\n';
+    const { body } = await send('broker', '/contacts/import', csv);
+    expect(body).toMatchObject({ row_count: 4, imported: 2, faults: [] });
+    expect(body.rows).toMatchObject([
+      { row: 2, duplicate_of: null, same_as: null },
+      { row: 3, duplicate_of: expect.any(String), same_as: null },
+      { row: 4, duplicate_of: null, same_as: 2 },
+      { row: 5, duplicate_of: null, same_as: null },
+    ]);
+    expect((await wholeList({ search: 'moss' })).map(({ display_name }) => display_name)).toEqual(['Moss One']);
+    const [record] = await house.sql(
+      `select action, details from audit_records where action = 'contact.import' order by at desc, id desc limit 1`,
+    );
+    expect(record).toEqual({ action: 'contact.import', details: { added: 2 } });
+  });
+
+  test('says what is wrong with a file that is none', async () => {
+    const faultOf = async (csv: string | Uint8Array<ArrayBuffer>) => {
+      const { status, body } = await send('broker', '/contacts/import/preview', csv);
+      return `${status} ${body.error.message}`;
+    };
+    expect(await faultOf('first,last\na,b')).toMatch(/^400 The first line must name the columns/);
+    expect(await faultOf('name\n"open')).toMatch(/^400 This is no CSV file/);
+    expect(await faultOf('')).toMatch(/^400 The first line/);
+    expect(await faultOf('name\n')).toMatch(/^400 .*no rows/);
+    expect(await faultOf(`name\n${'x\n'.repeat(5001)}`)).toMatch(/^400 At most 5,?000 rows/);
+    expect(await faultOf(new Uint8Array([0x6e, 0xff, 0xfe]))).toMatch(/^400 Save the file as CSV in UTF-8/);
+    expect(await faultOf(`name\n${'x'.repeat(2_200_000)}`)).toMatch(/^413/);
+  });
+});
+
+describe('exporting', () => {
+  test('gives what opens safely in a spreadsheet and reads again here', async () => {
+    const wild = ['=1+1', '+49 30', '-SUM(A1)', '@cmd', "'quoted", 'Söhne; "Groß", GmbH', 'tab\tinside'];
+    for (const name of wild) await add({ display_name: `${name} wild`, email: null, phone: '+1 555 0101' });
+    await house.sql(`update contacts set email = null where email not like '%@%'`);
+    await add({ display_name: 'gone wild' }).then((id) => as('broker').ask(`/contacts/${id}/archive`, {}));
+    const response = await exported('colleague');
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="contacts\.csv"$/);
+    const csv = Buffer.from(await response.arrayBuffer()).toString();
+    expect(csv.startsWith('\ufefftype,name,email,phone,created\r\n')).toBe(true);
+    expect(csv).not.toMatch(/(^|[,\n])"?[=+@-]/);
+    expect(csv).not.toContain('gone wild');
+
+    const { body } = await send('broker', '/contacts/import/preview', csv);
+    expect(body.faults).toEqual([]);
+    const read = body.rows.map(({ contact }: { contact: typeof ana }) => contact);
+    for (const name of wild)
+      expect(read).toContainEqual({
+        type: 'person',
+        display_name: `${name} wild`,
+        email: null,
+        phone: '+1 555 0101',
+      });
+  });
+});

@@ -1,0 +1,222 @@
+/** The pages of a deal in the browser, as each who takes part meets them: what they can do there, by hand. */
+
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { signInAs } from './person.ts';
+import { openScene, type WebScene } from './scene.ts';
+
+let web: WebScene;
+let browser: Browser;
+const desks: Desk[] = [];
+
+beforeAll(async () => {
+  web = await openScene();
+  browser = await openBrowser();
+}, 120_000);
+afterEach(async () => {
+  for (const { complaints } of desks) expect(complaints).toEqual([]);
+  await Promise.all(desks.splice(0).map((desk) => desk.close()));
+});
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+/** A browser in which a caller of the scene is signed in, at a path. */
+async function at(caller: string, path: string, width = 1280): Promise<Page> {
+  const { cookie } = await signInAs(web.house, web.scene.people[caller]!);
+  const desk = await openDesk(browser, web.house.origin, { cookie, viewport: { width, height: 900 } });
+  desks.push(desk);
+  await desk.go(path);
+  return desk.page;
+}
+
+const button = (within: Page | Locator, name: string | RegExp) => within.getByRole('button', { name });
+const confirm = (page: Page, name: string) => button(page.getByRole('alertdialog'), name).click();
+const choose = async (page: Page, menu: string | RegExp, item: string) => {
+  await button(page, menu).click();
+  await page.getByRole('menuitem', { name: item }).click();
+};
+
+const tabsOf = (page: Page) =>
+  page
+    .getByRole('navigation', { name: 'Sections of the deal' })
+    .getByRole('link')
+    .evaluateAll((links) => links.map((link) => link.firstChild?.textContent ?? ''));
+
+describe('the sections of a deal', () => {
+  test.each([
+    ['broker', ['Overview', 'NDA', 'Documents', 'Questions', 'QoE', 'Offers', 'Closing', 'People', 'Activity']],
+    ['seller', ['Overview', 'NDA', 'Documents', 'Questions', 'QoE', 'Offers', 'Closing', 'People', 'Activity']],
+    [
+      'exclusive buyer',
+      ['Overview', 'NDA', 'Documents', 'Questions', 'QoE', 'Offers', 'Closing', 'People', 'Activity'],
+    ],
+    ['other buyer', ['Overview', 'NDA', 'Documents', 'Questions', 'Offers', 'People', 'Activity']],
+    ['viewer', ['Overview', 'Documents', 'Closing', 'People', 'Activity']],
+    ['admin', ['Overview', 'Documents', 'Closing', 'People', 'Activity']],
+  ])('are those that the %s may see', async (caller, sections) => {
+    const page = await at(caller, `/deals/${web.scene.deal}`);
+    expect(await tabsOf(page)).toEqual(sections);
+    expect(await button(page, /^Move to/).count()).toBe(caller === 'broker' ? 1 : 0);
+    expect(await page.getByRole('region', { name: 'Exclusivity' }).count()).toBe(caller === 'other buyer' ? 0 : 1);
+  });
+
+  test.each(['', '/nda', '/offers', '/closing', '/people', '/activity'])(
+    'fit a phone and are accessible there (%s)',
+    async (path) => {
+      const page = await at('broker', `/deals/${web.scene.deal}${path}`, 390);
+      await expectAccessible(page);
+      expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(
+        0,
+      );
+    },
+  );
+
+  test('a deal that is not theirs is as if it did not exist', async () => {
+    const page = await at('outsider', `/deals/${web.scene.deal}/offers`);
+    await page.getByRole('heading', { level: 1, name: 'There is nothing here for you' }).waitFor();
+    await expectAccessible(page);
+  });
+});
+
+describe('a broker', () => {
+  test('edits the deal, and is told what does not fit', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Title').fill('');
+    await dialog.getByLabel('Asking price').fill('about a million');
+    await button(dialog, 'Save').click();
+    await dialog.getByText('Give the deal a title.').waitFor();
+    await dialog.getByLabel('Title').fill('Corner bakery and café');
+    await button(dialog, 'Save').click();
+    await dialog.getByText('Write an amount with digits').waitFor();
+    await expectAccessible(page);
+    await dialog.getByLabel('Asking price').fill('980,000');
+    await button(dialog, 'Save').click();
+    await page.getByRole('heading', { level: 1, name: 'Corner bakery and café' }).waitFor();
+    await page.getByText('$980,000').waitFor();
+  });
+
+  test('grants exclusivity to a buyer, changes its end and releases it', async () => {
+    const page = await at('broker', `/deals/${web.scene.idle}/people`);
+    await choose(page, 'Actions for new buyer', 'Grant exclusivity');
+    await button(page.getByRole('dialog'), 'Grant exclusivity').click();
+    const banner = page.getByRole('region', { name: 'Exclusivity' });
+    await banner.getByText('new buyer holds exclusivity').waitFor();
+    await page.locator('h1 + p').getByText('Exclusivity').waitFor();
+    await button(banner, 'Change date').click();
+    await page.getByLabel('Exclusive until').fill('2020-01-01T12:00');
+    await button(page.getByRole('dialog'), 'Save').click();
+    await page.getByText('must end in the future').waitFor();
+    await page.getByLabel('Exclusive until').fill('2031-05-20T17:00');
+    await button(page.getByRole('dialog'), 'Save').click();
+    await banner.getByText('May 20, 2031').waitFor();
+    await button(banner, 'Release').click();
+    await confirm(page, 'Release');
+    await banner.waitFor({ state: 'detached' });
+    await page.locator('h1 + p').getByText('Listed').waitFor();
+  });
+
+  test('removes a buyer and invites them again', async () => {
+    const page = await at('broker', `/deals/${web.scene.idle}/people`);
+    await choose(page, 'Actions for other buyer', 'Remove from deal');
+    await confirm(page, 'Remove');
+    const row = page.getByRole('main').getByRole('listitem').filter({ hasText: 'other buyer' });
+    await row.getByText('Removed').waitFor();
+    await choose(page, 'Actions for other buyer', 'Invite again');
+    expect(await page.getByLabel('Invitation link').inputValue()).toContain('/accept-invitation?token=');
+    await button(page, 'Done').click();
+    await row.getByText('Invited').waitFor();
+
+    const invited = await at('other buyer', '/');
+    await invited.getByText('Scene Brokers invites you as buyer').waitFor();
+    await expectAccessible(invited);
+    await button(invited, 'Decline').click();
+    await confirm(invited, 'Decline');
+    await invited.getByText('Scene Brokers invites you').waitFor({ state: 'detached' });
+    await row.getByText('Removed').waitFor();
+  });
+
+  test('revokes an NDA, and what it opened closes', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}/nda`);
+    await button(page, /^EB exclusive buyer|exclusive buyer/)
+      .first()
+      .click();
+    const drawer = page.getByRole('dialog', { name: 'NDA with exclusive buyer' });
+    await drawer.getByText('Keep it to yourself.').waitFor();
+    await expectAccessible(page);
+    await button(drawer, 'Revoke NDA').click();
+    await confirm(page, 'Revoke NDA');
+    await drawer.getByText('Revoked').first().waitFor();
+    const buyer = await at('exclusive buyer', `/deals/${web.scene.deal}/nda`);
+    await buyer.getByText('Your NDA has ended.').waitFor();
+    expect(await tabsOf(buyer)).not.toContain('QoE');
+  });
+
+  test('works through closing conditions, and takes a step back', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}/closing`);
+    const status = page.getByLabel('Status of Lease assigned');
+    await status.selectOption('satisfied');
+    await page.getByText('1 of 1 met').waitFor();
+    await button(page, 'Undo').click();
+    await page.getByText('0 of 1 met').waitFor();
+    await expect.poll(() => status.inputValue()).toBe('open');
+    await choose(page, 'Actions for Lease assigned', 'Edit');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Deadline').fill('2020-01-31');
+    await button(dialog, 'Save').click();
+    await page.getByText('Overdue', { exact: true }).waitFor();
+    await page.getByText('Was due Jan 31, 2020').waitFor();
+    await expectAccessible(page);
+    await choose(page, 'Actions for Lease assigned', 'Remove');
+    await confirm(page, 'Remove');
+    await page.getByText('No closing conditions yet').waitFor();
+  });
+
+  test('shuts assistants off for everybody, which each sees on their own page', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}`);
+    const seller = await at('seller', `/deals/${web.scene.deal}`);
+    const own = seller.getByRole('switch', { name: 'Let my assistants write here' });
+    await seller.getByText('Shut off for everybody by broker.').waitFor();
+    expect(await own.isDisabled()).toBe(true);
+    await page.getByRole('switch', { name: 'Shut off for everybody' }).click();
+    await seller.getByText('Reading needs no permission of its own.').waitFor();
+    await own.click();
+    await seller.getByLabel('Until').fill('2031-05-20T17:00');
+    const optIn = async () =>
+      (await web.house.sql('select expires_at from deal_opt_ins where user_id = $1', [web.scene.people['seller']]))[0];
+    await expect.poll(optIn).toMatchObject({ expires_at: new Date('2031-05-20T17:00') });
+    await own.click();
+    await expect.poll(optIn).toBeUndefined();
+    expect(await seller.getByRole('switch', { name: 'Shut off for everybody' }).count()).toBe(0);
+  });
+});
+
+describe('the list of deals', () => {
+  test('is searched, filtered and sorted in its address, and opened by keyboard', async () => {
+    const page = await at('admin', '/deals');
+    const titles = () => page.getByRole('row').locator('a').allInnerTexts();
+    await page.getByRole('searchbox', { name: 'Search deals' }).fill('print');
+    await expect.poll(async () => (await titles()).length).toBe(1);
+    expect(new URL(page.url()).searchParams.get('search')).toBe('print');
+    await button(page, 'Clear search').click();
+    await expect.poll(async () => (await titles()).length).toBe(3);
+    await button(page, 'State').first().click();
+    await page.getByRole('menuitemcheckbox', { name: 'Draft' }).click();
+    await page.keyboard.press('Escape');
+    await expect
+      .poll(async () => (await titles()).map((text) => text.split('\n')[0]))
+      .toEqual(["The colleague's draft"]);
+    await page.goto(`${web.house.origin}/deals?sort=title`);
+    await expect.poll(async () => (await titles())[0]).toContain('Corner bakery');
+    await page.getByRole('columnheader', { name: 'Deal' }).getByRole('button').click();
+    await expect.poll(async () => (await titles())[0]).toContain("The colleague's draft");
+    const row = page.getByRole('row').filter({ hasText: 'Print shop' });
+    await row.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor();
+  });
+});

@@ -1,0 +1,203 @@
+/** Inviting people to a deal, renewing, removing; answering an invitation. */
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { signInAs, type Answer } from './person.ts';
+import { openScene, trail, type WebScene } from './scene.ts';
+
+let web: WebScene;
+let path: string;
+
+beforeAll(async () => {
+  web = await openScene();
+  path = `/deals/${web.scene.deal}/participants`;
+});
+afterAll(() => web?.close());
+
+const person = (email: string, role = 'buyer', advises: string | null = null) => ({
+  email,
+  name: 'New Person',
+  role,
+  advises,
+});
+
+/** Opens the link of an invitation without being signed in: what it invites to. */
+async function follow({ body }: Answer) {
+  const token = new URL(body.invitation_url).searchParams.get('token');
+  const response = await fetch(`${web.house.origin}/api/auth/invitation?token=${token}`);
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+describe('an invitation', () => {
+  test('is made by brokers of the deal and admins of its brokerage, and its link works', async () => {
+    for (const caller of ['broker', 'admin']) {
+      const invited = await (await web.as(caller)).ask(path, person(`By.${caller}@example.test`));
+      expect(invited).toMatchObject({
+        status: 201,
+        body: {
+          mailed: false,
+          participant: {
+            email: `by.${caller}@example.test`,
+            role: 'buyer',
+            side: 'buyer',
+            status: 'invited',
+            advises: null,
+          },
+        },
+      });
+      expect(await follow(invited)).toMatchObject({
+        status: 200,
+        body: { email: `by.${caller}@example.test`, kind: 'deal', deal_title: 'Corner bakery', has_password: false },
+      });
+      const [record] = await trail(web.house, 'participant.invite');
+      expect(record).toMatchObject({
+        user_id: web.scene.people[caller],
+        subject_id: invited.body.participant.id,
+        details: { role: 'buyer' },
+      });
+    }
+    for (const caller of ['seller', 'exclusive buyer', "broker's advisor", 'viewer']) {
+      const refused = await (await web.as(caller)).ask(path, person('nobody@example.test'));
+      expect([caller, refused.status, refused.body.error.code]).toEqual([caller, 403, 'denied']);
+    }
+    expect(await web.house.sql(`select from users where email = 'nobody@example.test'`)).toEqual([]);
+  });
+
+  test('attaches an advisor to whom they advise, and nobody else to anybody', async () => {
+    const broker = await web.as('broker');
+    const { participants } = web.scene;
+    const advisor = await broker.ask(path, person('counsel@example.test', 'advisor', participants['seller']));
+    expect(advisor.body.participant).toMatchObject({
+      role: 'advisor',
+      side: 'seller',
+      advises: participants['seller'],
+    });
+    for (const [role, advises] of [
+      ['advisor', null],
+      ['buyer', participants['seller']!],
+    ] as const) {
+      const refused = await broker.ask(path, person('x@example.test', role, advises));
+      expect(refused).toMatchObject({ status: 400, body: { error: { details: [{ path: 'advises' }] } } });
+    }
+    const chain = await broker.ask(path, person('x@example.test', 'advisor', participants["seller's advisor"]));
+    expect(chain.body.error.code).toBe('advisor_of_advisor');
+    const elsewhere = await broker.ask(path, person('x@example.test', 'advisor', randomUUID()));
+    expect(elsewhere).toMatchObject({ status: 400, body: { error: { details: [{ path: 'advises' }] } } });
+  });
+
+  test('is refused to who takes part already, and says which fields do not fit', async () => {
+    const broker = await web.as('broker');
+    expect((await broker.ask(path, person('seller@example.test'))).body.error.code).toBe('already_participant');
+    const faulty = await broker.ask(path, { email: 'not an address', name: '', role: 'owner', advises: null });
+    expect(faulty.status).toBe(400);
+    expect(faulty.body.error.details.map((fault: { path: string }) => fault.path)).toEqual(
+      expect.arrayContaining(['email', 'name', 'role']),
+    );
+  });
+
+  test('is renewed with a new link, and the earlier one stops working; also for somebody who was removed', async () => {
+    const broker = await web.as('broker');
+    const first = await broker.ask(path, person('again@example.test', 'viewer'));
+    const { id } = first.body.participant;
+    const second = await broker.ask(`${path}/${id}/invitation`, {});
+    expect(second.status).toBe(200);
+    expect((await follow(first)).status).toBe(410);
+    expect((await follow(second)).status).toBe(200);
+
+    await broker.ask(`${path}/${id}`, undefined, 'DELETE');
+    expect((await follow(second)).status).toBe(410);
+    const third = await broker.ask(`${path}/${id}/invitation`, {});
+    expect(third.body.participant).toMatchObject({ id, status: 'invited', role: 'viewer' });
+    expect((await follow(third)).status).toBe(200);
+
+    const active = await broker.ask(`${path}/${web.scene.participants['seller']}/invitation`, {});
+    expect(active.body.error.code).toBe('already_participant');
+    expect((await broker.ask(`${path}/${randomUUID()}/invitation`, {})).status).toBe(404);
+    expect((await (await web.as('seller')).ask(`${path}/${id}/invitation`, {})).status).toBe(403);
+    // Another buyer's part in the deal does not exist for a buyer.
+    expect((await (await web.as('other buyer')).ask(`${path}/${id}/invitation`, {})).status).toBe(404);
+  });
+
+  test('is answered by the person invited alone, once', async () => {
+    const participation = web.scene.participants['invited']!;
+    const invited = await web.as('invited');
+    expect((await invited.ask('/home')).body.invitations).toMatchObject([
+      { participant_id: participation, role: 'buyer', brokerage_name: 'Scene Brokers', deal_title: 'Corner bakery' },
+    ]);
+    expect((await (await web.as('outsider')).ask(`/invitations/${participation}/accept`, {})).status).toBe(404);
+    expect((await invited.ask(`/deals/${web.scene.deal}`)).status).toBe(404);
+    const accepted = await invited.ask(`/invitations/${participation}/accept`, {});
+    expect(accepted).toMatchObject({ status: 200, body: { deal_id: web.scene.deal } });
+    expect((await invited.ask(`/deals/${web.scene.deal}`)).status).toBe(200);
+    expect((await invited.ask(`/invitations/${participation}/decline`, {})).status).toBe(404);
+    expect(await trail(web.house, 'invitation.accept')).toMatchObject([
+      { user_id: web.scene.people['invited'], deal_id: web.scene.deal, outcome: 'done' },
+    ]);
+  });
+
+  test('may be declined, which ends its link', async () => {
+    const broker = await web.as('broker');
+    const invited = await broker.ask(path, person('outsider@example.test'));
+    const { id } = invited.body.participant;
+    const declined = await (await web.as('outsider')).ask(`/invitations/${id}/decline`, {});
+    expect(declined.status).toBe(204);
+    expect((await follow(invited)).status).toBe(410);
+    const page = await broker.ask(`/deals/${web.scene.deal}`);
+    expect(page.body.participants.find((one: { id: string }) => one.id === id)).toMatchObject({ status: 'removed' });
+    expect((await (await web.as('outsider')).ask('/home')).body.invitations).toEqual([]);
+  });
+});
+
+describe('a person', () => {
+  test('is removed by a broker or an admin, and loses sight of the deal at once', async () => {
+    const broker = await web.as('broker');
+    const other = web.scene.participants['other buyer']!;
+    expect((await (await web.as('seller')).ask(`${path}/${other}`, undefined, 'DELETE')).status).toBe(403);
+    expect((await (await web.as('new buyer')).ask(`${path}/${other}`, undefined, 'DELETE')).status).toBe(404);
+    const page = await broker.ask(`${path}/${other}`, undefined, 'DELETE');
+    expect(page.body.participants.find((one: { id: string }) => one.id === other)).toMatchObject({ status: 'removed' });
+    expect((await (await web.as('other buyer')).ask(`/deals/${web.scene.deal}`)).status).toBe(404);
+    expect((await (await web.as("other buyer's advisor")).ask(`/deals/${web.scene.deal}`)).status).toBe(404);
+    expect((await broker.ask(`${path}/${other}`, undefined, 'DELETE')).status).toBe(400);
+    expect((await broker.ask(`${path}/${randomUUID()}`, undefined, 'DELETE')).status).toBe(404);
+    expect((await trail(web.house, 'participant.remove'))[0]).toMatchObject({ subject_id: other });
+  });
+
+  test('who leaves by their own hand is answered without the page', async () => {
+    const gone = await (await web.as('broker')).ask(`${path}/${web.scene.participants['broker']}`, undefined, 'DELETE');
+    expect(gone).toEqual({ status: 204, body: null });
+  });
+});
+
+describe('where mail is set up', () => {
+  test('an invitation is mailed and the link shown to nobody, unless it is asked for', async () => {
+    const mailing = await openScene({ config: { smtpUrl: 'smtp://mail.example.test' } });
+    try {
+      const broker = await signInAs(mailing.house, mailing.scene.people['broker']!);
+      const people = `/deals/${mailing.scene.deal}/participants`;
+      const invited = await broker.ask(people, person('mailed@example.test'));
+      expect(invited.body).toMatchObject({ mailed: true, invitation_url: null });
+      await expect
+        .poll(() => mailing.house.mails)
+        .toMatchObject([
+          {
+            to: 'mailed@example.test',
+            subject: 'broker invites you',
+            text: expect.stringContaining('the deal Corner bakery of Scene Brokers'),
+          },
+        ]);
+      const [, token] = /accept-invitation\?token=(\S+)/.exec(mailing.house.mails[0]!.text) ?? [];
+      const followed = await fetch(`${mailing.house.origin}/api/auth/invitation?token=${token}`);
+      expect(followed.status).toBe(200);
+      const copied = await broker.ask(`${people}/${invited.body.participant.id}/invitation`, { deliver: 'link' });
+      expect(copied.body).toMatchObject({
+        mailed: false,
+        invitation_url: expect.stringContaining('/accept-invitation?token='),
+      });
+      expect(mailing.house.mails).toHaveLength(1);
+      expect(mailing.house.log.join('')).not.toContain(String(token));
+    } finally {
+      await mailing.close();
+    }
+  });
+});

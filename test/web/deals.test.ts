@@ -1,0 +1,478 @@
+/** The list and the page of deals, and what is done to a deal as a whole, as each person meets them. */
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Answer } from './person.ts';
+import { openScene, trail, type WebScene } from './scene.ts';
+
+let web: WebScene;
+const day = 86_400_000;
+const inDays = (days: number) => new Date(web.house.clock.now().getTime() + days * day).toISOString();
+
+beforeAll(async () => {
+  web = await openScene();
+});
+afterAll(() => web?.close());
+
+const input = {
+  title: 'Regional HVAC service',
+  industry: 'Services',
+  location: 'Ohio',
+  summary: 'Two crews.\n\nOne owner.',
+  asking_price: '1250000.50',
+  currency: 'USD',
+};
+
+/** A new deal of the broker's, in this state. */
+async function newDeal(state = 'draft', title = input.title): Promise<string> {
+  const { body } = await (
+    await web.as('broker')
+  ).ask('/deals', { organization_id: web.scene.brokerage, ...input, title });
+  if (state !== 'draft') {
+    // The owner is held to the moves too, so on the way there each state is entered.
+    for (const next of ['listed', 'under_offer'].slice(0, state === 'listed' ? 1 : 2))
+      await web.house.sql('update deals set state = $2 where id = $1', [body.id, next]);
+  }
+  return body.id;
+}
+
+async function joins(deal: string, caller: string, role: string): Promise<string> {
+  const [participant] = await web.house.sql(
+    `insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active') returning id`,
+    [deal, web.scene.people[caller], role],
+  );
+  return participant!['id'];
+}
+
+describe('a deal', () => {
+  test('is opened in draft by an admin or broker of the brokerage, who becomes its broker', async () => {
+    for (const caller of ['admin', 'broker', 'colleague']) {
+      const person = await web.as(caller);
+      const { status, body } = await person.ask('/deals', { organization_id: web.scene.brokerage, ...input });
+      expect(status).toBe(201);
+      expect(body).toMatchObject({
+        ...input,
+        asking_price: '1250000.5',
+        state: 'draft',
+        organization_name: 'Scene Brokers',
+      });
+      const page = await person.ask(`/deals/${body.id}`);
+      expect(page.body).toMatchObject({
+        caller_role: 'broker_assigned',
+        side: 'broker',
+        moves: ['listed', 'withdrawn'],
+        participants: [{ user_id: web.scene.people[caller], role: 'broker', status: 'active', side: 'broker' }],
+      });
+      const [record] = await trail(web.house, 'deal.open');
+      expect(record).toMatchObject({
+        user_id: web.scene.people[caller],
+        deal_id: body.id,
+        subject_id: body.id,
+        outcome: 'done',
+        address: '127.0.0.1',
+        has_request: true,
+      });
+    }
+    for (const caller of ['seller', 'outsider', 'exclusive buyer'])
+      expect(
+        (await (await web.as(caller)).ask('/deals', { organization_id: web.scene.brokerage, ...input })).status,
+      ).toBe(403);
+  });
+
+  test('says of each fault where it is', async () => {
+    const broker = await web.as('broker');
+    const { status, body } = await broker.ask('/deals', {
+      organization_id: 'x',
+      title: ' ',
+      currency: 'usd',
+      asking_price: '1,5',
+      more: 1,
+    });
+    expect(status).toBe(400);
+    expect(body.error.code).toBe('validation_error');
+    expect(new Set(body.error.details.map(({ path }: { path: string }) => path))).toEqual(
+      new Set(['organization_id', 'title', 'asking_price', 'currency', '']),
+    );
+  });
+
+  test('keeps what an edit does not name, and empties what it names null', async () => {
+    const broker = await web.as('broker');
+    const deal = await newDeal();
+    const edited = await broker.ask(`/deals/${deal}`, { industry: null, asking_price: '2' }, 'PATCH');
+    expect(edited.body).toMatchObject({ ...input, industry: null, asking_price: '2' });
+    expect((await broker.ask(`/deals/${deal}`, { title: '' }, 'PATCH')).status).toBe(400);
+    expect((await broker.ask(`/deals/${deal}`, { state: 'closed' }, 'PATCH')).status).toBe(400);
+    expect(await trail(web.house, 'deal.edit')).toHaveLength(1);
+  });
+
+  test('is edited and moved by its brokers alone', async () => {
+    const { deal } = web.scene;
+    for (const caller of ['admin', 'seller', 'exclusive buyer', 'other buyer', "broker's advisor", 'viewer']) {
+      const person = await web.as(caller);
+      for (const [path, body, method] of [
+        [`/deals/${deal}`, { title: 'Mine' }, 'PATCH'],
+        [`/deals/${deal}/moves`, { to: 'closing' }, 'POST'],
+        [
+          `/deals/${deal}/exclusivity`,
+          { participant_id: web.scene.participants['other buyer'], expires_at: inDays(3) },
+          'POST',
+        ],
+        [`/deals/${deal}/exclusivity`, { expires_at: inDays(3) }, 'PATCH'],
+        [`/deals/${deal}/exclusivity`, undefined, 'DELETE'],
+      ] as const) {
+        const { status, body: answer } = await person.ask(path, body, method);
+        expect([caller, method, path, status]).toEqual([caller, method, path, 403]);
+        expect(answer.error).toEqual({ code: 'denied', message: 'You may not do this here.' });
+      }
+    }
+  });
+
+  test('goes from draft to listed to under offer, and may be withdrawn', async () => {
+    const broker = await web.as('broker');
+    const deal = await newDeal();
+    expect((await broker.ask(`/deals/${deal}/moves`, { to: 'closing' })).body.error.code).toBe('move_not_allowed');
+    const listed = await broker.ask(`/deals/${deal}/moves`, { to: 'listed' });
+    expect(listed.body).toMatchObject({ deal: { state: 'listed' }, moves: ['under_offer', 'withdrawn'] });
+    const byHand = await broker.ask(`/deals/${deal}/moves`, { to: 'exclusivity' });
+    expect(byHand).toMatchObject({ status: 409, body: { error: { code: 'exclusivity_missing' } } });
+    await broker.ask(`/deals/${deal}/moves`, { to: 'under_offer' });
+    const withdrawn = await broker.ask(`/deals/${deal}/moves`, { to: 'withdrawn' });
+    expect(withdrawn.body).toMatchObject({ deal: { state: 'withdrawn' }, moves: [] });
+    const [record] = await trail(web.house, 'deal.move');
+    expect(record).toMatchObject({ deal_id: deal, details: { to: 'withdrawn' } });
+  });
+});
+
+describe('exclusivity', () => {
+  test('is granted, extended and released by a broker, and moves the deal', async () => {
+    const broker = await web.as('broker');
+    const deal = await newDeal('listed');
+    const buyer = await joins(deal, 'new buyer', 'buyer');
+    const seller = await joins(deal, 'seller', 'seller');
+    const path = `/deals/${deal}/exclusivity`;
+
+    expect((await broker.ask(path, { expires_at: inDays(9) }, 'PATCH')).body.error.code).toBe('no_exclusivity');
+    expect((await broker.ask(path, undefined, 'DELETE')).body.error.code).toBe('no_exclusivity');
+    expect((await broker.ask(path, { participant_id: seller, expires_at: inDays(9) })).body.error.code).toBe(
+      'not_an_active_buyer',
+    );
+    expect((await broker.ask(path, { participant_id: buyer, expires_at: inDays(-1) })).body.error.code).toBe(
+      'expires_in_the_past',
+    );
+    const granted = await broker.ask(path, { participant_id: buyer, expires_at: inDays(9) });
+    expect(granted.body).toMatchObject({
+      deal: { state: 'exclusivity', exclusive_buyer_user_id: web.scene.people['new buyer'] },
+      moves: ['diligence', 'withdrawn'],
+    });
+    expect((await (await web.as('new buyer')).ask(`/deals/${deal}`)).body.caller_role).toBe('exclusive_buyer');
+
+    expect((await broker.ask(path, { expires_at: inDays(-1) }, 'PATCH')).body.error.code).toBe('expires_in_the_past');
+    const until = inDays(20);
+    const extended = await broker.ask(path, { expires_at: until }, 'PATCH');
+    expect(extended.body.deal.exclusivity_expires_at).toBe(until);
+
+    const released = await broker.ask(path, undefined, 'DELETE');
+    expect(released.body).toMatchObject({ deal: { state: 'listed', exclusive_buyer_user_id: null } });
+    for (const action of ['exclusivity.grant', 'exclusivity.extend', 'exclusivity.release']) {
+      const [record] = await trail(web.house, action);
+      expect(record).toMatchObject({ deal_id: deal, subject_id: buyer, outcome: 'done' });
+    }
+  });
+
+  test('that has lapsed counts as over before anything sweeps it up, and cannot be extended', async () => {
+    const broker = await web.as('broker');
+    const deal = await newDeal('listed');
+    const buyer = await joins(deal, 'new buyer', 'buyer');
+    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(0.04) });
+    web.house.clock.advance(0.05 * day);
+    try {
+      const page = await broker.ask(`/deals/${deal}`);
+      expect(page.body).toMatchObject({
+        deal: { state: 'listed', exclusive_buyer_user_id: null, exclusivity_expires_at: null },
+        moves: ['under_offer', 'withdrawn'],
+      });
+      const extended = await broker.ask(`/deals/${deal}/exclusivity`, { expires_at: inDays(9) }, 'PATCH');
+      expect(extended.body.error.code).toBe('exclusivity_over');
+      const listed = await broker.ask('/deals?state=listed&limit=200');
+      expect(listed.body.items.map(({ id }: { id: string }) => id)).toContain(deal);
+      const again = await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(2) });
+      expect(again.body.deal.state).toBe('exclusivity');
+    } finally {
+      web.house.clock.advance(-0.05 * day);
+    }
+  });
+
+  test('of a closed deal stays as the record of who bought', async () => {
+    const broker = await web.as('broker');
+    const deal = await newDeal('listed');
+    const buyer = await joins(deal, 'new buyer', 'buyer');
+    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(2) });
+    for (const to of ['diligence', 'closing', 'closed']) await broker.ask(`/deals/${deal}/moves`, { to });
+    const page = await broker.ask(`/deals/${deal}`);
+    expect(page.body).toMatchObject({
+      deal: { state: 'closed', exclusive_buyer_user_id: web.scene.people['new buyer'] },
+      moves: [],
+      capacities: { can_grant_exclusivity: false },
+    });
+    expect(page.body.deal.closed_at).not.toBeNull();
+    expect((await broker.ask(`/deals/${deal}/exclusivity`, undefined, 'DELETE')).body.error.code).toBe('deal_over');
+  });
+});
+
+describe('the page of a deal', () => {
+  const page = async (caller: string) => (await (await web.as(caller)).ask(`/deals/${web.scene.deal}`)).body;
+  const allowed = (capacities: Record<string, boolean>) =>
+    Object.keys(capacities)
+      .filter((name) => capacities[name])
+      .toSorted();
+
+  test('names the people whom each may know of, and their NDAs to those whom they concern', async () => {
+    const seen = async (caller: string) =>
+      (await page(caller)).participants.map((one: { name: string }) => one.name).toSorted();
+    const everybody = Object.keys(web.scene.participants).toSorted();
+    for (const caller of ['broker', 'seller', 'viewer', 'admin', "seller's advisor"])
+      expect([caller, await seen(caller)]).toEqual([caller, everybody]);
+    expect(await seen('other buyer')).toEqual(['broker', 'other buyer', "other buyer's advisor", 'seller']);
+    expect(await seen("exclusive buyer's advisor")).toEqual([
+      'broker',
+      'exclusive buyer',
+      "exclusive buyer's advisor",
+      'seller',
+    ]);
+
+    const ndas = async (caller: string) =>
+      Object.fromEntries(
+        (await page(caller)).participants
+          .filter((one: { nda_status: string | null }) => one.nda_status)
+          .map((one: { name: string; nda_status: string }) => [one.name, one.nda_status]),
+      );
+    const both = { 'exclusive buyer': 'active', 'other buyer': 'active' };
+    expect(await ndas('broker')).toEqual(both);
+    expect(await ndas('seller')).toEqual(both);
+    expect(await ndas('other buyer')).toEqual({ 'other buyer': 'active' });
+    expect(await ndas('viewer')).toEqual({});
+
+    const advisor = (await page('broker')).participants.find(
+      (one: { name: string }) => one.name === "other buyer's advisor",
+    );
+    expect(advisor).toMatchObject({
+      role: 'advisor',
+      side: 'buyer',
+      advises: web.scene.participants['other buyer'],
+      email: 'other-buyer-s-advisor@example.test',
+    });
+  });
+
+  test('keeps an exclusivity from the buyers whom it does not name', async () => {
+    const exclusive = web.scene.people['exclusive buyer'];
+    for (const caller of ['broker', 'seller', 'viewer', 'admin', 'exclusive buyer', "exclusive buyer's advisor"])
+      expect([caller, (await page(caller)).deal.exclusive_buyer_user_id]).toEqual([caller, exclusive]);
+    for (const caller of ['other buyer', 'new buyer', "other buyer's advisor"])
+      expect((await page(caller)).deal).toMatchObject({
+        exclusive_buyer_user_id: null,
+        exclusivity_granted_at: null,
+        exclusivity_expires_at: null,
+      });
+  });
+
+  test('offers each what the database lets them do', async () => {
+    const looking = ['can_opt_in_tools', 'can_see_activity'];
+    expect(allowed((await page('viewer')).capacities)).toEqual([...looking, 'can_see_conditions'].toSorted());
+    expect(allowed((await page('admin')).capacities)).toEqual(
+      [...looking, 'can_invite', 'can_remove_participants', 'can_see_conditions'].toSorted(),
+    );
+    const newBuyer = [
+      ...looking,
+      'can_see_financing',
+      'can_see_findings',
+      'can_see_ndas',
+      'can_see_offers',
+      'can_see_questions',
+      'can_submit_offer',
+    ];
+    expect(allowed((await page('new buyer')).capacities)).toEqual(newBuyer.toSorted());
+    const otherBuyer = [...newBuyer, 'can_ask', 'can_edit_financing', 'can_edit_findings'];
+    expect(allowed((await page('other buyer')).capacities)).toEqual(otherBuyer.toSorted());
+    expect(allowed((await page("other buyer's advisor")).capacities)).toEqual(
+      otherBuyer.filter((name) => name !== 'can_submit_offer').toSorted(),
+    );
+    expect(allowed((await page('exclusive buyer')).capacities)).toEqual(
+      [...otherBuyer, 'can_edit_qoe', 'can_read_qoe', 'can_see_conditions'].toSorted(),
+    );
+    const seller = await page('seller');
+    expect(seller.side).toBe('seller');
+    expect(seller.moves).toEqual([]);
+    expect(seller.capacities).toMatchObject({
+      can_answer_questions: true,
+      can_upload_documents: true,
+      can_review_questions: false,
+      can_send_nda: false,
+      can_accept_offer: false,
+      can_edit: false,
+    });
+    const broker = await page('broker');
+    expect(broker.capacities).toMatchObject({
+      can_edit: true,
+      can_move: true,
+      can_send_nda: true,
+      can_review_questions: true,
+      can_answer_questions: false,
+      can_accept_offer: false,
+      can_edit_conditions: true,
+      can_shut_off_tools: true,
+    });
+  });
+
+  test('counts what each sees', async () => {
+    const nothing = {
+      ndas_waiting: 0,
+      questions_waiting: 0,
+      qoe_open: 0,
+      offers: 0,
+      conditions_open: 0,
+      conditions_overdue: 0,
+      findings_open: 0,
+    };
+    expect((await page('broker')).counts).toEqual({
+      ...nothing,
+      questions_waiting: 1,
+      qoe_open: 1,
+      offers: 2,
+      conditions_open: 1,
+      findings_open: 2,
+    });
+    expect((await page('seller')).counts).toMatchObject({ questions_waiting: 2, offers: 2 });
+    expect((await page('other buyer')).counts).toEqual({ ...nothing, questions_waiting: 1, offers: 1 });
+    expect((await page('viewer')).counts).toEqual({ ...nothing, conditions_open: 1 });
+  });
+});
+
+describe('the list of deals', () => {
+  const ids = (body: { items: { id: string }[] }) => body.items.map(({ id }) => id);
+
+  test('shows each the deals that they see, with what they are to them', async () => {
+    const { deal, idle, records } = web.scene;
+    const of = async (caller: string) => (await (await web.as(caller)).ask('/deals?limit=200')).body;
+    expect(ids(await of('outsider'))).toEqual([]);
+    expect(ids(await of('removed'))).toEqual([]);
+    expect(ids(await of('invited'))).toEqual([]);
+    expect(ids(await of("seller's advisor"))).toEqual([deal]);
+    expect(ids(await of('colleague'))).toContain(records["deals/a colleague's draft"]);
+    const exclusive = await of('exclusive buyer');
+    expect(exclusive.items.find((one: { id: string }) => one.id === deal)).toMatchObject({
+      caller_role: 'exclusive_buyer',
+      side: 'buyer',
+      open_questions: 2,
+      offers_count: 1,
+    });
+    expect(exclusive.items.find((one: { id: string }) => one.id === idle)).toMatchObject({
+      caller_role: 'participant',
+    });
+    const admins = await of('admin');
+    expect(admins.items.find((one: { id: string }) => one.id === deal)).toMatchObject({
+      caller_role: 'viewer',
+      side: 'viewer',
+      open_questions: 0,
+      offers_count: 0,
+    });
+  });
+
+  test('is searched by words, and filtered by several states and roles', async () => {
+    const broker = await web.as('broker');
+    const found = await newDeal('listed', 'Bäckerei 100% organic_');
+    expect(ids((await broker.ask(`/deals?search=${encodeURIComponent('OHIO bäck')}`)).body)).toEqual([found]);
+    expect(ids((await broker.ask(`/deals?search=${encodeURIComponent('100%')}`)).body)).toEqual([found]);
+    expect(ids((await broker.ask(`/deals?search=${encodeURIComponent('1%o')}`)).body)).toEqual([]);
+    const both = await broker.ask('/deals?state=diligence&state=withdrawn&limit=200');
+    expect(new Set(both.body.items.map((one: { state: string }) => one.state))).toEqual(
+      new Set(['diligence', 'withdrawn']),
+    );
+    const held = await (await web.as('exclusive buyer')).ask('/deals?role=exclusive_buyer&role=viewer');
+    expect(ids(held.body)).toEqual([web.scene.deal]);
+  });
+
+  test('comes in every order, page by page, without a gap or a repetition', async () => {
+    const admin = await web.as('admin');
+    for (const [title, price] of [
+      ['beta', '5'],
+      ['Alpha', null],
+      ['alpha', '5'],
+      ['Gamma', '12'],
+      ['delta', null],
+    ] as const)
+      await web.house.sql('insert into deals (organization_id, title, asking_price) values ($1, $2, $3)', [
+        web.scene.brokerage,
+        title,
+        price,
+      ]);
+    for (const sort of ['title', 'asking_price', 'state', 'updated_at', 'created_at'].flatMap((key) => [
+      key,
+      `-${key}`,
+    ])) {
+      const whole = (await admin.ask(`/deals?sort=${sort}&limit=200`)).body;
+      expect(whole.next_cursor).toBeNull();
+      const paged: string[] = [];
+      let cursor: string | null = '';
+      do {
+        const { status, body }: Answer = await admin.ask(
+          `/deals?sort=${sort}&limit=3${cursor ? `&cursor=${cursor}` : ''}`,
+        );
+        expect(status).toBe(200);
+        paged.push(...ids(body));
+        cursor = body.next_cursor;
+      } while (cursor);
+      expect([sort, paged]).toEqual([sort, ids(whole)]);
+      expect(new Set(paged).size).toBe(paged.length);
+    }
+    const prices = (await admin.ask('/deals?sort=asking_price&limit=200')).body.items.map(
+      (one: { asking_price: string | null }) => one.asking_price,
+    );
+    expect(prices.at(-1)).toBeNull();
+    expect(prices.filter((price: string | null) => price !== null).map(Number)).toEqual(
+      prices
+        .filter((price: string | null) => price !== null)
+        .map(Number)
+        .toSorted((a: number, b: number) => a - b),
+    );
+  });
+
+  test('refuses a limit, an order, a state or a cursor that it does not know', async () => {
+    const admin = await web.as('admin');
+    const { next_cursor: cursor } = (await admin.ask('/deals?limit=1')).body;
+    const forged = `${cursor.slice(0, -2)}${cursor.endsWith('AA') ? 'BB' : 'AA'}`;
+    for (const query of [
+      'limit=0',
+      'limit=201',
+      'limit=x',
+      'sort=price',
+      'state=sold',
+      'role=owner',
+      'cursor=x',
+      `cursor=${forged}`,
+      `cursor=${cursor}&sort=title`,
+    ]) {
+      const { status, body } = await admin.ask(`/deals?${query}`);
+      expect([query, status, body.error?.code]).toEqual([query, 400, 'validation_error']);
+    }
+    const another = await (await web.as('broker')).ask(`/deals?cursor=${cursor}`);
+    expect(another.status).toBe(400);
+  });
+});
+
+test('a deal that one does not see is the same as none', async () => {
+  const outsider = await web.as('outsider');
+  const bodies = await Promise.all(
+    [web.scene.deal, randomUUID(), 'no-id'].map(async (id) => {
+      const { status, body } = await outsider.ask(`/deals/${id}`);
+      return JSON.stringify({ status, body });
+    }),
+  );
+  expect(new Set(bodies)).toEqual(
+    new Set([
+      JSON.stringify({
+        status: 404,
+        body: { error: { code: 'not_found', message: 'There is nothing here, or not for you.' } },
+      }),
+    ]),
+  );
+});

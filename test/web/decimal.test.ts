@@ -1,0 +1,53 @@
+/** Amounts in the web application: exact sums, and what a person types in their own way of writing numbers. */
+
+import { describe, expect, test } from 'vitest';
+import { compare, isDecimal, negate, readDecimal, sum } from '../../web/src/lib/decimal.ts';
+
+describe('arithmetic', () => {
+  test.each([
+    [['0.1', '0.2'], '0.3'],
+    [['9007199254740993', '0.0001'], '9007199254740993.0001'],
+    [['10', '-10.00'], '0'],
+    [['-0.5', '0.25'], '-0.25'],
+    [[], '0'],
+  ])('the sum of %j is %s', (values, total) => expect(sum(values)).toBe(total));
+
+  test('compares by value, not by text', () => {
+    expect(compare('9.99', '10')).toBeLessThan(0);
+    expect(compare('1.50', '1.5')).toBe(0);
+    expect(compare('-2', '-10')).toBeGreaterThan(0);
+  });
+
+  test('changes the sign', () => {
+    expect(negate('12.30')).toBe('-12.3');
+    expect(negate('-7')).toBe('7');
+    expect(negate('0.00')).toBe('0');
+  });
+
+  test.each(['', '1e3', '1,000', '0x10', '.', 'NaN', '1.', '--1'])('%j is no decimal', (text) =>
+    expect(isDecimal(text)).toBe(false),
+  );
+});
+
+describe('what a person types', () => {
+  test.each([
+    ['en', '1,250,000.50', '1250000.50'],
+    ['en', '$ 850,000', '850000'],
+    ['en', '\u22124.5', '-4.5'],
+    ['en', '.5', '0.5'],
+    ['en', '007', '7'],
+    ['de', '1.250.000,5', '1250000.5'],
+    ['fr', '1 250 000,5 €', '1250000.5'],
+  ])('in %s %j is %s', (language, typed, read) => expect(readDecimal(typed, language)).toBe(read));
+
+  test.each([
+    ['en', '1.250,5'],
+    ['en', '1,25'],
+    ['en', '1.2.3'],
+    ['en', '12k'],
+    ['en', ''],
+    ['de', '1,250,000'],
+  ])('in %s %j is no amount, rather than another one', (language, typed) =>
+    expect(readDecimal(typed, language)).toBeNull(),
+  );
+});

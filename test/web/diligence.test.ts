@@ -1,0 +1,122 @@
+/** Findings and financing through the web application's face, with the features on and off. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { signInAs, type SignedIn } from './person.ts';
+
+let house: TestHouse;
+let scene: Scene;
+const people: Record<string, SignedIn> = {};
+const as = (name: string): SignedIn => people[name]!;
+
+beforeAll(async () => {
+  house = await openHouse({ config: { features: { findings: true, financing: true } } });
+  const owner = await connect(house.connections.owner);
+  scene = await setScene(owner);
+  await owner.end();
+  for (const name of ['broker', 'seller', 'exclusive buyer', 'other buyer', 'new buyer', 'viewer', 'outsider'])
+    people[name] = await signInAs(house, scene.people[name]!);
+});
+afterAll(() => house?.close());
+
+const finding = { category: 'tax', title: 'Sales tax not filed in 2024', severity: 'major' };
+const source = { source_type: 'sba_7a', source_name: 'First Bank', commitment_amount: '123456789012345' };
+
+describe('findings', () => {
+  test('are recorded, given a status with notes, commented on, and keep their history', async () => {
+    const added = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, {
+      ...finding,
+      owner_user_id: scene.people['seller'],
+    });
+    expect(added).toMatchObject({
+      status: 201,
+      body: { ...finding, status: 'open', owner_name: 'seller', comments: [] },
+    });
+    const { id } = added.body;
+    await as('seller').ask(`/findings/${id}/status`, {
+      status: 'mitigated',
+      status_notes: 'Filed late, penalty paid.',
+    });
+    const { body } = await as('broker').ask(`/findings/${id}/comments`, { body: 'Receipt is in the data room.' });
+    expect(body).toMatchObject({
+      status: 'mitigated',
+      status_notes: 'Filed late, penalty paid.',
+      comments: [{ body: 'Receipt is in the data room.', created_by_name: 'broker' }],
+      history: [
+        { from_status: null, to_status: 'open', changed_by_name: 'exclusive buyer' },
+        { from_status: 'open', to_status: 'mitigated', changed_by_name: 'seller' },
+      ],
+    });
+    expect(body.comments[0].created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  test('of another side are as if they did not exist', async () => {
+    const hidden = scene.records["findings/the broker's"];
+    const nowhere = '01900000-0000-7000-8000-000000000000';
+    for (const name of ['exclusive buyer', 'other buyer', 'viewer', 'outsider'])
+      for (const [path, body] of [
+        ['', undefined],
+        ['/comments', { body: 'Hello?' }],
+        ['/status', { status: 'resolved' }],
+      ] as const)
+        expect(await as(name).ask(`/findings/${hidden}${path}`, body)).toEqual(
+          await as(name).ask(`/findings/${nowhere}${path}`, body),
+        );
+  });
+
+  test('say what to change', async () => {
+    const { status, body } = await as('broker').ask(`/deals/${scene.deal}/findings`, {
+      category: '',
+      title: 'x'.repeat(121),
+    });
+    expect(status).toBe(400);
+    expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual(['category', 'title', 'severity']);
+    expect(
+      (await as('broker').ask(`/deals/${scene.deal}/findings`, { ...finding, owner_user_id: scene.people['outsider'] }))
+        .body,
+    ).toMatchObject({ error: { code: 'owner_takes_no_part' } });
+    expect((await as('new buyer').ask(`/deals/${scene.deal}/findings`, finding)).status).toBe(403);
+  });
+});
+
+describe('financing', () => {
+  test('is added with every digit, moved forward, and totalled', async () => {
+    const added = await as('exclusive buyer').ask(`/deals/${scene.deal}/financing`, source);
+    expect(added).toMatchObject({ status: 201, body: { ...source, commitment_status: 'identified', currency: 'USD' } });
+    const moved = await as('exclusive buyer').ask(`/financing/${added.body.id}/status`, {
+      commitment_status: 'committed',
+    });
+    expect(moved.body).toMatchObject({ commitment_status: 'committed', moves: ['funded', 'expired', 'withdrawn'] });
+    expect(
+      await as('exclusive buyer').ask(`/financing/${added.body.id}/status`, { commitment_status: 'applied' }),
+    ).toMatchObject({ status: 409, body: { error: { code: 'move_not_allowed' } } });
+    const { body } = await as('seller').ask(`/deals/${scene.deal}/financing`);
+    expect(body.totals).toContainEqual(
+      expect.objectContaining({ commitment_status: 'committed', currency: 'USD', total: '123456789012345' }),
+    );
+    expect((await as('other buyer').ask(`/deals/${scene.deal}/financing`)).body.items).toEqual([]);
+  });
+
+  test('takes whole amounts only', async () => {
+    for (const commitment_amount of ['1.5', '-1', '1e6', '', 100])
+      expect(await as('broker').ask(`/deals/${scene.deal}/financing`, { ...source, commitment_amount })).toMatchObject({
+        status: 400,
+        body: { error: { details: [{ path: 'commitment_amount' }] } },
+      });
+  });
+});
+
+test('with the features off there is nothing there', async () => {
+  const plain = await openHouse();
+  try {
+    const owner = await connect(plain.connections.owner);
+    const there = await setScene(owner);
+    await owner.end();
+    const broker = await signInAs(plain, there.people['broker']!);
+    for (const path of [`/deals/${there.deal}/findings`, `/deals/${there.deal}/financing`])
+      expect((await broker.ask(path)).status).toBe(404);
+  } finally {
+    await plain.close();
+  }
+});

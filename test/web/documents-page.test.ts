@@ -1,0 +1,240 @@
+/** The data room in a real browser: files dropped, looked at, changed, taken out, and seen by whom they are open to. */
+
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { signInAs } from './person.ts';
+import { openScene, type WebScene } from './scene.ts';
+import { aPdf, aPng, upload } from './uploads.ts';
+
+let web: WebScene;
+let browser: Browser;
+const desks: Desk[] = [];
+
+beforeAll(async () => {
+  web = await openScene();
+  browser = await openBrowser();
+}, 120_000);
+afterEach(async () => {
+  for (const { complaints } of desks) expect(complaints).toEqual([]);
+  await Promise.all(desks.splice(0).map((desk) => desk.close()));
+});
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+/** The documents of the scene's deal, as a caller of the scene has them before them. */
+async function roomOf(caller: string, width = 1280): Promise<Page> {
+  const { cookie } = await signInAs(web.house, web.scene.people[caller]!);
+  const desk = await openDesk(browser, web.house.origin, { cookie, viewport: { width, height: 900 } });
+  desks.push(desk);
+  await desk.go(`/deals/${web.scene.deal}/documents`);
+  return desk.page;
+}
+
+const rows = (page: Page): Locator => page.getByRole('list', { name: 'Documents' }).getByRole('listitem');
+const row = (page: Page, name: string): Locator => rows(page).filter({ hasText: name });
+const choose = async (page: Page, name: string, item: string) => {
+  await page.getByRole('button', { name: `More about ${name}` }).click();
+  await page.getByRole('menuitem', { name: item }).click();
+};
+const add = async (filename: string, body: Buffer, confidentiality = 'public') => {
+  const { status } = await upload(web.house, await web.as('broker'), web.scene.deal, body, {
+    filename,
+    confidentiality,
+  });
+  expect(status).toBe(201);
+};
+
+test('several files are dropped at once, each with its progress, and what is refused says why', async () => {
+  const page = await roomOf('broker');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Upload' }).first().click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  await drawer.getByLabel('Category').selectOption('Tax');
+  await drawer.getByLabel('Who may open them').selectOption('Under NDA');
+  await drawer.locator('input[type=file]').setInputFiles([
+    { name: 'Returns 2025.pdf', mimeType: 'application/pdf', buffer: aPdf() },
+    { name: 'Plan of the yard.png', mimeType: 'image/png', buffer: aPng() },
+    { name: 'Vans.csv', mimeType: 'text/csv', buffer: Buffer.from('Van,Age\r\n1,7\r\n') },
+    { name: 'Invoice.pdf', mimeType: 'application/pdf', buffer: Buffer.from('MZ this is a program') },
+    { name: 'Nothing.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(0) },
+  ]);
+  const uploads = drawer.getByRole('list', { name: 'Uploads' });
+  await expect.poll(() => uploads.getByText('Uploaded').count()).toBe(3);
+  await uploads.getByText('contains a program').waitFor();
+  await uploads.getByText('The file is empty.').waitFor();
+  await uploads.getByRole('button', { name: 'Send Invoice.pdf again' }).waitFor();
+  await expectAccessible(page);
+  await drawer.getByRole('button', { name: 'Clear the finished' }).click();
+  await drawer.getByRole('button', { name: 'Done' }).click();
+  for (const name of ['Returns 2025.pdf', 'Plan of the yard.png', 'Vans.csv']) {
+    await row(page, name).getByText('Under NDA').waitFor();
+    await row(page, name).getByText('Tax').waitFor();
+  }
+  expect(await row(page, 'Invoice.pdf').count()).toBe(0);
+});
+
+test('a large file shows how far it is, goes on while the drawer is closed, and can be stopped', async () => {
+  const page = await roomOf('seller');
+  // Slower than any network here, so that there is something to see.
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Network.enable');
+  await devtools.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: 400_000,
+  });
+  await page.getByRole('button', { name: 'Upload' }).first().click();
+  const drawer = page.getByRole('dialog');
+  const file = { mimeType: 'application/pdf', buffer: Buffer.concat([aPdf(), Buffer.alloc(3_000_000)]) };
+  await drawer.locator('input[type=file]').setInputFiles([
+    { name: 'Scans, part 1.pdf', ...file },
+    { name: 'Scans, part 2.pdf', ...file },
+  ]);
+  const progress = drawer.getByRole('progressbar', { name: 'Upload of Scans, part 1.pdf' });
+  await expect.poll(async () => Number(await progress.getAttribute('aria-valuenow'))).toBeGreaterThan(5);
+  expect(Number(await progress.getAttribute('aria-valuenow'))).toBeLessThan(100);
+  await drawer.getByRole('button', { name: 'Stop Scans, part 2.pdf' }).click();
+  await drawer.getByText('Stopped').waitFor();
+  await drawer.getByRole('button', { name: 'Go on in the background' }).click();
+  await page.getByText(/^Uploading: \d+ %$/).waitFor();
+  await row(page, 'Scans, part 1.pdf').waitFor({ timeout: 30_000 });
+  expect(await row(page, 'Scans, part 2.pdf').count()).toBe(0);
+  await page.getByText(/^Uploading/).waitFor({ state: 'detached' });
+}, 60_000);
+
+test('files dragged over the page find the place to be dropped', async () => {
+  const page = await roomOf('broker');
+  await page.evaluate(`(() => {
+    const carried = new DataTransfer();
+    carried.items.add(new File(['Item,Count\\n'], 'Dropped.csv', { type: 'text/csv' }));
+    window.carried = carried;
+    document.body.dispatchEvent(new DragEvent('dragenter', { bubbles: true, dataTransfer: carried }));
+  })()`);
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  await drawer.getByText('Drop files here').waitFor();
+  await page.evaluate(`(() => {
+    const place = [...document.querySelectorAll('[role=dialog] p')].find((one) => one.textContent.startsWith('Drop files'));
+    place.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: window.carried }));
+  })()`);
+  await drawer.getByText('Uploaded').waitFor();
+  await drawer.getByRole('button', { name: 'Done' }).click();
+  await row(page, 'Dropped.csv').waitFor();
+});
+
+test('a PDF and an image are shown in the page, and the broker reads who looked', async () => {
+  await add('Lease.pdf', aPdf());
+  await add('Plan.png', aPng());
+  const page = await roomOf('other buyer');
+  await page.getByRole('button', { name: 'Preview Lease.pdf' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Lease.pdf' });
+  await dialog.getByText('1 page').waitFor();
+  await dialog.getByRole('heading', { name: 'Page 1' }).waitFor({ state: 'attached' });
+  await dialog.getByText('The shop is let from year to year.').waitFor({ state: 'attached' });
+  // Something was drawn: not every point of the page is blank.
+  const drawn = `(() => {
+    const canvas = document.querySelector('[role=dialog] canvas');
+    if (!canvas.width) return false;
+    return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value, at) => at % 4 < 3 && value < 128);
+  })()`;
+  await expect.poll(() => page.evaluate(drawn), { timeout: 10_000 }).toBe(true);
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Larger' }).click();
+  await dialog.getByText('125 %').waitFor();
+  await expect.poll(() => page.evaluate(drawn)).toBe(true);
+  await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
+
+  await page.getByRole('button', { name: 'Preview Plan.png' }).click();
+  const picture = page.getByRole('dialog').getByRole('img', { name: 'Plan.png' });
+  await picture.waitFor();
+  await expect.poll(() => page.evaluate(`document.querySelector('[role=dialog] img').naturalWidth`)).toBe(640);
+  await expectAccessible(page);
+  await page.keyboard.press('Escape');
+  expect(await page.getByRole('button', { name: /More about|Opened/ }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Upload' }).count()).toBe(0);
+
+  const broker = await roomOf('broker');
+  await broker.getByRole('button', { name: 'Opened 1 time: Lease.pdf' }).click();
+  const drawer = broker.getByRole('dialog', { name: 'Who opened it' });
+  await drawer.getByText('other buyer').waitFor();
+  expect(await drawer.getByRole('listitem').count()).toBe(1);
+  await expectAccessible(broker);
+}, 60_000);
+
+test('a download is a file with its own name', async () => {
+  await add('Übersicht "neu".pdf', aPdf());
+  const page = await roomOf('viewer');
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: /^Download Übersicht/ }).click();
+  // A browser writes no quotation marks into names of files.
+  expect((await download).suggestedFilename()).toMatch(/^Übersicht .neu.\.pdf$/);
+});
+
+test('gated documents open with the signature of the NDA, without a reload', async () => {
+  await add('Margins by customer.pdf', aPdf(), 'nda_gated');
+  await add('Teaser.pdf', aPdf(), 'public');
+  await web.house.sql(`insert into ndas (deal_id, participant_id, status, terms) values ($1, $2, 'sent', 'Keep it.')`, [
+    web.scene.deal,
+    web.scene.participants['new buyer'],
+  ]);
+  const page = await roomOf('new buyer');
+  await row(page, 'Teaser.pdf').waitFor();
+  expect(await row(page, 'Margins by customer.pdf').count()).toBe(0);
+
+  const person = await web.as('new buyer');
+  const { body } = await person.ask(`/deals/${web.scene.deal}/ndas`);
+  expect((await person.ask(`/ndas/${body.items[0].id}/sign`, { signed_name: 'N. Buyer' })).status).toBe(200);
+  await row(page, 'Margins by customer.pdf').waitFor();
+  await page.getByRole('button', { name: 'Preview Margins by customer.pdf' }).waitFor();
+});
+
+test('a document is found, edited, taken out, and brought back by undo, for everybody at once', async () => {
+  await add('Draft of the lease.pdf', aPdf());
+  const page = await roomOf('broker');
+  const buyer = await roomOf('exclusive buyer');
+  await row(buyer, 'Draft of the lease.pdf').waitFor();
+
+  await page.getByRole('searchbox', { name: 'Search documents' }).fill('draft of');
+  await expect.poll(() => rows(page).count()).toBe(1);
+  await page.getByLabel('Category').selectOption('Legal');
+  await page.getByText('No document fits').waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await page.getByLabel('Who may open it').selectOption('All participants');
+
+  await choose(page, 'Draft of the lease.pdf', 'Edit');
+  const dialog = page.getByRole('dialog', { name: 'Edit the document' });
+  await dialog.getByLabel('Name').fill('Lease, final.exe');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText('The name must end in .pdf, as it did.').waitFor();
+  await expectAccessible(page);
+  await dialog.getByLabel('Name').fill('Lease, final.pdf');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await row(page, 'Lease, final.pdf').waitFor();
+  await row(buyer, 'Lease, final.pdf').waitFor();
+
+  await choose(page, 'Lease, final.pdf', 'Take out');
+  await row(page, 'Lease, final.pdf').waitFor({ state: 'detached' });
+  await row(buyer, 'Lease, final.pdf').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row(page, 'Lease, final.pdf').waitFor();
+  await row(buyer, 'Lease, final.pdf').waitFor();
+}, 60_000);
+
+test('thousands of documents scroll, and a phone shows them without a jump sideways', async () => {
+  await web.house.sql(
+    `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key)
+     select $1, 'Scan ' || lpad(n::text, 4, '0') || '.pdf', 'operations', 'public', 1000, 'application/pdf', 'scan-of-a-page-' || n
+     from generate_series(1, 1500) n`,
+    [web.scene.deal],
+  );
+  const page = await roomOf('seller', 390);
+  await rows(page).first().waitFor();
+  expect(await rows(page).count()).toBeLessThan(60);
+  await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
+  await row(page, 'public.pdf').first().waitFor();
+  expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
+  await expectAccessible(page);
+}, 60_000);

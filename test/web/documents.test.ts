@@ -1,0 +1,387 @@
+/** The data room through the web application's face: who adds, opens, changes and takes out what, and how bodies travel. */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { request } from 'node:http';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { clearBodies } from '../../server/documents/clearing.ts';
+import { openScene, trail, type WebScene } from './scene.ts';
+import { aPdf, aPng, fetchBody, upload, type UploadQuery } from './uploads.ts';
+
+let web: WebScene;
+beforeAll(async () => {
+  web = await openScene();
+});
+afterAll(() => web?.close());
+
+const nowhere = '01900000-0000-7000-8000-000000000000';
+const roomOf = (deal = web.scene.deal): string => `/deals/${deal}/documents`;
+const add = async (
+  who: string,
+  body: Parameters<typeof upload>[3],
+  query?: UploadQuery,
+  options?: Parameters<typeof upload>[5],
+) => upload(web.house, await web.as(who), web.scene.deal, body, query, options);
+
+/** Names of the files in the store, whole and unfinished. */
+async function stored(): Promise<string[]> {
+  const [{ name } = { name: '' }] = await web.house.sql<{ name: string }>('select current_database() as name');
+  const directory = path.join(inject('directory'), `documents-${name}`);
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}
+
+describe('adding documents', () => {
+  test('by a broker and a seller, for everybody to whom the confidentiality opens them', async () => {
+    const body = aPdf();
+    const { status, body: added } = await add('broker', body, { filename: 'Lease – Dunmore Road.pdf' });
+    expect(status).toBe(201);
+    expect(added).toMatchObject({
+      filename: 'Lease – Dunmore Road.pdf',
+      category: 'real_estate',
+      confidentiality: 'nda_gated',
+      size_bytes: String(body.length),
+      media_type: 'application/pdf',
+      source: 'simple',
+      diligence_request: null,
+      uploaded_by_name: 'broker',
+      can_preview: true,
+      can_edit: true,
+      openings: 0,
+    });
+    expect(JSON.stringify(added)).not.toMatch(/storage/);
+    const [row] = await web.house.sql('select encode(sha256, $2) as sha256, storage_key from documents where id = $1', [
+      added.id,
+      'hex',
+    ]);
+    expect(row?.['sha256']).toBe(createHash('sha256').update(body).digest('hex'));
+    expect(row?.['storage_key']).toMatch(/^[0-9a-f]{40}$/);
+    expect(await trail(web.house, 'document.upload')).toMatchObject([
+      { user_id: web.scene.people['broker'], deal_id: web.scene.deal, subject_id: added.id, has_request: true },
+    ]);
+
+    const produced = await add('seller', aPng(), {
+      filename: 'Floor plan.png',
+      confidentiality: 'public',
+      diligence_request: 'Plans of the shop',
+    });
+    expect(produced.body).toMatchObject({ source: 'production', diligence_request: 'Plans of the shop', openings: 0 });
+
+    const sees = async (who: string) => {
+      const listed = await (await web.as(who)).ask(roomOf());
+      return [added.id, produced.body.id].map((id) => listed.body.items.some((one: { id: string }) => one.id === id));
+    };
+    for (const who of [
+      'broker',
+      'seller',
+      'exclusive buyer',
+      'other buyer',
+      "broker's advisor",
+      "other buyer's advisor",
+    ])
+      expect([who, await sees(who)]).toEqual([who, [true, true]]);
+    for (const who of ['new buyer', 'viewer', 'admin']) expect([who, await sees(who)]).toEqual([who, [false, true]]);
+    expect(await (await web.as('outsider')).ask(roomOf())).toEqual(
+      await (await web.as('outsider')).ask(roomOf(nowhere)),
+    );
+  });
+
+  test('is refused to everybody else before anything of the file is read', async () => {
+    const before = await stored();
+    for (const who of ['exclusive buyer', 'viewer', "broker's advisor", 'admin']) {
+      // A body that never comes: whoever waited for it would never answer.
+      const pending = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(randomBytes(64)) });
+      expect([who, (await add(who, pending)).status]).toEqual([who, 403]);
+    }
+    const outsider = await add('outsider', aPdf());
+    expect(outsider.status).toBe(404);
+    expect(outsider).toEqual(await upload(web.house, await web.as('outsider'), nowhere, aPdf()));
+    expect(await stored()).toEqual(before);
+    expect(await web.house.sql('select from vault.uploads')).toHaveLength(0);
+  });
+
+  test('needs the token of the session, and a name, a category and who may open it', async () => {
+    const person = await web.as('broker');
+    const { 'x-csrf-token': _, ...headers } = person.headers;
+    const bare = await upload(web.house, { ...person, headers }, web.scene.deal, aPdf());
+    expect(bare.status).toBe(403);
+    const empty = await person.ask(roomOf(), {});
+    expect(empty.status).toBe(400);
+    expect(empty.body.error.details.map(({ path: at }: { path: string }) => at)).toEqual([
+      'filename',
+      'category',
+      'confidentiality',
+    ]);
+  });
+
+  test.each([
+    '../../etc/passwd.pdf',
+    'a/b.pdf',
+    'a\\b.pdf',
+    'a\u0000.pdf',
+    'a\nb.pdf',
+    '.htaccess.pdf',
+    'lease.pdf.',
+    'lease\u202efdp.exe.pdf',
+    `${'x'.repeat(252)}.pdf`,
+  ])('refuses the name %j', async (filename) => {
+    const { status, body } = await add('broker', aPdf(), { filename });
+    expect(status).toBe(400);
+    expect(body.error.details[0].path).toBe('filename');
+  });
+
+  test('more than 2 GB is refused by its announced length', async () => {
+    const person = await web.as('broker');
+    const { hostname, port } = new URL(web.house.origin);
+    const query = new URLSearchParams({ filename: 'a.pdf', category: 'tax', confidentiality: 'public' });
+    const status = await new Promise((resolve, reject) => {
+      const sending = request(
+        {
+          hostname,
+          port,
+          method: 'POST',
+          path: `/api/web${roomOf()}?${query}`,
+          headers: { ...person.headers, 'content-length': '2147483649' },
+        },
+        (response) => {
+          resolve(response.statusCode);
+          sending.destroy();
+        },
+      );
+      sending.on('error', reject);
+      sending.write('%PDF-1.4');
+    });
+    expect(status).toBe(413);
+  });
+
+  test('an upload that is broken off leaves nothing behind', async () => {
+    const before = await stored();
+    const stop = new AbortController();
+    let parts = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await wait(1);
+        controller.enqueue(parts === 0 ? aPdf() : randomBytes(262_144));
+        if ((parts += 1) === 20) stop.abort();
+      },
+    });
+    await expect(add('broker', endless, {}, { signal: stop.signal })).rejects.toThrow();
+    await expect.poll(stored).toEqual(before);
+    expect(await web.house.sql(`select from documents where size_bytes > 1000000`)).toHaveLength(0);
+    // Whoever goes away is no failure of ours.
+    expect(web.house.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+  });
+
+  test('whoever loses the right while the file comes has added nothing', async () => {
+    const before = await stored();
+    const mine = `where deal_id = $1 and user_id = $2`;
+    const values = [web.scene.deal, web.scene.people['seller']];
+    let told = false;
+    const slow = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (!told) {
+          told = true;
+          controller.enqueue(Buffer.concat([aPdf(), randomBytes(400_000)]));
+          return;
+        }
+        await expect.poll(() => web.house.sql('select from vault.uploads')).not.toHaveLength(0);
+        await web.house.sql(`update participants set status = 'removed' ${mine}`, values);
+        controller.close();
+      },
+    });
+    try {
+      expect((await add('seller', slow)).status).toBe(404);
+    } finally {
+      await web.house.sql(`update participants set status = 'invited' ${mine}`, values);
+      await web.house.sql(`update participants set status = 'active' ${mine}`, values);
+    }
+    expect(await stored()).toEqual(before);
+  });
+});
+
+describe('opening documents', () => {
+  const body = aPdf();
+  let lease: { id: string; source: string };
+  beforeAll(async () => {
+    lease = (await add('broker', body, { filename: 'Lease "draft" – Ångström (2).pdf' })).body;
+  });
+  const openings = async (who = 'broker') => (await web.as(who)).ask(`/documents/simple/${lease.id}/openings`);
+
+  test('gives the file whole, to be kept and never run', async () => {
+    const response = await fetchBody(web.house, await web.as('other buyer'), lease);
+    expect(response.status).toBe(200);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(body);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/pdf',
+      'content-length': String(body.length),
+      'content-disposition': `attachment; filename="Lease _draft_ _ _ngstr_m (2).pdf"; filename*=UTF-8''Lease%20%22draft%22%20%E2%80%93%20%C3%85ngstr%C3%B6m%20%282%29.pdf`,
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': 'no-store',
+      'accept-ranges': 'bytes',
+      etag: `"${createHash('sha256').update(body).digest('hex')}"`,
+    });
+    expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'.*; sandbox$/);
+  });
+
+  test('shows PDF and images in the page, and says of other files that it cannot', async () => {
+    const response = await fetchBody(web.house, await web.as('other buyer'), lease, 'preview');
+    expect(response.headers.get('content-disposition')).toMatch(/^inline; /);
+    expect(response.headers.get('content-security-policy')).toMatch(/; sandbox$/);
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    const list = (await add('broker', Buffer.from('Item,Count\r\nVan,14\r\n'), { filename: 'Vans.csv' })).body;
+    expect(list).toMatchObject({ can_preview: false, media_type: 'text/csv' });
+    expect((await fetchBody(web.house, await web.as('broker'), list, 'preview')).status).toBe(415);
+  });
+
+  test('is as if it did not exist to whom it is not open', async () => {
+    for (const who of ['new buyer', 'viewer', 'admin', 'outsider']) {
+      const person = await web.as(who);
+      for (const how of ['content', 'preview'] as const) {
+        const hidden = await fetchBody(web.house, person, lease, how);
+        const missing = await fetchBody(web.house, person, { source: 'simple', id: nowhere }, how);
+        expect([who, hidden.status, await hidden.text()]).toEqual([who, 404, await missing.text()]);
+      }
+    }
+    const nobody = await fetch(`${web.house.origin}/api/web/documents/simple/${lease.id}/content`);
+    expect(nobody.status).toBe(401);
+    expect((await fetchBody(web.house, await web.as('broker'), { ...lease, source: 'production' })).status).toBe(404);
+    expect((await fetchBody(web.house, await web.as('broker'), { ...lease, source: 'other' })).status).toBe(404);
+  });
+
+  test('in parts, as readers of large files ask', async () => {
+    const person = await web.as('exclusive buyer');
+    const part = async (range: string, more: Record<string, string> = {}) => {
+      const response = await fetchBody(web.house, person, lease, 'content', { range, ...more });
+      const bytes = Buffer.from(await response.arrayBuffer());
+      return [response.status, response.headers.get('content-range'), bytes] as const;
+    };
+    const size = body.length;
+    expect(await part('bytes=0-9')).toEqual([206, `bytes 0-9/${size}`, body.subarray(0, 10)]);
+    expect(await part('bytes=10-')).toEqual([206, `bytes 10-${size - 1}/${size}`, body.subarray(10)]);
+    expect(await part('bytes=-6')).toEqual([206, `bytes ${size - 6}-${size - 1}/${size}`, body.subarray(-6)]);
+    expect(await part(`bytes=5-${size + 50}`)).toEqual([206, `bytes 5-${size - 1}/${size}`, body.subarray(5)]);
+    expect((await part(`bytes=${size}-`)).slice(0, 2)).toEqual([416, `bytes */${size}`]);
+    for (const odd of ['bytes=9-3', 'bytes=0-1,4-5', 'lines=1-2', 'bytes=-'])
+      expect(await part(odd)).toEqual([200, null, body]);
+    expect((await part('bytes=0-9', { 'if-range': '"another"' }))[0]).toBe(200);
+    const etag = `"${createHash('sha256').update(body).digest('hex')}"`;
+    expect((await part('bytes=0-9', { 'if-range': etag }))[0]).toBe(206);
+  });
+
+  test('leaves a record of each opening for brokers and sellers, and one for all the parts of it', async () => {
+    const [{ id }] = [(await add('broker', aPdf(), { filename: 'Watched.pdf' })).body];
+    const watched = { source: 'simple', id };
+    const buyer = await web.as('other buyer');
+    const read = async (range?: string) =>
+      void (await (await fetchBody(web.house, buyer, watched, 'preview', range ? { range } : {})).arrayBuffer());
+    await read();
+    await read('bytes=100-200');
+    await read('bytes=200-');
+    await read('bytes=-10');
+    const opened = async () => (await (await web.as('seller')).ask(`/documents/simple/${id}/openings`)).body.items;
+    expect(await opened()).toMatchObject([{ user_id: web.scene.people['other buyer'], user_name: 'other buyer' }]);
+    await read('bytes=0-');
+    expect(await opened()).toHaveLength(2);
+    web.house.clock.advance(2 * 3_600_000);
+    await read('bytes=200-');
+    expect(await opened()).toHaveLength(3);
+    const listed = (await (await web.as('broker')).ask(roomOf())).body.items.find(
+      (one: { id: string }) => one.id === id,
+    );
+    expect(listed.openings).toBe(3);
+    const asBuyer = (await buyer.ask(roomOf())).body.items.find((one: { id: string }) => one.id === id);
+    expect(asBuyer).toMatchObject({ openings: null, can_edit: false });
+    expect((await buyer.ask(`/documents/simple/${id}/openings`)).status).toBe(403);
+    expect((await openings('outsider')).status).toBe(404);
+  });
+});
+
+describe('the list', () => {
+  test('is filtered by category, confidentiality and words', async () => {
+    await add('broker', aPdf(), { filename: 'Payroll 2025.pdf', category: 'employees', confidentiality: 'public' });
+    await add('broker', aPng(), { filename: 'Yard.png', diligence_request: 'Photographs of the yard' });
+    const person = await web.as('broker');
+    const names = async (query: string) =>
+      (await person.ask(`${roomOf()}?${query}`)).body.items.map((one: { filename: string }) => one.filename);
+    expect(await names('category=employees')).toEqual(['Payroll 2025.pdf']);
+    expect(await names('search=PAYROLL')).toEqual(['Payroll 2025.pdf']);
+    expect(await names('search=graphs OF the yard')).toEqual(['Yard.png']);
+    expect(await names('search=%25')).toEqual([]);
+    expect(await names('confidentiality=selected_buyer_only')).toEqual([
+      'selected_buyer_only.pdf',
+      'selected_buyer_only.pdf',
+    ]);
+    expect((await person.ask(`${roomOf()}?confidentiality=secret`)).status).toBe(400);
+  });
+});
+
+describe('changing documents', () => {
+  test('name, category and who may open it, by brokers and sellers', async () => {
+    const { id } = (await add('broker', aPdf(), { filename: 'Draft.pdf' })).body;
+    const at = `/documents/simple/${id}`;
+    const change = async (who: string, body: unknown) => (await web.as(who)).ask(at, body, 'PATCH');
+    expect(await change('seller', { confidentiality: 'selected_buyer_only' })).toMatchObject({
+      status: 200,
+      body: { filename: 'Draft.pdf', confidentiality: 'selected_buyer_only' },
+    });
+    expect(
+      (await (await web.as('other buyer')).ask(roomOf())).body.items.map((one: { id: string }) => one.id),
+    ).not.toContain(id);
+    expect((await change('broker', { filename: 'Final.pdf', category: 'legal' })).body).toMatchObject({
+      filename: 'Final.pdf',
+      category: 'legal',
+    });
+    expect((await change('broker', { filename: '../x.pdf' })).status).toBe(400);
+    expect((await change('broker', {})).status).toBe(400);
+    expect((await change('broker', { size_bytes: '1' })).status).toBe(400);
+    expect((await change('exclusive buyer', { category: 'tax' })).status).toBe(403);
+    expect(await change('other buyer', { category: 'tax' })).toEqual(
+      await (await web.as('other buyer')).ask(`/documents/simple/${nowhere}`, { category: 'tax' }, 'PATCH'),
+    );
+  });
+
+  test('a name keeps its ending, which says what the content was found to be', async () => {
+    const { id } = (await add('broker', aPdf(), { filename: 'Draft.pdf' })).body;
+    const renamed = await (await web.as('broker')).ask(`/documents/simple/${id}`, { filename: 'Draft.exe' }, 'PATCH');
+    expect(renamed).toMatchObject({ status: 400, body: { error: { details: [{ path: 'filename' }] } } });
+  });
+
+  test('taking one out hides it from everybody, and for an hour it can be put back', async () => {
+    const { id } = (await add('broker', aPdf(), { filename: 'Wrong deal.pdf', confidentiality: 'public' })).body;
+    const at = `/documents/simple/${id}`;
+    expect((await (await web.as('exclusive buyer')).ask(at, undefined, 'DELETE')).status).toBe(403);
+    expect((await (await web.as('outsider')).ask(at, undefined, 'DELETE')).status).toBe(404);
+    expect((await (await web.as('seller')).ask(at, undefined, 'DELETE')).status).toBe(204);
+    for (const who of ['broker', 'exclusive buyer'])
+      expect((await fetchBody(web.house, await web.as(who), { source: 'simple', id })).status).toBe(404);
+    expect((await (await web.as('exclusive buyer')).ask(`${at}/restore`, {})).status).toBe(404);
+    expect((await (await web.as('broker')).ask(`${at}/restore`, {})).body).toMatchObject({
+      filename: 'Wrong deal.pdf',
+    });
+    expect((await fetchBody(web.house, await web.as('viewer'), { source: 'simple', id })).status).toBe(200);
+    expect(await trail(web.house, 'document.restore')).toMatchObject([{ subject_id: id, deal_id: web.scene.deal }]);
+
+    await (await web.as('broker')).ask(at, undefined, 'DELETE');
+    web.house.clock.advance(61 * 60_000);
+    expect((await (await web.as('broker')).ask(`${at}/restore`, {})).status).toBe(404);
+  });
+
+  test('a week after it was taken out its body is cleared away, and so is what never became a document', async () => {
+    const { id } = (await add('broker', aPdf(), { filename: 'Old.pdf' })).body;
+    const [row] = await web.house.sql('select storage_key from documents where id = $1', [id]);
+    await (await web.as('broker')).ask(`/documents/simple/${id}`, undefined, 'DELETE');
+    await add('broker', Buffer.from('MZ'), { filename: 'a.pdf' });
+    await clearBodies(web.house.house);
+    expect(await stored()).toContain(row?.['storage_key']);
+    expect(await web.house.sql('select from vault.uploads')).not.toHaveLength(0);
+    web.house.clock.advance(8 * 86_400_000);
+    await clearBodies(web.house.house);
+    expect(await stored()).not.toContain(row?.['storage_key']);
+    expect(await web.house.sql('select from vault.uploads')).toHaveLength(0);
+    expect(await web.house.sql('select key from app.bodies_to_clear() key')).toEqual([]);
+  });
+});

@@ -1,0 +1,136 @@
+/** What holds of every route of the web application's JSON face, whatever it does. */
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { apiFace } from '../../server/web/api/face.ts';
+import { signInAs } from './person.ts';
+import { openScene, type WebScene } from './scene.ts';
+
+let web: WebScene;
+/** Every route there is, its parameters filled with an id of nothing. */
+let routes: { method: string; path: string }[];
+
+const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+beforeAll(async () => {
+  web = await openScene({ config: { features: { findings: true, financing: true } } });
+  const known = apiFace(web.house.house).routes.filter(({ method }) => method !== 'ALL');
+  routes = [...new Map(known.map(({ method, path }) => [`${method} ${path}`, { method, path }])).values()].map(
+    ({ method, path }) => ({
+      method,
+      path: path.replaceAll(/:source\b[^/]*/g, 'simple').replaceAll(/:[a-z_]+(\{[^}]*\})?/g, randomUUID()),
+    }),
+  );
+});
+afterAll(() => web?.close());
+
+const ask = (path: string, method: string, headers: Record<string, string>) =>
+  fetch(`${web.house.origin}/api/web${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(readOnly.has(method) ? {} : { body: '{}' }),
+  });
+
+test('there are routes to hold to this', () => {
+  expect(routes.length).toBeGreaterThan(30);
+});
+
+test('no change is made without the CSRF token of the session, or on behalf of another site', async () => {
+  const broker = await web.as('broker');
+  const { cookie } = broker.headers as { cookie: string };
+  for (const { method, path } of routes.filter((route) => !readOnly.has(route.method))) {
+    const bare = await ask(path, method, { cookie });
+    expect([method, path, bare.status]).toEqual([method, path, 403]);
+    const wrong = await ask(path, method, { cookie, 'x-csrf-token': 'AAAA' });
+    expect([method, path, wrong.status]).toEqual([method, path, 403]);
+    const foreign = await ask(path, method, { ...broker.headers, origin: 'https://elsewhere.example' });
+    expect([method, path, foreign.status]).toEqual([method, path, 403]);
+    const nobody = await ask(path, method, {});
+    expect([method, path, nobody.status]).toEqual([method, path, 403]);
+  }
+});
+
+test('nothing is read without a session, and nothing is kept by a cache', async () => {
+  for (const { method, path } of routes.filter((route) => route.method === 'GET')) {
+    const response = await ask(path, method, {});
+    // A required parameter of the query may be missing too; then that is said first, and nothing else.
+    expect([path, response.status === 400 || response.status === 401]).toEqual([path, true]);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    await response.body?.cancel();
+  }
+});
+
+test('whoever was signed out is told so, whatever they wanted to do', async () => {
+  const buyer = await signInAs(web.house, web.scene.people['other buyer']!);
+  await web.house.sql('delete from vault.sessions where user_id = $1', [web.scene.people['other buyer']]);
+  const { deal, participants } = web.scene;
+  const until = new Date(Date.now() + 86_400_000).toISOString();
+  for (const [path, body, method] of [
+    [`/deals/${deal}`, undefined, 'GET'],
+    [`/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '1' } }, 'POST'],
+    [`/deals/${deal}/exclusivity`, { participant_id: participants['other buyer'], expires_at: until }, 'POST'],
+    [`/deals`, { organization_id: web.scene.brokerage, title: 'X', currency: 'USD' }, 'POST'],
+  ] as const) {
+    const { status, body: answer } = await buyer.ask(path, body, method);
+    expect([path, status, answer.error.code]).toEqual([path, 401, 'signed_out']);
+  }
+});
+
+test('what one does not see is answered like what does not exist, to the last byte', async () => {
+  const { deal, participants, records } = web.scene;
+  const until = new Date(Date.now() + 86_400_000).toISOString();
+  const nda = { participant_id: participants['other buyer'], terms: 'X', expires_at: null };
+  const ofDeal: [path: (id: string) => string, method: string, body?: unknown][] = [
+    [(id) => `/deals/${id}`, 'GET'],
+    [(id) => `/deals/${id}`, 'PATCH', { title: 'X' }],
+    [(id) => `/deals/${id}/moves`, 'POST', { to: 'closing' }],
+    [(id) => `/deals/${id}/exclusivity`, 'POST', { participant_id: participants['other buyer'], expires_at: until }],
+    [(id) => `/deals/${id}/exclusivity`, 'PATCH', { expires_at: until }],
+    [(id) => `/deals/${id}/exclusivity`, 'DELETE'],
+    [(id) => `/deals/${id}/participants`, 'POST', { email: 'x@example.test', name: 'X', role: 'buyer', advises: null }],
+    [(id) => `/deals/${id}/participants/${participants['other buyer']}/invitation`, 'POST', {}],
+    [(id) => `/deals/${id}/participants/${participants['other buyer']}`, 'DELETE'],
+    [(id) => `/deals/${id}/ndas`, 'GET'],
+    [(id) => `/deals/${id}/ndas/template`, 'GET'],
+    [(id) => `/deals/${id}/ndas`, 'POST', nda],
+    [(id) => `/deals/${id}/offers`, 'GET'],
+    [(id) => `/deals/${id}/offers`, 'POST', { payload: { currency: 'USD', purchase_price: '1' } }],
+    [(id) => `/deals/${id}/conditions`, 'GET'],
+    [(id) => `/deals/${id}/conditions`, 'POST', { name: 'X' }],
+    [(id) => `/deals/${id}/activity`, 'GET'],
+    [(id) => `/deals/${id}/tools`, 'GET'],
+    [(id) => `/deals/${id}/tools/opt-in`, 'PUT', { expires_at: null }],
+    [(id) => `/deals/${id}/tools/opt-in`, 'DELETE'],
+    [(id) => `/deals/${id}/tools/shut-off`, 'PUT'],
+    [(id) => `/deals/${id}/tools/shut-off`, 'DELETE'],
+  ];
+  const ofRecord: [record: string, path: (id: string) => string, method: string, body?: unknown][] = [
+    [records["ndas/the exclusive buyer's"]!, (id) => `/ndas/${id}/sign`, 'POST', { signed_name: 'X' }],
+    [records["ndas/the exclusive buyer's"]!, (id) => `/ndas/${id}/revoke`, 'POST', {}],
+    [records["offers/the exclusive buyer's"]!, (id) => `/offers/${id}/accept`, 'POST', { expires_at: until }],
+    [
+      records["closing_conditions/the exclusive buyer's to meet"]!,
+      (id) => `/conditions/${id}`,
+      'PATCH',
+      { status: 'satisfied' },
+    ],
+    [records["closing_conditions/the exclusive buyer's to meet"]!, (id) => `/conditions/${id}`, 'DELETE'],
+    [participants['invited']!, (id) => `/invitations/${id}/accept`, 'POST', {}],
+    [participants['invited']!, (id) => `/invitations/${id}/decline`, 'POST', {}],
+  ];
+  const outsider = await web.as('outsider');
+  const counted = async () =>
+    web.house.sql(`select (select count(*) from audit_records) as records, (select count(*) from users) as users`);
+  const before = await counted();
+  const all = [...ofDeal.map(([path, method, body]) => [deal, path, method, body] as const), ...ofRecord];
+  for (const [id, path, method, body] of all) {
+    const there = await outsider.ask(path(id), body, method);
+    const nowhere = await outsider.ask(path(randomUUID()), body, method);
+    expect([path(id), method, there]).toEqual([path(id), method, nowhere]);
+    expect(there).toEqual({
+      status: 404,
+      body: { error: { code: 'not_found', message: 'There is nothing here, or not for you.' } },
+    });
+  }
+  expect(await counted()).toEqual(before);
+});

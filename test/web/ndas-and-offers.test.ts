@@ -1,0 +1,260 @@
+/** NDAs sent, signed and revoked; offers submitted, revised and accepted into exclusivity. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openScene, trail, type WebScene } from './scene.ts';
+
+let web: WebScene;
+let deal: string;
+const inDays = (days: number) => new Date(web.house.clock.now().getTime() + days * 86_400_000).toISOString();
+
+beforeAll(async () => {
+  web = await openScene();
+  ({ deal } = web.scene);
+});
+afterAll(() => web?.close());
+
+describe('an NDA', () => {
+  test('starts from the standard terms, and from then on from those sent last', async () => {
+    const broker = await web.as('broker');
+    const standard = await broker.ask(`/deals/${web.scene.idle}/ndas/template`);
+    expect(standard.body.terms).toContain(
+      'Between Scene Brokers ("Broker"), on behalf of the owner of the business described as "Print shop"',
+    );
+    expect((await broker.ask(`/deals/${deal}/ndas/template`)).body).toEqual({ terms: 'Keep it to yourself.' });
+  });
+
+  test('is seen by the deal side and the side that signs it', async () => {
+    const names = async (caller: string) =>
+      (await (await web.as(caller)).ask(`/deals/${deal}/ndas`)).body.items
+        .map((one: { participant_name: string }) => one.participant_name)
+        .toSorted();
+    expect(await names('broker')).toEqual(['exclusive buyer', 'other buyer']);
+    expect(await names('seller')).toEqual(['exclusive buyer', 'other buyer']);
+    expect(await names('other buyer')).toEqual(['other buyer']);
+    expect(await names("other buyer's advisor")).toEqual(['other buyer']);
+    for (const caller of ['new buyer', 'viewer', 'admin']) expect(await names(caller)).toEqual([]);
+  });
+
+  test('is sent by a broker, once at a time, to a buyer', async () => {
+    const { participants } = web.scene;
+    const nda = {
+      participant_id: participants['new buyer'],
+      terms: 'Say nothing.\n\nTo nobody.',
+      expires_at: inDays(700),
+    };
+    const path = `/deals/${deal}/ndas`;
+    for (const caller of ['seller', 'new buyer', 'admin', "broker's advisor"])
+      expect([caller, (await (await web.as(caller)).ask(path, nda)).status]).toEqual([caller, 403]);
+    const broker = await web.as('broker');
+    const reason = async (changes: object) => (await broker.ask(path, { ...nda, ...changes })).body.error.code;
+    expect(await reason({ participant_id: participants['seller'] })).toBe('not_a_buyer');
+    expect(await reason({ participant_id: web.scene.idleBuyer })).toBe('not_a_buyer');
+    expect(await reason({ expires_at: inDays(-1) })).toBe('expires_in_the_past');
+    expect(await reason({ terms: ' ' })).toBe('validation_error');
+    const sent = await broker.ask(path, nda);
+    expect(sent).toMatchObject({
+      status: 201,
+      body: {
+        status: 'sent',
+        participant_name: 'new buyer',
+        sent_by_name: 'broker',
+        terms: nda.terms,
+        expires_at: nda.expires_at,
+        signed_at: null,
+        mine: false,
+      },
+    });
+    expect(await reason({})).toBe('nda_there_already');
+    expect((await trail(web.house, 'nda.send'))[0]).toMatchObject({
+      deal_id: deal,
+      subject_id: sent.body.id,
+      details: {},
+    });
+  });
+
+  test('is signed by the buyer alone, whose name, time and address are kept, and opens what it gates', async () => {
+    const buyer = await web.as('new buyer');
+    const before = (await buyer.ask(`/deals/${deal}`)).body;
+    expect(before).toMatchObject({ capacities: { can_sign_nda: true, can_ask: false }, counts: { ndas_waiting: 1 } });
+    expect((await buyer.ask('/home')).body.queue).toMatchObject([{ kind: 'ndas_to_sign', deal_id: deal, count: 1 }]);
+    const [{ id }] = (await buyer.ask(`/deals/${deal}/ndas`)).body.items;
+
+    expect((await (await web.as('other buyer')).ask(`/ndas/${id}/sign`, { signed_name: 'X' })).status).toBe(404);
+    expect((await (await web.as('broker')).ask(`/ndas/${id}/sign`, { signed_name: 'X' })).status).toBe(403);
+    expect((await buyer.ask(`/ndas/${id}/sign`, { signed_name: ' ' })).status).toBe(400);
+    const signed = await buyer.ask(`/ndas/${id}/sign`, { signed_name: ' New B. Uyer ' });
+    expect(signed).toMatchObject({
+      status: 200,
+      body: { status: 'active', signed_name: 'New B. Uyer', signed_address: '127.0.0.1', mine: true },
+    });
+    expect(signed.body.signed_at).toMatch(/Z$/);
+    expect((await buyer.ask(`/ndas/${id}/sign`, { signed_name: 'Again' })).body.error.code).toBe('nda_not_waiting');
+    expect((await trail(web.house, 'nda.sign'))[0]).toMatchObject({
+      user_id: web.scene.people['new buyer'],
+      subject_id: id,
+    });
+
+    const after = (await buyer.ask(`/deals/${deal}`)).body;
+    expect(after).toMatchObject({ capacities: { can_sign_nda: false, can_ask: true }, counts: { ndas_waiting: 0 } });
+    expect(after.participants.find((one: { name: string }) => one.name === 'new buyer').nda_status).toBe('active');
+  });
+
+  test('is revoked by a broker, and what it opened closes', async () => {
+    const broker = await web.as('broker');
+    const { items } = (await broker.ask(`/deals/${deal}/ndas`)).body;
+    const { id } = items.find((one: { participant_name: string }) => one.participant_name === 'new buyer');
+    expect((await (await web.as('seller')).ask(`/ndas/${id}/revoke`, {})).status).toBe(403);
+    expect((await (await web.as('new buyer')).ask(`/ndas/${id}/revoke`, {})).status).toBe(403);
+    expect((await (await web.as('other buyer')).ask(`/ndas/${id}/revoke`, {})).status).toBe(404);
+    const revoked = await broker.ask(`/ndas/${id}/revoke`, {});
+    expect(revoked.body).toMatchObject({ status: 'revoked', signed_name: 'New B. Uyer' });
+    expect(revoked.body.revoked_at).not.toBeNull();
+    expect((await broker.ask(`/ndas/${id}/revoke`, {})).status).toBe(200);
+    expect(await trail(web.house, 'nda.revoke')).toHaveLength(1);
+    expect((await (await web.as('new buyer')).ask(`/deals/${deal}`)).body.capacities.can_ask).toBe(false);
+  });
+
+  test('that has run out counts as expired at once, and another can be sent', async () => {
+    const broker = await web.as('broker');
+    const participant_id = web.scene.participants['new buyer'];
+    const sent = await broker.ask(`/deals/${deal}/ndas`, {
+      participant_id,
+      terms: 'Briefly.',
+      expires_at: inDays(0.04),
+    });
+    web.house.clock.advance(0.05 * 86_400_000);
+    try {
+      const { items } = (await broker.ask(`/deals/${deal}/ndas`)).body;
+      expect(items.find((one: { id: string }) => one.id === sent.body.id).status).toBe('expired');
+      const late = await (await web.as('new buyer')).ask(`/ndas/${sent.body.id}/sign`, { signed_name: 'Late' });
+      expect(late.body.error.code).toBe('nda_not_waiting');
+      expect(
+        (await broker.ask(`/deals/${deal}/ndas`, { participant_id, terms: 'Again.', expires_at: null })).status,
+      ).toBe(201);
+    } finally {
+      web.house.clock.advance(-0.05 * 86_400_000);
+    }
+  });
+});
+
+describe('an offer', () => {
+  const payload = {
+    currency: 'USD',
+    purchase_price: '1200000.25',
+    cash_at_close: '900000',
+    financing_contingency: true,
+    target_close_date: '2030-02-01',
+    terms: 'Subject to lease.',
+    escrow_agent: { name: 'First Title' },
+  };
+  let path: string;
+  beforeAll(() => {
+    path = `/deals/${web.scene.idle}/offers`;
+  });
+
+  test('is submitted and revised by buyers, and keeps what it does not know', async () => {
+    const buyer = await web.as('new buyer');
+    const first = await buyer.ask(path, { payload });
+    expect(first).toMatchObject({
+      status: 201,
+      body: { revision_number: 1, is_current: true, mine: true, accepted_at: null, buyer_name: 'new buyer', payload },
+    });
+    const second = await buyer.ask(path, { payload: { ...payload, purchase_price: '1300000', seller_note: null } });
+    expect(second.body).toMatchObject({
+      revision_number: 2,
+      payload: { purchase_price: '1300000', seller_note: null },
+    });
+    const { items } = (await buyer.ask(path)).body;
+    expect(
+      items.map((one: { revision_number: number; is_current: boolean }) => [one.revision_number, one.is_current]),
+    ).toEqual([
+      [2, true],
+      [1, false],
+    ]);
+    expect((await trail(web.house, 'offer.submit')).map(({ details }) => details)).toEqual([
+      { revision: 2 },
+      { revision: 1 },
+    ]);
+    for (const caller of ['broker', 'seller', 'viewer'])
+      expect([caller, (await (await web.as(caller)).ask(path, { payload })).status]).toEqual([caller, 403]);
+  });
+
+  test('says which of its fields do not fit', async () => {
+    const buyer = await web.as('new buyer');
+    const faulty = await buyer.ask(path, {
+      payload: {
+        ...payload,
+        purchase_price: '1e9',
+        cash_at_close: '-5',
+        target_close_date: '2030-02-31',
+        financing_contingency: 'yes',
+      },
+    });
+    expect(faulty.body.error.details.map((fault: { path: string }) => fault.path)).toEqual([
+      'payload.purchase_price',
+      'payload.cash_at_close',
+      'payload.financing_contingency',
+      'payload.target_close_date',
+    ]);
+  });
+
+  test('is seen by the deal side and by its own', async () => {
+    await (await web.as('other buyer')).ask(path, { payload: { ...payload, purchase_price: '1250000' } });
+    const buyers = async (caller: string) =>
+      new Set((await (await web.as(caller)).ask(path)).body.items.map((one: { buyer_name: string }) => one.buyer_name));
+    expect(await buyers('broker')).toEqual(new Set(['new buyer', 'other buyer']));
+    expect(await buyers('seller')).toEqual(new Set(['new buyer', 'other buyer']));
+    expect(await buyers('new buyer')).toEqual(new Set(['new buyer']));
+    expect(await buyers('viewer')).toEqual(new Set());
+    expect((await (await web.as('broker')).ask('/home')).body.queue).toContainEqual(
+      expect.objectContaining({ kind: 'offers_to_consider', deal_id: web.scene.idle, count: 2 }),
+    );
+  });
+
+  test('is accepted by a broker into exclusivity, if it is the latest', async () => {
+    const broker = await web.as('broker');
+    const { items } = (await broker.ask(path)).body;
+    const of = (name: string, revision: number) =>
+      items.find(
+        (one: { buyer_name: string; revision_number: number }) =>
+          one.buyer_name === name && one.revision_number === revision,
+      ).id;
+    const accept = (caller: Awaited<ReturnType<typeof web.as>>, offer: string, until = inDays(30)) =>
+      caller.ask(`/offers/${offer}/accept`, { expires_at: until });
+
+    expect((await accept(await web.as('seller'), of('new buyer', 2))).status).toBe(403);
+    expect((await accept(await web.as('new buyer'), of('new buyer', 2))).status).toBe(403);
+    expect((await accept(await web.as('new buyer'), of('other buyer', 1))).status).toBe(404);
+    expect((await accept(broker, of('new buyer', 1))).body.error.code).toBe('offer_superseded');
+    expect((await accept(broker, of('new buyer', 2), inDays(-1))).body.error.code).toBe('expires_in_the_past');
+    const accepted = await accept(broker, of('new buyer', 2));
+    expect(accepted).toMatchObject({
+      status: 200,
+      body: { deal: { state: 'exclusivity', exclusive_buyer_user_id: web.scene.people['new buyer'] } },
+    });
+    expect((await accept(broker, of('other buyer', 1))).body.error.code).toBe('exclusivity_runs');
+    expect((await trail(web.house, 'offer.accept'))[0]).toMatchObject({
+      subject_id: of('new buyer', 2),
+      deal_id: web.scene.idle,
+    });
+
+    const acceptedFor = async (caller: string) =>
+      (await (await web.as(caller)).ask(path)).body.items
+        .filter((one: { accepted_at: string | null }) => one.accepted_at)
+        .map((one: { buyer_name: string; revision_number: number }) => [one.buyer_name, one.revision_number]);
+    for (const caller of ['broker', 'seller', 'new buyer'])
+      expect(await acceptedFor(caller)).toEqual([['new buyer', 2]]);
+    expect(await acceptedFor('other buyer')).toEqual([]);
+    // The other buyer cannot tell that the sale goes elsewhere, and may go on offering.
+    expect((await (await web.as('other buyer')).ask(path, { payload })).status).toBe(201);
+  });
+
+  test('is not taken while the deal is a draft or over', async () => {
+    await web.house.sql(`update deals set state = 'withdrawn' where id = $1`, [web.scene.idle]);
+    const late = await (await web.as('other buyer')).ask(path, { payload });
+    expect(late.body.error.code).toBe('deal_takes_no_offers');
+    expect((await (await web.as('other buyer')).ask(`/deals/${web.scene.idle}`)).body.capacities.can_submit_offer).toBe(
+      false,
+    );
+  });
+});

@@ -1,0 +1,317 @@
+/** Quality of earnings through the web application's face, as each role. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectAccessible, loaded, openBrowser, openDesk } from '../browser.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { signInAs, type Answer, type SignedIn } from './person.ts';
+import { archive, withHiddenStart, workbook } from './workbook.ts';
+
+let house: TestHouse;
+let deal: string;
+const people: Record<string, SignedIn> = {};
+const as = (name: string): SignedIn => people[name]!;
+const nowhere = '01900000-0000-7000-8000-000000000000';
+
+beforeAll(async () => {
+  house = await openHouse({ demo: true });
+  deal = house.demo.deals.with_everything;
+  for (const [name, { user_id }] of Object.entries(house.demo.people)) people[name] = await signInAs(house, user_id);
+});
+afterAll(() => house?.close());
+
+const reads = ['', '/periods', '/customers', '/normalizations', '/bridge', '/members', '/snapshots'];
+const get = (name: string, path: string) => as(name).ask(`/deals/${deal}/qoe${path}`);
+
+async function send(name: string, path: string, body: string | Buffer, type = 'profit_and_loss'): Promise<Answer> {
+  const query = new URLSearchParams({ snapshot_type: type, filename: 'books' });
+  const response = await fetch(`${house.origin}/api/web/deals/${deal}/qoe/snapshots${path}?${query}`, {
+    method: 'POST',
+    headers: { ...as(name).headers, 'content-type': 'text/csv' },
+    body: typeof body === 'string' ? body : new Uint8Array(body),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+const stored = async () =>
+  (
+    await house.sql<{ count: string }>(
+      'select ((select count(*) from pl_periods) + (select count(*) from customer_revenues))::text as count',
+    )
+  )[0]?.count;
+
+describe('what is in the workspace', () => {
+  test.each(['broker', 'seller', 'buyer'])('the %s reads', async (name) => {
+    const [overview, periods, customers, , bridge, members] = await Promise.all(reads.map((path) => get(name, path)));
+    expect(overview?.body.editor).toBe(true);
+    expect(overview?.body.progress.length).toBeGreaterThan(5);
+    const starts = periods?.body.items.map((one: { period_start_date: string }) => one.period_start_date);
+    expect(new Set(starts).size).toBe(starts.length);
+    expect(Number(customers?.body.top_1)).toBeLessThan(Number(customers?.body.top_5));
+    expect(customers?.body.items[0].revenue_share).toBe(customers?.body.top_1);
+    expect(bridge?.body).toMatchObject({ period_label: 'TTM', period_count: 12 });
+    expect(members?.body.items.length).toBeGreaterThan(2);
+  });
+
+  test('a buyer without a place reads nothing, and an outsider finds nothing', async () => {
+    expect((await get('other_buyer', '')).body).toEqual({
+      progress: [],
+      recent_accounting_snapshots: [],
+      editor: false,
+    });
+    for (const path of ['/periods', '/normalizations', '/members', '/snapshots'])
+      expect((await get('other_buyer', path)).body).toEqual({ items: [] });
+    expect((await get('other_buyer', '/customers')).body).toMatchObject({ items: [], top_1: null, periods: [] });
+    expect((await get('other_buyer', '/bridge')).body).toMatchObject({ period_label: null, adjustments: [] });
+    for (const path of reads)
+      expect(await get('outsider', path)).toEqual(await as('outsider').ask(`/deals/${nowhere}/qoe${path}`));
+  });
+
+  test('the concentration is of the period that is asked for', async () => {
+    const { body } = await get('broker', '/customers');
+    const earlier = body.periods.at(-1).period_end_date;
+    expect((await get('broker', `/customers?as_of_period=${earlier}`)).body.items[0].period_end_date).toBe(earlier);
+  });
+});
+
+describe('the checklist', () => {
+  test('is added to and ticked off by editors, which leaves a record', async () => {
+    const row = { category: 'Payroll', title: 'Tie payroll to the returns' };
+    const added = await as('buyer').ask(`/deals/${deal}/qoe/checklist`, row);
+    expect(added).toMatchObject({ status: 201, body: { ...row, status: 'not_started', completed_at: null } });
+    const { id } = added.body;
+    const done = await as('seller').ask(`/qoe/checklist/${id}`, { status: 'completed' }, 'PATCH');
+    expect(done).toMatchObject({ status: 200, body: { id, status: 'completed' } });
+    expect(done.body.completed_at).not.toBeNull();
+    const records = await house.sql<{ action: string }>('select action from audit_records where subject_id = $1', [id]);
+    expect(records.map(({ action }) => action).toSorted()).toEqual(['qoe.checklist.add', 'qoe.checklist.update']);
+    expect(await as('other_buyer').ask(`/qoe/checklist/${id}`, { status: 'completed' }, 'PATCH')).toEqual(
+      await as('other_buyer').ask(`/qoe/checklist/${nowhere}`, { status: 'completed' }, 'PATCH'),
+    );
+    expect((await as('other_buyer').ask(`/deals/${deal}/qoe/checklist`, row)).status).toBe(403);
+  });
+});
+
+describe('normalizations', () => {
+  const input = {
+    period_label: 'FY1999',
+    adjustment_category: 'one_time',
+    adjustment_amount: '-9999999999999999.9999',
+    rationale: 'A lawsuit.',
+  };
+
+  test('are kept to the last digit, totalled in the bridge, and taken out again', async () => {
+    const added = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, input);
+    expect(added).toMatchObject({ status: 201, body: { ...input, can_delete: true } });
+    expect((await get('broker', '/bridge?period_label=FY1999')).body).toMatchObject({
+      period_count: 0,
+      adjustments: [{ category: 'one_time', amount: '-9999999999999999.9999' }],
+    });
+    const path = `/qoe/normalizations/${added.body.id}`;
+    expect((await as('other_buyer').ask(path, undefined, 'DELETE')).status).toBe(404);
+    expect((await as('broker').ask(path, undefined, 'DELETE')).status).toBe(204);
+  });
+
+  test.each(['1e5', '10000000000000000', '1.00001', '', 'NaN', '1,000'])('refuse the amount %j', async (amount) => {
+    const answer = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, { ...input, adjustment_amount: amount });
+    expect(answer).toMatchObject({ status: 400, body: { error: { details: [{ path: 'adjustment_amount' }] } } });
+  });
+});
+
+test('brokers alone let people in and out', async () => {
+  const { body } = await as('broker').ask(`/deals/${deal}`);
+  const partOf = (who: 'buyer' | 'other_buyer' | 'seller'): string =>
+    body.participants.find((one: { user_id: string }) => one.user_id === house.demo.people[who].user_id).id;
+  const path = `/deals/${deal}/qoe/members/${partOf('buyer')}`;
+  expect((await as('seller').ask(path, { role: 'reader' }, 'PUT')).status).toBe(403);
+  expect((await as('seller').ask(path, undefined, 'DELETE')).status).toBe(403);
+  expect(await as('broker').ask(path, { role: 'reader' }, 'PUT')).toMatchObject({
+    status: 200,
+    body: { participant_id: partOf('buyer'), role: 'reader', can_remove: true },
+  });
+  const [row] = (await get('buyer', '')).body.progress;
+  expect((await as('buyer').ask(`/qoe/checklist/${row.id}`, { status: 'completed' }, 'PATCH')).status).toBe(403);
+  expect((await send('buyer', '', 'month,revenue\n2025-01,1\n')).status).toBe(403);
+  expect((await as('broker').ask(path, undefined, 'DELETE')).status).toBe(204);
+  expect((await get('buyer', '')).body).toEqual({ progress: [], recent_accounting_snapshots: [], editor: false });
+  expect((await as('broker').ask(path, { role: 'editor' }, 'PUT')).status).toBe(200);
+  expect((await get('buyer', '')).body.editor).toBe(true);
+  for (const [who, code] of [
+    ['other_buyer', 'no_active_nda'],
+    ['seller', 'not_to_let_in'],
+  ] as const)
+    expect(
+      await as('broker').ask(`/deals/${deal}/qoe/members/${partOf(who)}`, { role: 'editor' }, 'PUT'),
+    ).toMatchObject({ status: 409, body: { error: { code } } });
+});
+
+describe('a file', () => {
+  const good = [
+    'Month;Net Sales;COGS;EBITDA',
+    'Jan 1991;"1,234,567,890,123.4567";(12.50);$ 1.5',
+    '2/28/1991;1000;;-3',
+    '1991-03;0.0001;7-;',
+  ].join('\r\n');
+
+  test('is shown with its faults, and nothing is stored', async () => {
+    const before = await stored();
+    const bad =
+      'month,revenue,cogs\n2025-13,5,1\n2025-02,five,1\n2025-03,,1\n2025-04,1,1.23456\n2025-05,1,1\nMay 2025,2,2\n';
+    const { status, body } = await send('buyer', '/preview', bad);
+    expect(status).toBe(200);
+    expect(body.faults.map(({ row, column }: { row: number; column: string }) => [row, column])).toEqual([
+      [2, 'period'],
+      [3, 'revenue'],
+      [4, 'revenue'],
+      [5, 'cost_of_goods_sold'],
+      [7, 'period'],
+    ]);
+    const failed = await send('buyer', '', bad);
+    expect(failed).toMatchObject({ status: 201, body: { status: 'failed', source_name: 'books' } });
+    expect(failed.body.failure).toMatch(/^5 rows have faults\. Row 2: /);
+    expect(await stored()).toBe(before);
+  });
+
+  test('is stored whole, every digit of it', async () => {
+    const preview = await send('seller', '/preview', good);
+    expect(preview.body).toMatchObject({ faults: [], row_count: 3 });
+    expect(await send('seller', '', good)).toMatchObject({ status: 201, body: { status: 'completed', failure: null } });
+    const { body } = await get('buyer', '/periods?end_date=1991-12-31');
+    expect(body.items).toMatchObject([
+      { period_label: '1991-03', revenue: '0.0001', cost_of_goods_sold: '-7.0000', ebitda: null },
+      { period_label: '1991-02', period_end_date: '1991-02-28', cost_of_goods_sold: null, ebitda: '-3.0000' },
+      { period_label: '1991-01', revenue: '1234567890123.4567', cost_of_goods_sold: '-12.5000', ebitda: '1.5000' },
+    ]);
+  });
+
+  test('that the database refuses in the middle leaves nothing but the reason', async () => {
+    const before = await stored();
+    await house.sql(`alter table pl_periods add constraint no_such_month check (period_label <> '1992-02')`);
+    const answer = await send('seller', '', 'month,revenue\n1992-01,1\n1992-02,1\n');
+    await house.sql('alter table pl_periods drop constraint no_such_month');
+    expect(answer).toMatchObject({ status: 201, body: { status: 'failed' } });
+    expect(answer.body.failure).not.toBeNull();
+    expect(await stored()).toBe(before);
+  });
+
+  test('can be a workbook, whose numbers are taken as they are written', async () => {
+    const n = (number: string) => ({ number });
+    const files = workbook({
+      'P and L': [
+        ['Month', 'Revenue', 'EBITDA'],
+        ['1993-01', n('1234567890.1234'), n('0.30000000000000004')],
+      ],
+      Customers: [
+        ['Customer', 'Period', 'Sales'],
+        ['Diner', 'FY1993', n('1.5E6')],
+      ],
+    });
+    const { status, body } = await send('broker', '/preview', archive(files), 'full');
+    expect({ status, faults: body.faults }).toEqual({ status: 200, faults: [] });
+    expect(body.rows.map(({ values }: { values: object }) => values)).toMatchObject([
+      { customer_name: 'Diner', revenue_total: '1500000', period_end_date: '1993-12-31' },
+      { period_label: '1993-01', revenue: '1234567890.1234', ebitda: '0.3' },
+    ]);
+    expect((await send('broker', '', archive(files), 'full')).body.status).toBe('completed');
+  });
+
+  test('that would grow beyond measure is refused before it does', async () => {
+    const files = workbook({
+      Books: [
+        ['Month', 'Revenue'],
+        ['2025-01', { number: '1' }],
+      ],
+    });
+    const at = 'xl/worksheets/sheet1.xml';
+    const far = (place: string) => archive({ ...files, [at]: files[at]!.replace('<row r="2">', `<row ${place}>`) });
+    const bombs = [
+      archive({ ...files, 'xl/worksheets/sheet2.xml': '0'.repeat(40_000_000) }),
+      archive(files, 10),
+      archive({ ...files, [at]: files[at]!.replace('r="B2"', 'r="XFD1048576"') }),
+      // A row so far down that what lies between would fill the memory, also when it is not written plainly.
+      far('r="99999999"'),
+      far('x:r="99999999"'),
+      far('r="&#57;9999999"'),
+      Buffer.from('PK\u0003\u0004 and no more'),
+    ];
+    for (const bomb of bombs) expect((await send('broker', '/preview', bomb)).status).toBe(400);
+    // What the directory of an archive does not tell of is not there, whatever lies between its files.
+    const hidden = archive({ 'xl/worksheets/sheet9.xml': '0'.repeat(100_000_000) });
+    const seen = archive(files);
+    const shifted = withHiddenStart(hidden.subarray(0, hidden.lastIndexOf('PK\u0001\u0002')), seen);
+    const before = process.memoryUsage.rss();
+    expect(await send('broker', '/preview', shifted)).toMatchObject({
+      status: 200,
+      body: { row_count: 1, faults: [] },
+    });
+    expect(process.memoryUsage.rss() - before).toBeLessThan(80_000_000);
+    expect((await send('broker', '/preview', 'x'.repeat(5_242_881))).status).toBe(413);
+    const rows = `month,revenue\n${'2025-01,1\n'.repeat(5001)}`;
+    expect((await send('broker', '/preview', rows)).body.error.message).toMatch(/At most 5000 rows/);
+    expect((await send('broker', '/preview', 'a,b\n1,2\n')).body.error.message).toMatch(/first line must name/);
+  });
+
+  test('to fill in can be had, and is read again', async () => {
+    for (const type of ['profit_and_loss', 'customer_revenue']) {
+      const { headers } = as('seller');
+      const response = await fetch(`${house.origin}/api/web/qoe/template?snapshot_type=${type}`, { headers });
+      expect((await send('seller', '/preview', await response.text(), type)).body).toMatchObject({
+        faults: [],
+        row_count: 1,
+      });
+    }
+  });
+});
+
+test('no change without the token of the session', async () => {
+  const { 'x-csrf-token': _, ...headers } = as('broker').headers;
+  for (const path of ['checklist', 'normalizations', 'snapshots', 'snapshots/preview'])
+    expect((await fetch(`${house.origin}/api/web/deals/${deal}/qoe/${path}`, { method: 'POST', headers })).status).toBe(
+      403,
+    );
+});
+
+test('in the browser: a normalization, a file with faults, and the same file mended', async () => {
+  const browser = await openBrowser();
+  try {
+    const desk = await openDesk(browser, house.origin, { cookie: as('buyer').cookie });
+    const { page } = desk;
+    await desk.go(`/deals/${deal}/qoe`);
+    await page.getByText('Largest customer').waitFor();
+    await expectAccessible(page);
+
+    await page.getByRole('button', { name: 'Add normalization' }).click();
+    await page.getByLabel('Period', { exact: true }).fill('TTM');
+    await page.getByLabel('Category').selectOption('one_time');
+    await page.getByLabel('Amount').fill('12,345.67');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('+$12,345.67').first().waitFor();
+
+    await page.getByRole('button', { name: 'Upload figures' }).click();
+    const choose = (csv: string) =>
+      page
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'books.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+    await choose('month,revenue\n1994-01,1\n1994-02,none\n');
+    await page.getByText('What to mend').waitFor();
+    await expectAccessible(page);
+    expect(await page.getByRole('button', { name: 'Store', exact: true }).isDisabled()).toBe(true);
+    await choose('month,revenue\n1994-01,1\n1994-02,2\n');
+    await page.getByRole('button', { name: 'Store 2 rows' }).click();
+    await page.getByText('The figures are stored').first().waitFor();
+    await page.getByText('books.csv').waitFor();
+    expect(desk.complaints).toEqual([]);
+    await desk.close();
+
+    const phone = await openDesk(browser, house.origin, {
+      cookie: as('broker').cookie,
+      viewport: { width: 390, height: 844 },
+    });
+    await phone.go(`/deals/${deal}/qoe`);
+    await loaded(phone.page);
+    expect(await phone.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    await expectAccessible(phone.page);
+    await phone.close();
+  } finally {
+    await browser.close();
+  }
+}, 90_000);

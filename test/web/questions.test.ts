@@ -1,0 +1,128 @@
+/** Questions through the web application's face, as each role. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { signInAs, type SignedIn } from './person.ts';
+
+let house: TestHouse;
+let scene: Scene;
+const people: Record<string, SignedIn> = {};
+
+beforeAll(async () => {
+  house = await openHouse();
+  const owner = await connect(house.connections.owner);
+  scene = await setScene(owner);
+  await owner.end();
+  for (const name of ['broker', 'seller', 'exclusive buyer', 'other buyer', 'new buyer', 'viewer', 'outsider'])
+    people[name] = await signInAs(house, scene.people[name]!);
+});
+afterAll(() => house?.close());
+
+const as = (name: string): SignedIn => people[name]!;
+const asked = { category: 'legal', question_text: 'Is the lease assignable?' };
+
+async function ask(name = 'other buyer'): Promise<string> {
+  const { status, body } = await as(name).ask(`/deals/${scene.deal}/questions`, asked);
+  expect(status).toBe(201);
+  return body.id;
+}
+
+describe('the way of a question', () => {
+  test('from asking to the answer that the asker reads, each seeing their part', async () => {
+    const id = await ask();
+    const seen = async (name: string) =>
+      (await as(name).ask(`/deals/${scene.deal}/questions`)).body.items.find((one: { id: string }) => one.id === id);
+    expect(await seen('other buyer')).toMatchObject({ ...asked, mine: true, actions: ['withdraw'], answer_text: null });
+    expect(await seen('broker')).toMatchObject({ mine: false, actions: ['release', 'reject'] });
+    for (const name of ['seller', 'exclusive buyer', 'new buyer', 'viewer']) expect(await seen(name)).toBeUndefined();
+
+    expect((await as('broker').ask(`/questions/${id}/release`, {})).body).toMatchObject({ status: 'with_seller' });
+    expect(await seen('seller')).toMatchObject({ actions: ['answer'] });
+    expect((await as('seller').ask(`/questions/${id}/answer`, { answer_text: 'Yes, with consnet.' })).status).toBe(200);
+    expect(
+      (await as('seller').ask(`/questions/${id}/answer`, { answer_text: 'Yes, with consent.' })).body,
+    ).toMatchObject({
+      status: 'answered',
+      answer_text: 'Yes, with consent.',
+    });
+    expect(await seen('other buyer')).toMatchObject({
+      status: 'answered',
+      answer_text: null,
+      distributed_response: null,
+    });
+    expect(
+      (await as('broker').ask(`/questions/${id}/distribute`, { distributed_response: 'Yes, the landlord consents.' }))
+        .body,
+    ).toMatchObject({ status: 'distributed' });
+    expect(await seen('other buyer')).toMatchObject({
+      status: 'distributed',
+      distributed_response: 'Yes, the landlord consents.',
+      answer_text: null,
+      actions: [],
+    });
+  });
+
+  test('every step leaves a record without its words', async () => {
+    const id = await ask();
+    await as('broker').ask(`/questions/${id}/reject`, { rejection_reason: 'Already in the data room.' });
+    const records = await house.sql<{ action: string; details: unknown }>(
+      'select action, details from audit_records where subject_id = $1 order by at, id',
+      [id],
+    );
+    expect(records.map(({ action }) => action)).toEqual(['question.ask', 'question.reject']);
+    expect(JSON.stringify(records)).not.toMatch(/lease|data room/);
+  });
+});
+
+describe('what is refused', () => {
+  test('a step that is not theirs, in words', async () => {
+    const id = await ask();
+    expect(await as('other buyer').ask(`/questions/${id}/release`, {})).toMatchObject({
+      status: 409,
+      body: { error: { code: 'broker_only' } },
+    });
+    expect(await as('broker').ask(`/questions/${id}/answer`, { answer_text: 'I think so.' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'move_not_allowed' } },
+    });
+    expect((await as('broker').ask(`/questions/${id}/distribute`, { distributed_response: ' ' })).body).toMatchObject({
+      error: { code: 'validation_error', details: [{ path: 'distributed_response' }] },
+    });
+  });
+
+  test('asking without an NDA, and asking nothing', async () => {
+    const path = `/deals/${scene.deal}/questions`;
+    expect(await as('new buyer').ask(path, asked)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'no_active_nda' } },
+    });
+    expect(await as('seller').ask(path, asked)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'not_a_buyer' } },
+    });
+    expect((await as('other buyer').ask(path, { category: 'gossip', question_text: '' })).body.error.details).toEqual([
+      { path: 'category', message: 'Choose what the question is about.' },
+      { path: 'question_text', message: 'Write something here.' },
+    ]);
+  });
+
+  test('what one does not see is as if it did not exist', async () => {
+    const id = await ask();
+    const nowhere = '01900000-0000-7000-8000-000000000000';
+    for (const step of ['release', 'withdraw'])
+      expect(await as('exclusive buyer').ask(`/questions/${id}/${step}`, {})).toEqual(
+        await as('exclusive buyer').ask(`/questions/${nowhere}/${step}`, {}),
+      );
+    expect(await as('outsider').ask(`/deals/${scene.deal}/questions`)).toEqual(
+      await as('outsider').ask(`/deals/${nowhere}/questions`),
+    );
+  });
+
+  test('a change without the token of the session', async () => {
+    const id = await ask();
+    const { 'x-csrf-token': _, ...headers } = as('other buyer').headers;
+    const response = await fetch(`${house.origin}/api/web/questions/${id}/withdraw`, { method: 'POST', headers });
+    expect(response.status).toBe(403);
+  });
+});

@@ -1,0 +1,238 @@
+/** The pages of the settings in a real browser. */
+
+import { generate } from 'otplib';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { signInAs } from './person.ts';
+
+const pages = ['profile', 'security', 'brokerage', 'members', 'keys', 'clients', 'tools', 'audit'];
+
+let house: TestHouse;
+let browser: Browser;
+let admin: Desk;
+
+beforeAll(async () => {
+  house = await openHouse({ demo: true });
+  browser = await openBrowser();
+  admin = await deskOf('admin');
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.close();
+});
+
+async function deskOf(who: 'admin' | 'broker' | 'buyer', options: object = {}): Promise<Desk> {
+  const { cookie } = await signInAs(house, house.demo.people[who].user_id);
+  return openDesk(browser, house.origin, { cookie, ...options });
+}
+
+test.each(['admin', 'broker', 'buyer'] as const)(
+  'each page is accessible and fits: %s',
+  { timeout: 180_000 },
+  async (who) => {
+    const wide = await deskOf(who);
+    const phone = await deskOf(who, { viewport: { width: 390, height: 844 } });
+    for (const page of pages) {
+      await wide.go(`/settings/${page}`);
+      await expectAccessible(wide.page);
+      await phone.go(`/settings/${page}`);
+      const over = await phone.page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect(over, `${page} scrolls sideways`).toBe(0);
+    }
+    expect([...wide.complaints, ...phone.complaints]).toEqual([]);
+    await wide.close();
+    await phone.close();
+  },
+);
+
+describe('an admin', { timeout: 180_000 }, () => {
+  test('creates a key whose token shows once, and revokes it', async () => {
+    const { page } = admin;
+    await admin.go('/settings/keys');
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Newsletter');
+    await dialog.getByLabel('Add contacts').click();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    const token = await page.getByRole('dialog').getByLabel('Token').inputValue();
+    expect(token).toMatch(/^dk_live_[0-9a-f]{32}$/);
+    const ask = () => fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } });
+    expect((await ask()).status).toBe(200);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    expect(await page.content()).not.toContain(token);
+
+    await page.getByRole('button', { name: 'Actions for Newsletter' }).click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke key' }).click();
+    await page.getByText('Newsletter is revoked').first().waitFor();
+    expect((await ask()).status).toBe(401);
+  });
+
+  test('is asked for the password when the sign-in is long ago', async () => {
+    const desk = await deskOf('admin');
+    const password = crypto.randomUUID();
+    await house.sql(
+      `insert into vault.passwords (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc`,
+      [house.demo.people.admin.user_id, await hashPassword(password)],
+    );
+    await house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+      house.demo.people.admin.user_id,
+    ]);
+    const { page } = desk;
+    await desk.go('/settings/keys');
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Late');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    const proof = page.getByRole('dialog', { name: 'Is it you?' });
+    await proof.getByLabel('Password', { exact: true }).fill(password);
+    await proof.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('dialog', { name: 'The token of Late' }).waitFor();
+    await desk.close();
+  });
+
+  test('invites a member by link, gives another role, takes it back', async () => {
+    admin = await deskOf('admin');
+    const { page } = admin;
+    await admin.go('/settings/members');
+    await page.getByRole('button', { name: 'Invite', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Una Field');
+    await dialog.getByLabel('E-mail').fill('una@example.test');
+    await dialog.getByRole('button', { name: 'Invite' }).click();
+    expect(await page.getByLabel('Invitation link').inputValue()).toContain('/accept-invitation?token=');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Done' }).click();
+
+    await page.getByRole('button', { name: 'Actions for Una Field' }).click();
+    await page.getByRole('menuitemradio', { name: 'Staff' }).click();
+    await page.getByText('Una Field is staff now').first().waitFor();
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Actions for Una Field' }).click();
+    await page.getByRole('menuitem', { name: 'Take invitation back' }).click();
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.getByText('una@example.test').waitFor({ state: 'detached' });
+  });
+
+  test('renames the brokerage, and reads who did in the audit trail', async () => {
+    const { page } = admin;
+    await admin.go('/settings/brokerage');
+    await page.getByLabel('Name').fill('Renamed Brokers');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('navigation', { name: 'Settings' }).getByText('Renamed Brokers').waitFor();
+    await admin.go('/settings/audit');
+    await page.getByRole('row').filter({ hasText: 'brokerage rename' }).click();
+    await page.getByRole('dialog').getByText('brokerage.rename').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await page.getByLabel('About').selectOption('API keys');
+    await page.getByRole('row').filter({ hasText: 'api key revoke' }).first().waitFor();
+    await page.getByRole('row').filter({ hasText: 'brokerage rename' }).waitFor({ state: 'detached' });
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export' }).click();
+    expect((await download).suggestedFilename()).toBe('audit-trail.csv');
+  });
+});
+
+describe('anybody', { timeout: 180_000 }, () => {
+  test('registers a client from a preset and allows it a tool until a time', async () => {
+    const desk = await deskOf('buyer');
+    const { page } = desk;
+    await desk.go('/settings/clients');
+    await page.getByRole('button', { name: 'Register client' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'VS Code' }).click();
+    expect(await dialog.getByLabel('Redirect URIs').inputValue()).toContain('https://vscode.dev/redirect');
+    await dialog.getByLabel('Name').fill('My VS Code');
+    await dialog.getByLabel('Redirect URIs').fill('http://evil.test/');
+    await dialog.getByRole('button', { name: 'Register' }).click();
+    await dialog.getByText(/Plain http only/).waitFor();
+    await expectAccessible(page);
+    await dialog.getByLabel('Redirect URIs').fill('https://vscode.dev/redirect');
+    await dialog.getByRole('button', { name: 'Register' }).click();
+    await page.getByRole('dialog', { name: 'My VS Code is registered' }).waitFor();
+    const clientId = await page.getByRole('dialog').getByLabel('client_id', { exact: true }).inputValue();
+    await page.getByRole('button', { name: 'Done' }).click();
+
+    await desk.go(`/settings/clients/${clientId}/tools`);
+    await page.waitForURL('**/settings/tools?client=*');
+    const tool = page.getByRole('switch', { name: 'Ask a question of the seller' });
+    await tool.click();
+    await page.getByLabel('Ask a question of the seller: until').fill('2099-01-01T12:00');
+    await expect
+      .poll(() =>
+        house.sql('select tool, expires_at is not null as ends from tool_grants where client_id = $1', [clientId]),
+      )
+      .toEqual([{ tool: 'svc_questions_create', ends: true }]);
+    await expectAccessible(page);
+    await tool.click();
+    await expect.poll(() => house.sql('select tool from tool_grants where client_id = $1', [clientId])).toEqual([]);
+
+    await desk.go('/settings/clients');
+    await page.getByRole('button', { name: 'Actions for My VS Code' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete client' }).click();
+    await page.getByText('My VS Code is deleted').first().waitFor();
+    await desk.close();
+  });
+
+  test('changes name and password, sets up an authenticator, and ends another session', async () => {
+    const other = await deskOf('buyer');
+    const desk = await deskOf('buyer');
+    const { user_id } = house.demo.people.buyer;
+    const password = crypto.randomUUID();
+    await house.sql(
+      `insert into vault.passwords (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc`,
+      [user_id, await hashPassword(password)],
+    );
+    const { page } = desk;
+    await desk.go('/settings/profile');
+    await page.getByLabel('Name').fill('Renamed Buyer');
+    await page.getByRole('button', { name: 'Save name' }).click();
+    await page.getByText('Name saved').first().waitFor();
+    await page.getByLabel('E-mail').fill('new-buyer@example.test');
+    await page.getByRole('button', { name: 'Change address' }).click();
+    await page.getByText('Look into your mail').waitFor();
+    expect(house.mails.some(({ to }) => to === 'new-buyer@example.test')).toBe(true);
+
+    await desk.go('/settings/security');
+    await page.getByRole('button', { name: 'Sign out all others' }).click();
+    await page.getByText('All other sessions are signed out').first().waitFor();
+    await other.page.goto(`${house.origin}/settings/security`);
+    await other.page.waitForURL('**/sign-in*');
+
+    await page.getByRole('button', { name: 'Set up an authenticator' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByAltText('QR code of the key below').waitFor();
+    const secret = await dialog.getByLabel('Or type this key into the app').inputValue();
+    await expectAccessible(page);
+    await dialog.getByLabel('Code').fill('000000x');
+    await dialog.getByRole('button', { name: 'Switch it on' }).click();
+    await dialog.getByText(/The code is not right/).waitFor();
+    await dialog.getByLabel('Code').fill(await generate({ secret }));
+    await dialog.getByRole('button', { name: 'Switch it on' }).click();
+    await page.getByRole('dialog', { name: 'Your recovery codes' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByText(/recovery codes left/).waitFor();
+
+    await page.getByLabel('Present password').fill('wrong one, surely');
+    await page.getByLabel('New password').fill(`${password} and more`);
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('The current password is not right.').waitFor();
+    await page.getByLabel('Present password').fill(password);
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('Your password is changed').first().waitFor();
+    await page.getByRole('button', { name: 'Remove authenticator' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('The authenticator is removed').first().waitFor();
+    expect([...desk.complaints]).toEqual([]);
+    await desk.close();
+    await other.close();
+  });
+});

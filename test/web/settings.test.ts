@@ -1,0 +1,448 @@
+/** The settings through the web application's face: brokerage, members, keys, clients, tools and the audit trail, per role. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { signInAs, type SignedIn } from './person.ts';
+
+const nowhere = '01900000-0000-7000-8000-000000000000';
+const outside = ['seller', 'exclusive buyer', "broker's advisor", 'viewer', 'invited', 'outsider'];
+
+let house: TestHouse;
+let scene: Scene;
+let foreign: string;
+const people: Record<string, SignedIn> = {};
+const as = (name: string): SignedIn => people[name]!;
+const day = 86_400_000;
+const inDays = (days: number) => new Date(Date.now() + days * day).toISOString();
+
+beforeAll(async () => {
+  house = await openHouse({ config: { features: { findings: true, financing: false } } });
+  const owner = await connect(house.connections.owner);
+  scene = await setScene(owner);
+  await owner.end();
+  for (const name of ['admin', 'broker', 'colleague', ...outside])
+    people[name] = await signInAs(house, scene.people[name]!);
+  const [elsewhere] = await house.sql<{ id: string }>(`select id from brokerages where slug = 'elsewhere'`);
+  foreign = elsewhere!.id;
+});
+afterAll(() => house?.close());
+
+const ours = (rest = '') => `/brokerages/${scene.brokerage}${rest}`;
+const actionsOn = async (subject: string) =>
+  (
+    await house.sql<{ action: string }>('select action from audit_records where subject_id = $1 order by at, id', [
+      subject,
+    ])
+  ).map(({ action }) => action);
+
+/** Signs the person in an hour ago, so that a recent sign-in is asked for. */
+async function long(name: string): Promise<SignedIn> {
+  const person = await signInAs(house, scene.people[name]!);
+  await house.sql(
+    `update vault.sessions set authenticated_at = app.now() - interval '1 hour'
+     where user_id = $1 and id = (select id from vault.sessions where user_id = $1 order by created_at desc, id desc limit 1)`,
+    [scene.people[name]],
+  );
+  return person;
+}
+
+describe('the brokerage', () => {
+  test('is seen by its members and renamed by its admins', async () => {
+    for (const [name, role] of [
+      ['admin', 'admin'],
+      ['broker', 'broker'],
+    ] as const)
+      expect((await as(name).ask(ours())).body).toMatchObject({ id: scene.brokerage, slug: 'scene', role });
+    expect((await as('broker').ask(ours(), { name: 'Mine' }, 'PATCH')).status).toBe(403);
+    expect((await as('admin').ask(ours(), { name: ' ' }, 'PATCH')).body.error.details[0].path).toBe('name');
+    expect((await as('admin').ask(ours(), { name: 'Scene & Sons' }, 'PATCH')).body.name).toBe('Scene & Sons');
+    expect(await actionsOn(scene.brokerage)).toEqual(['brokerage.rename']);
+  });
+
+  test.each(outside)('and its members are as if they did not exist: %s', async (name) => {
+    for (const [path, body, method] of [
+      ['', undefined, 'GET'],
+      ['', { name: 'X' }, 'PATCH'],
+      ['/members', undefined, 'GET'],
+      ['/members', { email: 'x@example.test', name: 'X', role: 'staff' }, 'POST'],
+      [`/members/${scene.people['broker']}`, { role: 'staff' }, 'PATCH'],
+      [`/members/${scene.people['broker']}`, undefined, 'DELETE'],
+      [`/members/${scene.people['broker']}/invitation`, {}, 'POST'],
+    ] as const)
+      expect(await as(name).ask(ours(path), body, method), `${method} ${path}`).toEqual(
+        await as(name).ask(`/brokerages/${nowhere}${path}`, body, method),
+      );
+    expect((await as(name).ask(ours())).status).toBe(404);
+  });
+
+  test('of somebody else is nothing to an admin', async () => {
+    for (const path of ['', '/members', '/keys'])
+      expect(await as('admin').ask(`/brokerages/${foreign}${path}`)).toEqual(
+        await as('admin').ask(`/brokerages/${nowhere}${path}`),
+      );
+  });
+});
+
+describe('members', () => {
+  const nora = { email: 'Nora@Example.test', name: 'Nora Vale', role: 'staff' };
+
+  test('are invited by a link that works, renewed, given roles and removed', async () => {
+    const invited = await as('admin').ask(ours('/members'), nora);
+    expect(invited).toMatchObject({
+      status: 201,
+      body: {
+        member: { name: 'Nora Vale', email: 'nora@example.test', role: 'staff', status: 'invited' },
+        mailed: false,
+      },
+    });
+    const { member, invitation_url: first } = invited.body;
+    const look = async (url: string) =>
+      (await fetch(`${house.origin}/api/auth/invitation${new URL(url).search}`)).status;
+    expect(await look(first)).toBe(200);
+    const renewed = await as('admin').ask(ours(`/members/${member.user_id}/invitation`), {});
+    expect(renewed.status).toBe(200);
+    expect([(await look(first)) === 200, await look(renewed.body.invitation_url)]).toEqual([false, 200]);
+
+    const listed = (await as('broker').ask(ours('/members'))).body.items;
+    expect(listed.map(({ name, role, status }: typeof nora & { status: string }) => [name, role, status])).toEqual([
+      ['admin', 'admin', 'active'],
+      ['broker', 'broker', 'active'],
+      ['colleague', 'broker', 'active'],
+      ['Nora Vale', 'staff', 'invited'],
+    ]);
+    expect((await as('admin').ask(ours(`/members/${member.user_id}`), { role: 'broker' }, 'PATCH')).body.role).toBe(
+      'broker',
+    );
+    expect((await as('admin').ask(ours(`/members/${member.user_id}`), undefined, 'DELETE')).status).toBe(204);
+    expect((await as('admin').ask(ours(`/members/${member.user_id}/invitation`), {})).status).toBe(404);
+    expect(await actionsOn(member.user_id)).toEqual(['member.invite', 'member.invite', 'member.role', 'member.remove']);
+  });
+
+  test('are managed by admins alone, of whom one stays', async () => {
+    const colleague = ours(`/members/${scene.people['colleague']}`);
+    for (const [path, body, method] of [
+      [ours('/members'), nora, 'POST'],
+      [colleague, { role: 'admin' }, 'PATCH'],
+      [colleague, undefined, 'DELETE'],
+    ] as const)
+      expect((await as('broker').ask(path, body, method)).status).toBe(403);
+    const self = ours(`/members/${scene.people['admin']}`);
+    for (const [body, method] of [
+      [{ role: 'staff' }, 'PATCH'],
+      [undefined, 'DELETE'],
+    ] as const)
+      expect(await as('admin').ask(self, body, method)).toMatchObject({
+        status: 409,
+        body: { error: { code: 'last_admin' } },
+      });
+    expect(await as('admin').ask(ours('/members'), { ...nora, email: 'broker@example.test' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'already_member' } },
+    });
+    const { body } = await as('admin').ask(ours('/members'), { email: 'nowhere', name: '', role: 'king' });
+    expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual(['email', 'name', 'role']);
+  });
+});
+
+describe('API keys', () => {
+  const input = { name: 'Website', environment: 'test', scopes: ['contacts:read'], ceiling: 120, expires_at: null };
+  const works = async (token: string) =>
+    (await fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } })).status === 200;
+
+  test('show their token once, rotate with an overlap, and end when revoked', async () => {
+    const made = await as('admin').ask(ours('/keys'), input);
+    expect(made).toMatchObject({ status: 201, body: { key: { ...input, state: 'active', created_by_name: 'admin' } } });
+    const { key, token } = made.body;
+    expect(key.hint).toBe(`dk_test_…${token.slice(-4)}`);
+    expect(await works(token)).toBe(true);
+    const list = await as('admin').ask(ours('/keys'));
+    expect(list.body.items.map(({ id }: { id: string }) => id)).toContain(key.id);
+    expect(JSON.stringify(list.body)).not.toContain(token);
+
+    const rotated = (await as('admin').ask(`/keys/${key.id}/rotate`, { overlap_seconds: 3600 })).body;
+    expect(rotated.key).toMatchObject({ id: key.id, previous_hint: key.hint });
+    expect([await works(token), await works(rotated.token)]).toEqual([true, true]);
+    const again = (await as('admin').ask(`/keys/${key.id}/rotate`, { overlap_seconds: 0 })).body;
+    expect([await works(token), await works(rotated.token), await works(again.token)]).toEqual([false, false, true]);
+
+    expect((await as('admin').ask(`/keys/${key.id}/revoke`, {})).body).toMatchObject({ state: 'revoked' });
+    expect(await works(again.token)).toBe(false);
+    expect(await as('admin').ask(`/keys/${key.id}/rotate`, { overlap_seconds: 0 })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'api_key_ended' } },
+    });
+    expect(await actionsOn(key.id)).toEqual(['api_key.create', 'api_key.rotate', 'api_key.rotate', 'api_key.revoke']);
+  });
+
+  test('need a recent sign-in, which undoes everything', async () => {
+    const admin = await long('admin');
+    const { key } = (await as('admin').ask(ours('/keys'), input)).body;
+    const count = async () => (await house.sql('select id from api_keys')).length;
+    const before = await count();
+    for (const [path, body] of [
+      [ours('/keys'), input],
+      [`/keys/${key.id}/rotate`, { overlap_seconds: 0 }],
+    ] as const)
+      expect(await admin.ask(path, body)).toMatchObject({
+        status: 403,
+        body: { error: { code: 'recent_sign_in_required' } },
+      });
+    expect(await count()).toBe(before);
+    // Ending a key is never made harder.
+    expect((await admin.ask(`/keys/${key.id}/revoke`, {})).status).toBe(200);
+  });
+
+  test('belong to admins', async () => {
+    const { key } = (await as('admin').ask(ours('/keys'), input)).body;
+    for (const name of ['broker', ...outside]) {
+      const { status, body } = await as(name).ask(ours('/keys'));
+      expect(status === 404 || body.items.length === 0, name).toBe(true);
+      expect([403, 404, 409]).toContain((await as(name).ask(ours('/keys'), input)).status);
+      for (const [step, sent] of [
+        ['rotate', { overlap_seconds: 0 }],
+        ['revoke', {}],
+      ] as const)
+        expect(await as(name).ask(`/keys/${key.id}/${step}`, sent)).toEqual(
+          await as(name).ask(`/keys/${nowhere}/${step}`, sent),
+        );
+    }
+    expect((await as('broker').ask(`/keys/${key.id}/revoke`, {})).status).toBe(404);
+  });
+
+  test('are refused with each fault', async () => {
+    const bad = { name: '', environment: 'prod', scopes: [], ceiling: 0, expires_at: 'soon' };
+    const { body } = await as('admin').ask(ours('/keys'), bad);
+    expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual(Object.keys(bad));
+    expect(await as('admin').ask(ours('/keys'), { ...input, expires_at: inDays(-1) })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'expires_in_the_past' } },
+    });
+  });
+});
+
+const editor = { name: 'My editor', redirect_uris: ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect'] };
+
+async function register(name: string): Promise<string> {
+  const { status, body } = await as(name).ask('/clients', editor);
+  expect(status).toBe(201);
+  return body.id;
+}
+
+describe('connected clients', () => {
+  const seenBy = async (name: string, id: string) =>
+    (await as(name).ask('/clients')).body.items.find((client: { id: string }) => client.id === id);
+
+  test('are registered, changed, switched off, and deleted by who made them', async () => {
+    const id = await register('exclusive buyer');
+    const { body } = await as('exclusive buyer').ask('/clients');
+    expect(body.tool_server).toBe(`${house.config.baseUrl}/api/mcp`);
+    expect(body.presets.length).toBeGreaterThan(2);
+    expect(await seenBy('exclusive buyer', id)).toMatchObject({
+      ...editor,
+      client_id: id,
+      mine: true,
+      can_manage: true,
+      scopes: [],
+      connected_at: null,
+      brokerage_id: null,
+    });
+    const uris = { ...editor, redirect_uris: ['https://app.example.test/callback'] };
+    expect((await as('exclusive buyer').ask(`/clients/${id}`, uris, 'PATCH')).body).toMatchObject(uris);
+    expect((await as('exclusive buyer').ask(`/clients/${id}/switch`, { disabled: true })).body.disabled).toBe(true);
+    for (const name of ['admin', 'broker', 'seller', 'outsider']) {
+      expect(await seenBy(name, id)).toBeUndefined();
+      for (const [step, sent, method] of [
+        ['', editor, 'PATCH'],
+        ['', undefined, 'DELETE'],
+        ['/share', { brokerage_id: null }, 'POST'],
+        ['/switch', { disabled: true }, 'POST'],
+        ['/disconnect', {}, 'POST'],
+      ] as const)
+        expect(await as(name).ask(`/clients/${id}${step}`, sent, method)).toEqual(
+          await as(name).ask(`/clients/${nowhere}${step}`, sent, method),
+        );
+    }
+    expect((await as('exclusive buyer').ask(`/clients/${id}`, undefined, 'DELETE')).status).toBe(204);
+    expect(await seenBy('exclusive buyer', id)).toBeUndefined();
+    expect(await actionsOn(id)).toEqual(['client.create', 'client.change', 'client.disable', 'client.delete']);
+  });
+
+  test('are shared by admins with the members of their brokerage, who use and do not manage them', async () => {
+    const id = await register('admin');
+    const shared = await as('admin').ask(`/clients/${id}/share`, { brokerage_id: scene.brokerage });
+    expect(shared.body).toMatchObject({ brokerage_id: scene.brokerage, can_manage: true });
+    expect(await seenBy('broker', id)).toMatchObject({ mine: false, can_manage: false });
+    expect(await seenBy('seller', id)).toBeUndefined();
+    expect((await as('broker').ask(`/clients/${id}`, editor, 'PATCH')).status).toBe(403);
+    expect((await as('broker').ask(`/clients/${id}`, undefined, 'DELETE')).status).toBe(403);
+
+    const own = await register('broker');
+    expect((await as('broker').ask(`/clients/${own}/share`, { brokerage_id: scene.brokerage })).status).toBe(403);
+    expect((await as('admin').ask(`/clients/${id}/share`, { brokerage_id: foreign })).status).toBe(403);
+    expect((await as('admin').ask(`/clients/${id}/share`, { brokerage_id: null })).body.brokerage_id).toBeNull();
+    expect(await seenBy('broker', id)).toBeUndefined();
+  });
+
+  test('say what they are authorized for, until they are disconnected', async () => {
+    const id = await register('seller');
+    await house.sql(
+      `with family as (
+         insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
+         values ($1, $2, '{mcp:read}', $3, app.now(), app.now() + interval '30 days') returning id)
+       insert into vault.refresh_tokens (digest, family_id, expires_at)
+       select sha256('arranged'), id, app.now() + interval '30 days' from family`,
+      [scene.people['seller'], id, `${house.config.baseUrl}/api/mcp`],
+    );
+    expect(await seenBy('seller', id)).toMatchObject({ scopes: ['mcp:read'], connected_at: expect.any(String) });
+    for (let twice = 0; twice < 2; twice++)
+      expect(await as('seller').ask(`/clients/${id}/disconnect`, {})).toMatchObject({
+        status: 200,
+        body: { scopes: [], connected_at: null },
+      });
+  });
+
+  test('are refused with what is wrong with an address', async () => {
+    const { status, body } = await as('broker').ask('/clients', {
+      name: 'x\u202ey',
+      redirect_uris: ['http://evil.test/'],
+    });
+    expect(status).toBe(400);
+    expect(body.error.details).toEqual([
+      { path: 'name', message: 'Leave out invisible characters.' },
+      { path: 'redirect_uris', message: expect.stringMatching(/^http:\/\/evil\.test\/: Plain http only/) },
+    ]);
+    expect((await as('broker').ask('/clients', { ...editor, redirect_uris: [] })).status).toBe(400);
+  });
+});
+
+describe('tools', () => {
+  test('are granted by client and tool, until a time, for oneself', async () => {
+    const client = await register('colleague');
+    const grant = { client_id: client, tool: 'svc_questions_create', expires_at: inDays(2) };
+    const { status, body } = await as('colleague').ask('/tools/grants', grant, 'PUT');
+    expect(status).toBe(200);
+    expect(body.grants).toEqual([{ ...grant, granted_at: expect.any(String) }]);
+    expect(body.clients).toContainEqual({
+      id: client,
+      name: editor.name,
+      connected: false,
+      may_write: false,
+      disabled: false,
+    });
+    const availability = Object.fromEntries(
+      body.write_tools.map(({ name, available }: { name: string; available: boolean }) => [name, available]),
+    );
+    expect(availability).toMatchObject({ svc_findings_create: true, svc_financing_source_create: false });
+
+    expect(await as('seller').ask('/tools/grants', grant, 'PUT')).toEqual(
+      await as('seller').ask('/tools/grants', { ...grant, client_id: nowhere }, 'PUT'),
+    );
+    expect(await as('colleague').ask('/tools/grants', { ...grant, expires_at: inDays(-1) }, 'PUT')).toMatchObject({
+      status: 409,
+      body: { error: { code: 'ends_in_the_past' } },
+    });
+    expect((await as('colleague').ask('/tools/grants', { ...grant, tool: 'svc_deals_list' }, 'PUT')).status).toBe(400);
+    const off = `/tools/grants/${client}/svc_questions_create`;
+    for (let twice = 0; twice < 2; twice++)
+      expect((await as('colleague').ask(off, undefined, 'DELETE')).body.grants).toEqual([]);
+  });
+
+  test('list the deals that were opted in, and who shut them off', async () => {
+    await as('exclusive buyer').ask(`/deals/${scene.deal}/tools/opt-in`, { expires_at: null }, 'PUT');
+    await as('broker').ask(`/deals/${scene.deal}/tools/shut-off`, {}, 'PUT');
+    expect((await as('exclusive buyer').ask('/tools')).body.opt_ins).toEqual([
+      {
+        deal_id: scene.deal,
+        deal_title: 'Corner bakery',
+        granted_at: expect.any(String),
+        expires_at: null,
+        shut_off: true,
+        shut_off_by_name: 'broker',
+      },
+    ]);
+    expect((await as('outsider').ask('/tools')).body.opt_ins).toEqual([]);
+  });
+});
+
+interface Seen {
+  id: string;
+  user_id: string | null;
+  action: string;
+  outcome: string;
+  at: string;
+}
+
+describe('the audit trail', () => {
+  const read = async (name: string, query: Record<string, string> = {}): Promise<Seen[]> => {
+    const found: Seen[] = [];
+    let cursor: string | null = null;
+    do {
+      const search = new URLSearchParams({ ...query, limit: '7', ...(cursor && { cursor }) });
+      const { status, body } = await as(name).ask(`/audit?${search}`);
+      expect(status).toBe(200);
+      found.push(...body.items);
+      cursor = body.next_cursor;
+    } while (cursor !== null);
+    return found;
+  };
+
+  test('shows everybody their own, and admins the brokerage’s, page by page', async () => {
+    const own = await house.sql<{ id: string }>('select id from audit_records where user_id = $1', [
+      scene.people['seller'],
+    ]);
+    expect(new Set((await read('seller')).map(({ id }) => id))).toEqual(new Set(own.map(({ id }) => id)));
+    const all = await house.sql<{ id: string }>(
+      'select id from audit_records where brokerage_id = $1 order by at desc, id desc',
+      [scene.brokerage],
+    );
+    expect(all.length).toBeGreaterThan(10);
+    expect((await read('admin', { brokerage_id: scene.brokerage })).map(({ id }) => id)).toEqual(
+      all.map(({ id }) => id),
+    );
+    for (const name of outside)
+      for (const { user_id } of await read(name, { brokerage_id: scene.brokerage }))
+        expect(user_id).toBe(scene.people[name]);
+    expect(await read('admin', { brokerage_id: foreign })).toEqual([]);
+  });
+
+  test('is filtered by person, action, outcome and time', async () => {
+    const of = { brokerage_id: scene.brokerage };
+    const all = await read('admin', of);
+    const person = scene.people['admin']!;
+    expect(await read('admin', { ...of, user_id: person })).toEqual(all.filter(({ user_id }) => user_id === person));
+    expect(await read('admin', { ...of, action: 'api_key.' })).toEqual(
+      all.filter(({ action }) => action.startsWith('api_key.')),
+    );
+    expect(await read('admin', { ...of, outcome: 'refused' })).toEqual(
+      all.filter(({ outcome }) => outcome !== 'done' && outcome !== 'ok'),
+    );
+    const { at } = all[3]!;
+    expect(await read('admin', { ...of, from: at })).toEqual(all.filter((record) => record.at >= at));
+    expect(await read('admin', { ...of, to: inDays(-1) })).toEqual([]);
+    expect((await as('admin').ask('/audit?outcome=maybe')).body.error.details[0].path).toBe('outcome');
+  });
+
+  test('is exported as it is filtered, and safely', async () => {
+    await as('admin').ask(ours('/keys'), {
+      name: '=HYPERLINK("x")',
+      environment: 'test',
+      scopes: ['contacts:read'],
+      ceiling: null,
+      expires_at: null,
+    });
+    const query = new URLSearchParams({ brokerage_id: scene.brokerage, action: 'api_key.create' });
+    const response = await fetch(`${house.origin}/api/web/audit/export?${query}`, { headers: as('admin').headers });
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="audit-trail.csv"');
+    const lines = (await response.text()).trim().split('\r\n');
+    expect(lines[0]).toContain('at,person,client,key,deal,action,outcome');
+    expect(lines.length - 1).toBe(
+      (await read('admin', { brokerage_id: scene.brokerage, action: 'api_key.create' })).length,
+    );
+    expect(lines.slice(1).every((line) => line.includes(',api_key.create,done,'))).toBe(true);
+    const foreignFile = await fetch(`${house.origin}/api/web/audit/export?brokerage_id=${scene.brokerage}`, {
+      headers: as('outsider').headers,
+    });
+    expect((await foreignFile.text()).trim().split('\r\n')).toHaveLength(1);
+  });
+});

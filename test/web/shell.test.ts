@@ -1,0 +1,182 @@
+/** The application's frame in a real browser: size, policy, accessibility, keyboard, long lists, live changes, sign-out. */
+
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser } from '../browser.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { signInAs, type SignedIn } from './person.ts';
+
+interface Demo {
+  people: Record<'admin' | 'broker' | 'seller' | 'buyer' | 'outsider', { user_id: string }>;
+  deals: { with_everything: string };
+  brokerage_id: string;
+}
+
+let house: TestHouse;
+let browser: Browser;
+let demo: Demo;
+const contexts: BrowserContext[] = [];
+
+beforeAll(async () => {
+  house = await openHouse({ demo: true });
+  demo = house.demo as unknown as Demo;
+  browser = await openBrowser();
+});
+afterEach(async () => {
+  await Promise.all(contexts.splice(0).map((context) => context.close()));
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.close();
+});
+
+interface Visit {
+  page: Page;
+  person: SignedIn;
+  /** What the browser complained of: script errors, refused by the policy. */
+  complaints: string[];
+}
+
+/** Opens the application as one of the demo's people. */
+async function visit(
+  who: keyof Demo['people'],
+  path: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<Visit> {
+  const person = await signInAs(house, demo.people[who].user_id);
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  contexts.push(context);
+  await context.addCookies([{ ...person.cookie, url: house.origin }]);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => {
+    if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text());
+  });
+  await page.goto(house.origin + path);
+  await page.locator('h1').waitFor();
+  return { page, person, complaints };
+}
+
+describe('the first page', () => {
+  test.each(['/', '/deals'])('%s needs less than 200 kB of script', async (path) => {
+    const { page } = await visit('broker', path);
+    await page.waitForLoadState('networkidle').catch(() => {});
+    const sizes = await page.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .filter((entry) => new URL(entry.name).pathname.endsWith('.js'))
+        .map((entry) => (entry as unknown as { encodedBodySize: number }).encodedBodySize),
+    );
+    expect(sizes.length).toBeGreaterThan(1);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200_000);
+  });
+});
+
+describe('every page of the frame', () => {
+  const ways = [
+    { name: 'desktop, light', options: { colorScheme: 'light' as const } },
+    { name: 'desktop, dark', options: { colorScheme: 'dark' as const } },
+    { name: 'phone, dark', options: { colorScheme: 'dark' as const, viewport: { width: 390, height: 844 } } },
+  ];
+  test.each(ways)('is accessible, keeps to its policy and fits ($name)', { timeout: 120_000 }, async ({ options }) => {
+    const deal = `/deals/${demo.deals.with_everything}`;
+    const { page, complaints } = await visit('broker', '/', options);
+    for (const path of ['/', '/deals', deal, `${deal}/people`, `${deal}/activity`, '/settings/profile', '/contacts']) {
+      await page.goto(house.origin + path);
+      await page.locator('h1').waitFor();
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => `${path}: ${id} ${nodes[0]?.html}`)).toEqual([]);
+      expect(complaints).toEqual([]);
+      const tooWide = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect(tooWide, `${path} scrolls sideways`).toBe(0);
+    }
+  });
+});
+
+describe('by keyboard', () => {
+  test('the first stop leads past the navigation', async () => {
+    const { page } = await visit('broker', '/deals');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('location.hash')).toBe('#main');
+  });
+
+  test('the palette goes to a deal, which is then announced', async () => {
+    const { page } = await visit('broker', '/');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('hvac');
+    await page.getByRole('option', { name: /HVAC/ }).and(page.locator('[aria-selected=true]')).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/deals/${demo.deals.with_everything}`);
+    const title = 'Commercial HVAC contractor, central Ohio';
+    await page.locator('h1', { hasText: title }).waitFor();
+    await expect.poll(() => page.title()).toBe(`${title} · Dealkeep`);
+    await page.getByRole('status').filter({ hasText: title }).waitFor({ state: 'attached' });
+  });
+});
+
+describe('a long list', () => {
+  const focused = `document.activeElement?.getAttribute('data-index')`;
+
+  test('holds only the rows in sight, and keys go through all of it', { timeout: 60_000 }, async () => {
+    await house.sql(
+      `with opened as (
+         insert into deals (organization_id, title, industry, created_by)
+         select $1, 'Route business no. ' || n, 'Zymurgy', $2 from generate_series(1, 450) n returning id)
+       insert into participants (deal_id, user_id, role, status) select id, $2, 'broker', 'active' from opened`,
+      [demo.brokerage_id, demo.people.broker.user_id],
+    );
+    const { page } = await visit('broker', '/deals?search=Route+business');
+    const rows = page.locator('[role=row][data-index]');
+    await rows.first().focus();
+    await expect
+      .poll(
+        async () => {
+          await page.keyboard.press('End');
+          return page.evaluate(focused);
+        },
+        { timeout: 20_000 },
+      )
+      .toBe('449');
+    expect(await rows.count()).toBeLessThan(60);
+    await page.keyboard.press('Home');
+    await expect.poll(() => page.evaluate(focused)).toBe('0');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.locator('h1', { hasText: 'Route business no.' }).waitFor();
+  });
+});
+
+describe('what changes elsewhere', () => {
+  test('shows without a reload', async () => {
+    const deal = demo.deals.with_everything;
+    const { page } = await visit('seller', `/deals/${deal}`);
+    await page.waitForTimeout(1_000);
+    const broker = await signInAs(house, demo.people.broker.user_id);
+    const title = `Renamed at ${Date.now()}`;
+    const { body } = await broker.ask(`/deals/${deal}`, { title }, 'PATCH');
+    expect(body).toMatchObject({ title });
+    await page.locator('h1', { hasText: title }).waitFor({ timeout: 10_000 });
+  });
+});
+
+describe('who may not', () => {
+  test('sees of a deal only that there is nothing for them', async () => {
+    const { page } = await visit('outsider', `/deals/${demo.deals.with_everything}/people`);
+    expect(await page.locator('h1').textContent()).toBe('There is nothing here for you');
+  });
+
+  test('is led to sign in, and back', async () => {
+    const { page, person } = await visit('broker', '/deals');
+    await house.sql(`delete from vault.sessions where user_id = $1`, [demo.people.broker.user_id]);
+    expect((await person.ask('/me')).status).toBe(401);
+    await page.getByRole('link', { name: 'Home', exact: true }).first().click();
+    await page.waitForURL('**/sign-in*');
+    await page.locator('h1', { hasText: 'Sign in' }).waitFor();
+  });
+});

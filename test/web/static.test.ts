@@ -1,0 +1,143 @@
+/** How the built application is served: what may run in it, what is kept, what is compressed, and what is not there. */
+
+import { gunzipSync, brotliDecompressSync } from 'node:zlib';
+import http from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+
+let house: TestHouse;
+let secure: TestHouse;
+let script: string;
+
+beforeAll(async () => {
+  house = await openHouse();
+  secure = await openHouse({ config: { baseUrl: 'https://deals.example.com' } });
+  const page = await (await fetch(`${house.origin}/`)).text();
+  script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? '';
+});
+afterAll(async () => {
+  await house?.close();
+  await secure?.close();
+});
+
+interface Raw {
+  status: number | undefined;
+  headers: http.IncomingHttpHeaders;
+  body: Buffer;
+}
+
+/** Asks without fetch, which decodes bodies and normalizes paths. */
+function ask(path: string, headers: Record<string, string> = {}, method = 'GET', origin = house.origin): Promise<Raw> {
+  const { promise, resolve, reject } = Promise.withResolvers<Raw>();
+  const { hostname, port } = new URL(origin);
+  http
+    .request({ hostname, port, path, method, headers }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('end', () =>
+        resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(parts) }),
+      );
+    })
+    .on('error', reject)
+    .end();
+  return promise;
+}
+
+describe('pages', () => {
+  test.each(['/', '/deals', '/deals/0191', '/deals/0191/questions', '/contacts', '/settings', '/settings/profile'])(
+    '%s is the application, asked anew each time',
+    async (path) => {
+      const { status, headers, body } = await ask(path);
+      expect(status).toBe(200);
+      expect(headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(headers['cache-control']).toBe('no-cache');
+      expect(body.toString()).toContain('<div id="root">');
+    },
+  );
+
+  test('only our own files run in them, and nobody frames them', async () => {
+    const { headers } = await ask('/deals');
+    const policy = String(headers['content-security-policy']);
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("style-src 'self';");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("object-src 'none'");
+    expect(policy).not.toMatch(/unsafe|http:|https:|\*/);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'same-origin',
+      'permissions-policy': expect.stringContaining('camera=()'),
+    });
+  });
+
+  test('the page has no script or style of its own, and nothing from elsewhere', async () => {
+    const page = (await ask('/')).body.toString();
+    expect(page).not.toMatch(/<script(?![^>]*\ssrc="\/)[^>]*>|<style|\sstyle=|\son\w+=|https?:\/\//);
+  });
+
+  test('https is held to, behind https alone', async () => {
+    expect((await ask('/')).headers['strict-transport-security']).toBeUndefined();
+    expect((await ask('/', {}, 'GET', secure.origin)).headers['strict-transport-security']).toMatch(
+      /^max-age=31536000/,
+    );
+  });
+
+  test.each([
+    '/nowhere',
+    '/deals/a/b/c',
+    '/index.html',
+    '/assets',
+    '/api/web/nothing',
+    '/.env',
+    '/assets/../index.html',
+  ])('%s is no page', async (path) => {
+    const { status, body } = await ask(path);
+    expect([401, 404]).toContain(status);
+    expect(body.toString()).not.toContain('<div id="root">');
+  });
+
+  test('a page is not changed by another method', async () => {
+    expect((await ask('/deals', {}, 'POST')).status).toBe(404);
+    const head = await ask('/deals', {}, 'HEAD');
+    expect(head.status).toBe(200);
+    expect(head.body).toHaveLength(0);
+  });
+});
+
+describe('files', () => {
+  test('hashed ones are kept for good', async () => {
+    expect((await ask(script)).headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect((await ask('/theme.js')).headers['cache-control']).toBe('no-cache');
+  });
+
+  test('one that a newer build has taken away is 404, not the page', async () => {
+    const { status, headers } = await ask('/assets/index-gone.js');
+    expect(status).toBe(404);
+    expect(headers['cache-control'] ?? '').not.toContain('immutable');
+  });
+
+  test('compressed as the browser takes it, the same bytes each way', async () => {
+    const plain = await ask(script);
+    const brotli = await ask(script, { 'accept-encoding': 'gzip, deflate, br, zstd' });
+    const gzip = await ask(script, { 'accept-encoding': 'br;q=0, gzip;q=0.5' });
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    expect(brotli.headers['content-encoding']).toBe('br');
+    expect(gzip.headers['content-encoding']).toBe('gzip');
+    expect(brotliDecompressSync(brotli.body).equals(plain.body)).toBe(true);
+    expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
+    for (const { headers, body } of [plain, brotli, gzip]) {
+      expect(headers['vary']).toBe('Accept-Encoding');
+      expect(headers['content-length']).toBe(String(body.length));
+      expect(headers['content-type']).toBe('text/javascript; charset=utf-8');
+    }
+  });
+
+  test('one that the browser has is not sent again', async () => {
+    const { headers } = await ask('/theme.js');
+    const again = await ask('/theme.js', { 'if-none-match': `"other", W/${headers['etag']}` });
+    expect(again.status).toBe(304);
+    expect(again.body).toHaveLength(0);
+    expect((await ask('/theme.js', { 'if-none-match': '"other"' })).status).toBe(200);
+  });
+});

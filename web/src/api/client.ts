@@ -1,0 +1,118 @@
+/** The one way to the server: JSON in and out, the CSRF token on every change, errors as {@link ApiError}. */
+import type { ErrorBody } from './types.ts';
+
+/** An answer that is not 2xx, or none at all (`status` 0). `message` is meant for the person. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly details: readonly { path: string; message: string }[];
+
+  constructor(status: number, error: ErrorBody['error']) {
+    super(error.message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = error.code;
+    this.details = error.details ?? [];
+  }
+}
+
+export type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>;
+
+interface Options {
+  query?: Query;
+  signal?: AbortSignal;
+}
+
+let csrf: string | null = null;
+const signedOutListeners = new Set<() => void>();
+
+/** Keeps the session's CSRF token, as GET /api/web/me and signing in give it; null after signing out. */
+export function keepCsrf(token: string | null): void {
+  csrf = token;
+}
+
+/** The header that every change carries; empty before signing in. */
+export function csrfHeader(): Record<string, string> {
+  return csrf === null ? {} : { 'X-CSRF-Token': csrf };
+}
+
+/** Calls `listener` when a request finds that the session has ended. Returns how to stop that. */
+export function onSignedOut(listener: () => void): () => void {
+  signedOutListeners.add(listener);
+  return () => signedOutListeners.delete(listener);
+}
+
+/** `path` below /api with its query: '/web/deals' and {state: 'listed'} give "/api/web/deals?state=listed". */
+export function address(path: string, query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === '') continue;
+    for (const one of Array.isArray(value) ? value : [value]) search.append(name, String(one));
+  }
+  return `/api${path}${search.size > 0 ? `?${search}` : ''}`;
+}
+
+const unreachable = {
+  code: 'unreachable',
+  message: 'Dealkeep cannot be reached. Check your connection and try again.',
+};
+const broken = {
+  code: 'internal_error',
+  message: 'Something went wrong on our side. Try again; if it stays, tell us the time it happened.',
+};
+
+function isErrorBody(value: unknown): value is ErrorBody {
+  const error = (value as ErrorBody | null)?.error;
+  return typeof error?.message === 'string' && typeof error.code === 'string';
+}
+
+/** The error of an answer, from its text; what is no error of ours is reported as a fault on our side. */
+export function errorOf(status: number, text: string): ApiError {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (isErrorBody(body)) return new ApiError(status, body.error);
+  } catch {
+    // No JSON: a proxy's page, perhaps.
+  }
+  return new ApiError(status, broken);
+}
+
+/** Says that the session has ended, once the answer is 401; the sign-in calls themselves are not meant. */
+export function noticeSignedOut(error: ApiError, path: string): void {
+  if (error.status === 401 && !path.startsWith('/auth/')) for (const listener of signedOutListeners) listener();
+}
+
+async function request<T>(method: string, path: string, body: unknown, { query, signal }: Options): Promise<T> {
+  const headers: Record<string, string> = { Accept: 'application/json' };
+  if (method !== 'GET') Object.assign(headers, csrfHeader());
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  let response: Response;
+  try {
+    response = await fetch(address(path, query), {
+      method,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+      credentials: 'same-origin',
+      signal: signal ?? null,
+    });
+  } catch (fault) {
+    if (signal?.aborted) throw fault;
+    throw new ApiError(0, unreachable);
+  }
+  const text = await response.text();
+  if (!response.ok) {
+    const error = errorOf(response.status, text);
+    noticeSignedOut(error, path);
+    throw error;
+  }
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}
+
+/** Requests to paths below /api, for instance `api.get<DealPage>('/web/deals/…')`. Each throws an {@link ApiError}. */
+export const api = {
+  get: <T>(path: string, options: Options = {}) => request<T>('GET', path, undefined, options),
+  post: <T = void>(path: string, body?: unknown, options: Options = {}) => request<T>('POST', path, body, options),
+  put: <T = void>(path: string, body?: unknown, options: Options = {}) => request<T>('PUT', path, body, options),
+  patch: <T = void>(path: string, body?: unknown, options: Options = {}) => request<T>('PATCH', path, body, options),
+  delete: <T = void>(path: string, options: Options = {}) => request<T>('DELETE', path, undefined, options),
+};

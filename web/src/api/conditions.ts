@@ -1,0 +1,43 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { api } from './client.ts';
+import { keys } from './keys.ts';
+import { useOptimistic } from './optimistic.ts';
+import type { ClosingCondition, ConditionInput, ConditionStatus, Id, Items } from './types.ts';
+
+export const conditionsQuery = (dealId: Id) =>
+  queryOptions({
+    queryKey: keys.of(dealId, 'conditions'),
+    queryFn: ({ signal }) => api.get<Items<ClosingCondition>>(`/web/deals/${dealId}/conditions`, { signal }),
+  });
+
+/** What is done with the closing conditions of a deal. */
+export function useConditionActions(dealId: Id) {
+  const client = useQueryClient();
+  const again = () => {
+    void client.invalidateQueries({ queryKey: keys.home });
+    return client.invalidateQueries({ queryKey: keys.deal(dealId) });
+  };
+  return {
+    add: useMutation({
+      mutationFn: (input: ConditionInput) => api.post<ClosingCondition>(`/web/deals/${dealId}/conditions`, input),
+      onSuccess: again,
+    }),
+    edit: useMutation({
+      mutationFn: ({ id, ...input }: ConditionInput & { id: Id }) =>
+        api.patch<ClosingCondition>(`/web/conditions/${id}`, input),
+      onSuccess: again,
+    }),
+    remove: useMutation({
+      mutationFn: (id: Id) => api.delete(`/web/conditions/${id}`),
+      onSuccess: again,
+    }),
+    setStatus: useOptimistic<Items<ClosingCondition>, { id: Id; status: ConditionStatus }, ClosingCondition>({
+      queryKey: keys.of(dealId, 'conditions'),
+      also: [keys.deal(dealId), keys.home],
+      update: ({ items }, { id, status }) => ({
+        items: items.map((one) => (one.id === id ? { ...one, status, overdue: false } : one)),
+      }),
+      send: ({ id, status }) => api.patch<ClosingCondition>(`/web/conditions/${id}`, { status }),
+    }),
+  };
+}

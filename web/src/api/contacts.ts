@@ -1,0 +1,80 @@
+import { infiniteQueryOptions, useMutation, useQueryClient, type InfiniteData } from '@tanstack/react-query';
+import type { ContactsSearch } from '../lib/contacts-search.ts';
+import { address, api } from './client.ts';
+import { keys } from './keys.ts';
+import type { Contact, ContactImport, ContactInput, Id, Items } from './types.ts';
+import { upload } from './upload.ts';
+
+export type ContactSort = 'display_name' | '-display_name' | 'created_at' | '-created_at';
+
+export const contactsQuery = (brokerageId: Id, filter: ContactsSearch) =>
+  infiniteQueryOptions({
+    queryKey: keys.contacts(brokerageId, filter),
+    queryFn: ({ pageParam, signal }) =>
+      api.get<Items<Contact>>('/web/contacts', {
+        query: { brokerage_id: brokerageId, sort: 'display_name', ...filter, cursor: pageParam, limit: 200 },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor ?? null,
+  });
+
+type Pages = InfiniteData<Items<Contact>>;
+
+/** What is done about the contacts of a brokerage. */
+export function useContactActions(brokerageId: Id) {
+  const client = useQueryClient();
+  const everyList = { queryKey: keys.contacts(brokerageId) };
+  const again = () => client.invalidateQueries(everyList);
+  /** Shows what became of a contact at once: archived or restored, it leaves the list where it was. */
+  const show = (contact: Contact) =>
+    client.setQueriesData<Pages>(
+      everyList,
+      (shown) =>
+        shown && {
+          ...shown,
+          pages: shown.pages.map((page) => ({
+            ...page,
+            items: page.items.flatMap((one) => {
+              if (one.id !== contact.id) return [one];
+              return (one.archived_at === null) === (contact.archived_at === null) ? [contact] : [];
+            }),
+          })),
+        },
+    );
+  const changed = (contact: Contact) => {
+    show(contact);
+    return again();
+  };
+  return {
+    add: useMutation({
+      mutationFn: (input: ContactInput) => api.post<Contact>('/web/contacts', { ...input, brokerage_id: brokerageId }),
+      onSuccess: again,
+    }),
+    change: useMutation({
+      mutationFn: ({ id, ...input }: ContactInput & { id: Id }) => api.patch<Contact>(`/web/contacts/${id}`, input),
+      onSuccess: changed,
+    }),
+    archive: useMutation({
+      mutationFn: (id: Id) => api.post<Contact>(`/web/contacts/${id}/archive`, {}),
+      onSuccess: changed,
+    }),
+    restore: useMutation({
+      mutationFn: (id: Id) => api.post<Contact>(`/web/contacts/${id}/restore`, {}),
+      onSuccess: changed,
+    }),
+    importFile: useMutation({
+      mutationFn: (file: File) =>
+        upload<ContactImport>('/web/contacts/import', file, { query: { brokerage_id: brokerageId } }),
+      onSuccess: again,
+    }),
+  };
+}
+
+/** What a file would bring in, and what is wrong with it; stores nothing. */
+export const previewImport = (brokerageId: Id, file: File): Promise<ContactImport> =>
+  upload('/web/contacts/import/preview', file, { query: { brokerage_id: brokerageId } });
+
+/** Where the browser gets the brokerage's contacts as a file. */
+export const contactsExport = (brokerageId: Id): string =>
+  address('/web/contacts/export', { brokerage_id: brokerageId });

@@ -1,0 +1,71 @@
+/** Findings and financing of a deal, where the features are on. */
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { api } from './client.ts';
+import { keys } from './keys.ts';
+import type {
+  CommitmentStatus,
+  Finding,
+  FindingInput,
+  FindingStatus,
+  FinancingInput,
+  FinancingSource,
+  FinancingStack,
+  Id,
+  Items,
+} from './types.ts';
+
+export const findingsQuery = (dealId: Id) =>
+  queryOptions({
+    queryKey: keys.of(dealId, 'findings'),
+    queryFn: ({ signal }) => api.get<Items<Finding>>(`/web/deals/${dealId}/findings`, { signal }),
+  });
+
+export const financingQuery = (dealId: Id) =>
+  queryOptions({
+    queryKey: keys.of(dealId, 'financing'),
+    queryFn: ({ signal }) => api.get<FinancingStack>(`/web/deals/${dealId}/financing`, { signal }),
+  });
+
+/** What is done about findings; the list and the deal's counts are asked again. */
+export function useFindingActions(dealId: Id) {
+  const client = useQueryClient();
+  const onSuccess = () =>
+    Promise.all(
+      [keys.of(dealId, 'findings'), keys.deal(dealId), keys.home].map((queryKey) =>
+        client.invalidateQueries({ queryKey, exact: true }),
+      ),
+    );
+  return {
+    add: useMutation({
+      mutationFn: (input: FindingInput) => api.post<Finding>(`/web/deals/${dealId}/findings`, input),
+      onSuccess,
+    }),
+    setStatus: useMutation({
+      mutationFn: ({ id, ...input }: { id: Id; status: FindingStatus; status_notes: string | null }) =>
+        api.post<Finding>(`/web/findings/${id}/status`, input),
+      onSuccess,
+    }),
+    comment: useMutation({
+      mutationFn: ({ id, body }: { id: Id; body: string }) =>
+        api.post<Finding>(`/web/findings/${id}/comments`, { body }),
+      onSuccess,
+    }),
+  };
+}
+
+/** What is done about financing; the stack is asked again. */
+export function useFinancingActions(dealId: Id) {
+  const client = useQueryClient();
+  const onSuccess = () => client.invalidateQueries({ queryKey: keys.of(dealId, 'financing') });
+  return {
+    add: useMutation({
+      mutationFn: (input: FinancingInput) => api.post<FinancingSource>(`/web/deals/${dealId}/financing`, input),
+      onSuccess,
+    }),
+    move: useMutation({
+      mutationFn: ({ id, commitment_status }: { id: Id; commitment_status: CommitmentStatus }) =>
+        api.post<FinancingSource>(`/web/financing/${id}/status`, { commitment_status }),
+      onSuccess,
+    }),
+  };
+}

@@ -1,0 +1,62 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { address, api } from './client.ts';
+import { keys } from './keys.ts';
+import type { Confidentiality, DealDocument, DocumentOpening, Id, Items } from './types.ts';
+
+export interface DocumentFilter {
+  search: string;
+  category: string;
+  confidentiality: Confidentiality | '';
+}
+
+/** So many of each kind are listed at most; more are found by searching. */
+export const mostDocuments = 2000;
+
+export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>
+  queryOptions({
+    queryKey: keys.of(dealId, 'documents', filter),
+    queryFn: ({ signal }) =>
+      api.get<Items<DealDocument>>(`/web/deals/${dealId}/documents`, { query: { ...filter }, signal }),
+  });
+
+const pathOf = ({ source, id }: Pick<DealDocument, 'source' | 'id'>) => `/web/documents/${source}/${id}`;
+
+export const openingsQuery = (dealId: Id, document: DealDocument) =>
+  queryOptions({
+    queryKey: keys.of(dealId, 'documents', 'openings', document.id),
+    queryFn: ({ signal }) => api.get<Items<DocumentOpening>>(`${pathOf(document)}/openings`, { signal }),
+  });
+
+/** Where the browser downloads the document, and where it shows it in place. */
+export const contentOf = (document: DealDocument): string => address(`${pathOf(document)}/content`);
+export const previewOf = (document: DealDocument): string => address(`${pathOf(document)}/preview`);
+
+/** What is done to documents of a deal; the lists are asked again. */
+export function useDocumentActions(dealId: Id) {
+  const client = useQueryClient();
+  const onSuccess = () =>
+    Promise.all([
+      client.invalidateQueries({ queryKey: keys.of(dealId, 'documents') }),
+      client.invalidateQueries({ queryKey: keys.deal(dealId), exact: true }),
+    ]);
+  return {
+    refresh: onSuccess,
+    change: useMutation({
+      mutationFn: ({
+        document,
+        ...change
+      }: {
+        document: DealDocument;
+        filename: string;
+        category: string;
+        confidentiality: Confidentiality;
+      }) => api.patch<DealDocument>(pathOf(document), change),
+      onSuccess,
+    }),
+    remove: useMutation({ mutationFn: (document: DealDocument) => api.delete(pathOf(document)), onSuccess }),
+    restore: useMutation({
+      mutationFn: (document: DealDocument) => api.post<DealDocument>(`${pathOf(document)}/restore`, {}),
+      onSuccess,
+    }),
+  };
+}

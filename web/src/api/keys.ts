@@ -1,0 +1,14 @@
+/** The keys under which answers are kept. A live event names a topic and a deal, and everything under those is asked again. */
+import type { Id, Topic } from './types.ts';
+
+export const keys = {
+  me: ['me'] as const,
+  home: ['home'] as const,
+  deals: ['deals'] as const,
+  /** One deal's page: state, people, capacities, counts. */
+  deal: (id: Id) => ['deal', id] as const,
+  /** Something of a deal: `keys.of(id, 'questions', {status})`. */
+  of: (id: Id, topic: Topic | 'activity', ...rest: unknown[]) => ['deal', id, topic, ...rest] as const,
+  contacts: (...rest: unknown[]) => ['contacts', ...rest] as const,
+  settings: (...rest: unknown[]) => ['settings', ...rest] as const,
+};

@@ -1,0 +1,116 @@
+/**
+ * Hears from the server what changed, and has the application ask for it again. One tab of a browser holds the
+ * connection and tells the others, since a browser opens few connections to one server. While there is no connection,
+ * what is shown is asked again every 20 seconds.
+ */
+import type { QueryClient } from '@tanstack/react-query';
+import { keys } from './keys.ts';
+import type { LiveEvent } from './types.ts';
+
+const pollEvery = 20_000;
+const reopenAfter = 5_000;
+
+/** What tabs tell each other: a change, whether the connection stands, or the question whether it does. */
+type Word = { event: LiveEvent } | { connected: boolean } | { asking: true };
+
+function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
+  if (topic === 'deal' && deal === null) {
+    void client.invalidateQueries();
+    return;
+  }
+  if (topic === 'contacts') {
+    void client.invalidateQueries({ queryKey: keys.contacts() });
+    return;
+  }
+  if (topic === 'settings') {
+    void client.invalidateQueries({ queryKey: keys.settings() });
+    void client.invalidateQueries({ queryKey: keys.me });
+    return;
+  }
+  void client.invalidateQueries({ queryKey: keys.home });
+  void client.invalidateQueries({ queryKey: keys.deals });
+  if (deal === null) return;
+  // State, people and NDAs decide what else of a deal the caller sees.
+  const everything = topic === 'deal' || topic === 'participants' || topic === 'ndas';
+  void client.invalidateQueries({ queryKey: keys.deal(deal), exact: !everything });
+  if (everything) return;
+  void client.invalidateQueries({ queryKey: keys.of(deal, topic) });
+  void client.invalidateQueries({ queryKey: keys.of(deal, 'activity') });
+}
+
+/** Holds a connection until `signal` ends. A browser gives up after an answer that is no stream; then we open again. */
+function listen(signal: AbortSignal, hear: (event: LiveEvent) => void, stands: (yes: boolean) => void): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let source: EventSource;
+  let reopening: ReturnType<typeof setTimeout> | undefined;
+  const open = () => {
+    source = new EventSource('/api/web/events');
+    source.addEventListener('open', () => stands(true));
+    source.addEventListener('message', (message: MessageEvent<string>) => hear(JSON.parse(message.data) as LiveEvent));
+    source.addEventListener('error', () => {
+      stands(false);
+      if (source.readyState === EventSource.CLOSED) reopening = setTimeout(open, reopenAfter);
+    });
+  };
+  open();
+  signal.addEventListener('abort', () => {
+    clearTimeout(reopening);
+    source.close();
+    resolve();
+  });
+  return promise;
+}
+
+/** Starts following changes for the person who is signed in. Returns how to stop. */
+export function followChanges(client: QueryClient): () => void {
+  const ended = new AbortController();
+  const channel = new BroadcastChannel('dealkeep-changes');
+  const tell = (word: Word) => channel.postMessage(word);
+  let connected = false;
+  let wasLost = false;
+  let holding = false;
+
+  const note = (yes: boolean) => {
+    // What happened while the connection was away was not heard.
+    if (yes && wasLost) void client.invalidateQueries({ refetchType: 'active' });
+    wasLost = !yes;
+    connected = yes;
+  };
+  channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
+    if ('event' in data) apply(client, data.event);
+    else if ('connected' in data) note(data.connected);
+    else if (holding) tell({ connected });
+  });
+  tell({ asking: true });
+
+  const hold = () => {
+    holding = true;
+    return listen(
+      ended.signal,
+      (event) => {
+        apply(client, event);
+        tell({ event });
+      },
+      (yes) => {
+        note(yes);
+        tell({ connected: yes });
+      },
+    );
+  };
+  // Locks exist on secure origins only; elsewhere each tab listens for itself.
+  const held =
+    'locks' in navigator ? navigator.locks.request('dealkeep-changes', { signal: ended.signal }, hold) : hold();
+  held.catch((fault: unknown) => {
+    if (!ended.signal.aborted) throw fault;
+  });
+
+  const poll = setInterval(() => {
+    if (!connected && !document.hidden) void client.invalidateQueries({ refetchType: 'active' });
+  }, pollEvery);
+
+  return () => {
+    ended.abort();
+    clearInterval(poll);
+    channel.close();
+  };
+}

@@ -1,0 +1,21 @@
+/** How queries behave: kept for a while, retried when that can help, shown from memory while they refresh. */
+import { QueryClient } from '@tanstack/react-query';
+import { ApiError } from './client.ts';
+
+/** A failure that may pass by itself: no connection, or a fault on the server's side. Only reads are ever retried. */
+function mayPass(error: Error): boolean {
+  return error instanceof ApiError && (error.status === 0 || error.status >= 500);
+}
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000,
+      gcTime: 10 * 60_000,
+      retry: (failures, error) => failures < 2 && mayPass(error),
+      retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 4_000),
+      refetchOnWindowFocus: true,
+    },
+    mutations: { retry: false },
+  },
+});

@@ -1,0 +1,50 @@
+import { Link } from '@tanstack/react-router';
+import { Bot } from 'lucide-react';
+import type { Activity } from '../api/types.ts';
+import { Avatar } from './avatar.tsx';
+import { Time } from './time.tsx';
+
+interface ActivityListProps {
+  items: readonly Activity[];
+  /** Names the deal of each: where several deals come together. */
+  withDeal?: boolean;
+}
+
+/** Who did what, the latest first; what an assistant did says through which client. */
+export function ActivityList({ items, withDeal = false }: ActivityListProps) {
+  return (
+    <ol className="flex flex-col gap-4">
+      {items.map((one) => (
+        <li key={one.id} className="flex gap-3">
+          <Avatar name={one.user_name ?? 'Dealkeep'} size="sm" />
+          <div className="min-w-0 flex-1 text-sm">
+            <p className="text-soft">
+              <span className="font-medium text-ink">{one.user_name ?? 'Dealkeep'}</span> {one.summary}
+              {withDeal && one.deal_id && (
+                <>
+                  {' in '}
+                  <Link
+                    to="/deals/$dealId"
+                    params={{ dealId: one.deal_id }}
+                    className="font-medium text-ink underline decoration-line underline-offset-3 hover:decoration-current"
+                  >
+                    {one.deal_title}
+                  </Link>
+                </>
+              )}
+            </p>
+            <p className="mt-0.5 flex items-center gap-2 text-faint">
+              <Time at={one.at} />
+              {one.client_name && (
+                <span className="inline-flex min-w-0 items-center gap-1">
+                  <Bot className="size-3.5 shrink-0" aria-hidden />
+                  <span className="truncate">{one.client_name}</span>
+                </span>
+              )}
+            </p>
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}

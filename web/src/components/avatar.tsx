@@ -1,0 +1,34 @@
+import { cx } from '../lib/cx.ts';
+
+const washes = [
+  'bg-accent-wash text-accent-ink',
+  'bg-info-wash text-info',
+  'bg-warn-wash text-warn',
+  'bg-rare-wash text-rare',
+  'bg-good-wash text-good',
+  'bg-bad-wash text-bad',
+];
+
+function initials(name: string): string {
+  const words = name.trim().split(/\s+/);
+  const first = words[0]?.[0] ?? '?';
+  const last = words.length > 1 ? (words.at(-1)?.[0] ?? '') : '';
+  return (first + last).toUpperCase();
+}
+
+/** A person's initials, in a colour that stays theirs. The name itself stands beside it, so screen readers pass it over. */
+export function Avatar({ name, size = 'md' }: { name: string; size?: 'sm' | 'md' | 'lg' }) {
+  const hash = [...name].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 9973, 7);
+  return (
+    <span
+      aria-hidden
+      className={cx(
+        'inline-grid shrink-0 place-items-center rounded-full font-semibold select-none',
+        size === 'sm' ? 'size-6 text-[0.625rem]' : size === 'md' ? 'size-8 text-xs' : 'size-11 text-md',
+        washes[hash % washes.length],
+      )}
+    >
+      {initials(name)}
+    </span>
+  );
+}

@@ -1,0 +1,88 @@
+import { Check, Minus } from 'lucide-react';
+import { Checkbox as RadixCheckbox, Switch as RadixSwitch } from 'radix-ui';
+import { useId, type ReactNode } from 'react';
+import { cx } from '../lib/cx.ts';
+
+interface ToggleProps {
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  label: ReactNode;
+  /** A second line under the label. */
+  hint?: ReactNode;
+  disabled?: boolean;
+  /** Keeps the label for screen readers alone. */
+  hideLabel?: boolean;
+}
+
+function Words({ id, label, hint, hideLabel }: { id: string } & Pick<ToggleProps, 'label' | 'hint' | 'hideLabel'>) {
+  return (
+    <span className={cx('min-w-0', hideLabel && 'sr-only')}>
+      <label htmlFor={id} className="block text-ink">
+        {label}
+      </label>
+      {hint && (
+        <span id={`${id}-hint`} className="block text-sm text-faint">
+          {hint}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** A box to tick. */
+export function Checkbox({ checked, onChange, indeterminate, ...rest }: ToggleProps & { indeterminate?: boolean }) {
+  const id = useId();
+  return (
+    <div className="flex items-start gap-2.5 coarse:py-1.5">
+      <RadixCheckbox.Root
+        id={id}
+        checked={indeterminate ? 'indeterminate' : checked}
+        onCheckedChange={(state) => onChange(state === true)}
+        disabled={rest.disabled}
+        aria-describedby={rest.hint ? `${id}-hint` : undefined}
+        className={cx(
+          'mt-0.5 grid size-4.5 shrink-0 place-items-center rounded-sm border border-edge bg-surface text-on-accent',
+          'transition-colors hover:border-soft data-[state=checked]:border-accent data-[state=checked]:bg-accent',
+          'data-[state=indeterminate]:border-accent data-[state=indeterminate]:bg-accent disabled:opacity-55',
+        )}
+      >
+        <RadixCheckbox.Indicator>
+          {indeterminate ? (
+            <Minus className="size-3.5" strokeWidth={3} />
+          ) : (
+            <Check className="size-3.5" strokeWidth={3} />
+          )}
+        </RadixCheckbox.Indicator>
+      </RadixCheckbox.Root>
+      <Words id={id} {...rest} />
+    </div>
+  );
+}
+
+/** Turns something on or off at once; where a form is submitted later, use a Checkbox. */
+export function Switch({ checked, onChange, ...rest }: ToggleProps) {
+  const id = useId();
+  return (
+    <div className="flex items-start justify-between gap-4">
+      <Words id={id} {...rest} />
+      <RadixSwitch.Root
+        id={id}
+        checked={checked}
+        onCheckedChange={onChange}
+        disabled={rest.disabled}
+        aria-describedby={rest.hint ? `${id}-hint` : undefined}
+        className={cx(
+          'relative mt-0.5 h-5.5 w-9.5 shrink-0 rounded-full border border-edge bg-sunken transition-colors',
+          'data-[state=checked]:border-accent data-[state=checked]:bg-accent disabled:opacity-55',
+        )}
+      >
+        <RadixSwitch.Thumb
+          className={cx(
+            'block size-4 translate-x-0.5 rounded-full bg-soft transition-transform duration-150',
+            'data-[state=checked]:translate-x-4.5 data-[state=checked]:bg-on-accent',
+          )}
+        />
+      </RadixSwitch.Root>
+    </div>
+  );
+}

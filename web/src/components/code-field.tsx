@@ -1,0 +1,27 @@
+import type { ChangeEvent } from 'react';
+import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
+import { Field } from './field.tsx';
+import { Input } from './input.tsx';
+
+interface CodeFieldProps {
+  name: string;
+  value: string;
+  onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void;
+  error: string | undefined;
+}
+
+/** The code of a second factor; it takes the focus, since it appears when nothing else is to be done. */
+export function CodeField({ error, ...input }: CodeFieldProps) {
+  return (
+    <Field label="Code" error={error} hint="The six digits of your authenticator, or one of your recovery codes.">
+      <Input
+        {...input}
+        ref={useFocusOnMount<HTMLInputElement>()}
+        autoComplete="one-time-code"
+        autoCapitalize="off"
+        spellCheck={false}
+        className="tabular text-center text-lg tracking-[0.3em]"
+      />
+    </Field>
+  );
+}

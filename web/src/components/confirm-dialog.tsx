@@ -1,0 +1,103 @@
+import { AlertDialog as Radix } from 'radix-ui';
+import { createContext, useCallback, useContext, useState, type ReactNode } from 'react';
+import { ApiError } from '../api/client.ts';
+import { Button } from './button.tsx';
+import { Notice } from './notice.tsx';
+
+interface Question {
+  title: string;
+  /** What will happen, and whether it can be undone. */
+  body: ReactNode;
+  /** What the confirming button says: the deed, such as "Revoke key". */
+  action: string;
+  cancel?: string;
+  danger?: boolean;
+}
+
+interface ConfirmDialogProps extends Question {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  /** Does it. The dialog stays while that is under way, and shows the error when it fails. */
+  onConfirm: () => unknown;
+}
+
+/** Asks before what cannot be undone. */
+export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: ConfirmDialogProps) {
+  const { title, body, action, cancel = 'Cancel', danger } = question;
+  const [pending, setPending] = useState(false);
+  const [fault, setFault] = useState<string | null>(null);
+  const confirm = async () => {
+    setPending(true);
+    setFault(null);
+    try {
+      await onConfirm();
+      onOpenChange(false);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setFault(error.message);
+    } finally {
+      setPending(false);
+    }
+  };
+  return (
+    <Radix.Root
+      open={open}
+      onOpenChange={(next) => {
+        setFault(null);
+        onOpenChange(next);
+      }}
+    >
+      <Radix.Portal>
+        <Radix.Overlay className="appear-fade fixed inset-0 z-50 bg-scrim" />
+        <div className="pointer-events-none fixed inset-0 z-50 flex items-end justify-center sm:items-center sm:p-6">
+          <Radix.Content className="appear-dialog pointer-events-auto w-full rounded-t-xl bg-surface p-5 shadow-3 sm:max-w-md sm:rounded-xl sm:p-6">
+            <Radix.Title className="font-serif text-xl font-semibold text-ink">{title}</Radix.Title>
+            <Radix.Description asChild>
+              <div className="mt-2 text-soft">{body}</div>
+            </Radix.Description>
+            {fault && (
+              <Notice tone="bad" className="mt-4">
+                {fault}
+              </Notice>
+            )}
+            <div className="mt-6 flex flex-col-reverse gap-2.5 sm:flex-row sm:justify-end">
+              <Radix.Cancel asChild>
+                <Button>{cancel}</Button>
+              </Radix.Cancel>
+              <Button kind={danger ? 'danger' : 'primary'} pending={pending} onClick={confirm}>
+                {action}
+              </Button>
+            </div>
+          </Radix.Content>
+        </div>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+type Confirm = (question: Question, onConfirm: () => unknown) => void;
+
+const ConfirmContext = createContext<Confirm | null>(null);
+
+/** Gives everything below it {@link useConfirm}. */
+export function ConfirmProvider({ children }: { children: ReactNode }) {
+  const [asked, setAsked] = useState<{ question: Question; onConfirm: () => unknown } | null>(null);
+  const [open, setOpen] = useState(false);
+  const confirm = useCallback<Confirm>((question, onConfirm) => {
+    setAsked({ question, onConfirm });
+    setOpen(true);
+  }, []);
+  return (
+    <ConfirmContext value={confirm}>
+      {children}
+      {asked && <ConfirmDialog {...asked.question} open={open} onOpenChange={setOpen} onConfirm={asked.onConfirm} />}
+    </ConfirmContext>
+  );
+}
+
+/** `confirm(question, deed)` asks, and does the deed when the person confirms. */
+export function useConfirm(): Confirm {
+  const confirm = useContext(ConfirmContext);
+  if (!confirm) throw new Error('useConfirm needs a ConfirmProvider above it');
+  return confirm;
+}

@@ -1,0 +1,239 @@
+import { Link, type LinkOptions } from '@tanstack/react-router';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { cx } from '../lib/cx.ts';
+import { reaches, useBreakpoint, type Breakpoint } from '../lib/use-media.ts';
+
+export interface Column<Row> {
+  id: string;
+  header: string;
+  cell: (row: Row) => ReactNode;
+  /** A grid track: "minmax(14rem, 2fr)", "7rem". */
+  width?: string;
+  align?: 'end';
+  /** What the list can be sorted by here: the header becomes a button. */
+  sort?: string;
+  /** The width of the window from which the column shows. */
+  from?: Breakpoint;
+  /** Keeps the header for screen readers alone: a column of buttons. */
+  hideHeader?: boolean;
+}
+
+/** What a row does when it is chosen, and how it looks where columns do not fit. Kept stable, rows are not drawn anew. */
+interface RowBehaviour<Row> {
+  /** Where a row leads: its first cell becomes the link, and the whole row takes the click. */
+  link?: (row: Row) => LinkOptions;
+  /** Opens a row that leads nowhere else, in a drawer for instance. */
+  onOpen?: (row: Row) => void;
+  /** What a row is on a phone; without it the columns stay. */
+  renderCard?: (row: Row) => ReactNode;
+}
+
+interface DataTableProps<Row> extends RowBehaviour<Row> {
+  /** Names the table for screen readers. */
+  label: string;
+  rows: readonly Row[];
+  rowKey: (row: Row) => string;
+  columns: readonly Column<Row>[];
+  /** Whether there are more rows than these, still to be fetched. */
+  more?: boolean;
+  /** The present order, "-" in front for descending; and how to change it. */
+  sort?: string;
+  onSort?: (sort: string) => void;
+  /** The height of a row with columns, in rem; what does not fit is cut. */
+  rowHeight?: number;
+}
+
+interface HeaderProps<Row> extends Pick<DataTableProps<Row>, 'sort' | 'onSort'> {
+  column: Column<Row>;
+}
+
+function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
+  const { sort: by, header, align } = column;
+  const sorted = by === undefined ? 'none' : sort === by ? 'ascending' : sort === `-${by}` ? 'descending' : 'none';
+  const Arrow = { ascending: ArrowUp, descending: ArrowDown, none: ChevronsUpDown }[sorted];
+  return (
+    <div
+      role="columnheader"
+      {...(by && { 'aria-sort': sorted })}
+      className={cx('flex min-w-0 items-center px-4 py-2', align === 'end' && 'justify-end')}
+    >
+      {by && onSort ? (
+        <button
+          type="button"
+          onClick={() => onSort(sorted === 'ascending' ? `-${by}` : by)}
+          className="-mx-1.5 inline-flex min-w-0 items-center gap-1 rounded-sm px-1.5 py-0.5 font-medium hover:text-ink"
+        >
+          <span className="truncate">{header}</span>
+          <Arrow className={cx('size-3.5 shrink-0', sorted === 'none' && 'opacity-60')} aria-hidden />
+        </button>
+      ) : (
+        <span className={cx('truncate', column.hideHeader && 'sr-only')}>{header}</span>
+      )}
+    </div>
+  );
+}
+
+interface TableRowProps<Row> extends RowBehaviour<Row> {
+  row: Row;
+  index: number;
+  /** Where it stands, in pixels from the top of the rows. */
+  top: number;
+  /** Its height in pixels; null lets the content decide. */
+  height: number | null;
+  tracks: string;
+  columns: readonly Column<Row>[];
+  /** Whether it is the one row that the Tab key reaches. */
+  reachable: boolean;
+  measure?: (element: HTMLElement | null) => void;
+  onReach: (index: number) => void;
+  onMove: (index: number, key: string) => boolean;
+}
+
+function TableRowView<Row>(props: TableRowProps<Row>) {
+  const { row, index, top, height, tracks, columns, reachable, link, onOpen, renderCard, measure, onReach, onMove } =
+    props;
+  const target = link?.(row);
+  const linked = (content: ReactNode) =>
+    target ? (
+      <Link {...target} data-opens tabIndex={-1} className="block min-w-0 after:absolute after:inset-0">
+        {content}
+      </Link>
+    ) : (
+      content
+    );
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    if (event.target !== event.currentTarget || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === 'Enter' || event.key === ' ') {
+      const opens = event.currentTarget.querySelector<HTMLElement>('[data-opens]');
+      if (opens) opens.click();
+      else onOpen?.(row);
+    } else if (!onMove(index, event.key)) return;
+    event.preventDefault();
+  };
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      data-index={index}
+      ref={measure}
+      tabIndex={reachable ? 0 : -1}
+      onFocus={() => onReach(index)}
+      onKeyDown={onKeyDown}
+      onClick={target || !onOpen ? undefined : () => onOpen(row)}
+      style={{
+        transform: `translateY(${top}px)`,
+        ...(!renderCard && { gridTemplateColumns: tracks }),
+        ...(height !== null && { height }),
+      }}
+      className={cx(
+        'absolute inset-x-0 top-0 overflow-hidden border-b border-line -outline-offset-2',
+        (target || onOpen) && 'cursor-pointer hover:bg-hover',
+        !renderCard && 'grid items-center',
+      )}
+    >
+      {renderCard ? (
+        <div role="gridcell" className="px-4 py-3.5">
+          {linked(renderCard(row))}
+        </div>
+      ) : (
+        columns.map((column, place) => (
+          <div key={column.id} role="gridcell" className={cx('min-w-0 px-4', column.align === 'end' && 'text-right')}>
+            {place === 0 ? linked(column.cell(row)) : column.cell(row)}
+          </div>
+        ))
+      )}
+    </div>
+  );
+}
+
+const TableRow = memo(TableRowView) as typeof TableRowView;
+
+/**
+ * A table of any length: only the rows in sight exist, and the page itself scrolls. Arrow keys, Home, End, Page Up and
+ * Page Down go through the rows, Enter opens one.
+ */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, rows, rowKey, columns, more, link, onOpen, renderCard, sort, onSort, rowHeight = 3.25 } = props;
+  const width = useBreakpoint();
+  const asCards = renderCard !== undefined && width === null;
+  const shown = useMemo(() => columns.filter(({ from }) => !from || reaches(width, from)), [columns, width]);
+  const tracks = shown.map((column) => column.width ?? 'minmax(0, 1fr)').join(' ');
+  const height = rowHeight * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+  const body = useRef<HTMLDivElement>(null);
+  const [offset, setOffset] = useState(0);
+  const place = useCallback((element: HTMLDivElement | null) => {
+    body.current = element;
+    if (element) setOffset(element.getBoundingClientRect().top + window.scrollY);
+  }, []);
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => (asCards ? 92 : height),
+    overscan: 10,
+    scrollMargin: offset,
+    getItemKey: (index) => rowKey(rows[index]!),
+  });
+
+  const [active, setActive] = useState(0);
+  const wanted = useRef<number | null>(null);
+  useEffect(() => {
+    if (wanted.current === null) return;
+    const row = body.current?.querySelector<HTMLElement>(`[data-index="${wanted.current}"]`);
+    if (!row) return;
+    wanted.current = null;
+    row.focus({ preventScroll: true });
+  });
+  const last = rows.length - 1;
+  const onMove = useCallback(
+    (index: number, key: string) => {
+      const page = Math.max(1, Math.floor(window.innerHeight / height) - 3);
+      const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+      const step = steps[key];
+      if (step === undefined && key !== 'Home' && key !== 'End') return false;
+      const target = key === 'Home' ? 0 : key === 'End' ? last : Math.max(0, Math.min(last, index + (step ?? 0)));
+      wanted.current = target;
+      setActive(target);
+      virtual.scrollToIndex(target, { align: 'auto' });
+      return true;
+    },
+    [height, last, virtual],
+  );
+
+  return (
+    <div role="grid" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1} className="min-w-0">
+      <div role="rowgroup" className={cx(asCards && 'sr-only')}>
+        <div
+          role="row"
+          aria-rowindex={1}
+          style={{ gridTemplateColumns: tracks }}
+          className="grid border-b border-line text-sm font-medium text-faint"
+        >
+          {shown.map((column) => (
+            <Header key={column.id} column={column} {...(sort && { sort })} {...(onSort && { onSort })} />
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" ref={place} style={{ height: virtual.getTotalSize() }} className="relative">
+        {virtual.getVirtualItems().map((item) => (
+          <TableRow
+            key={item.key}
+            row={rows[item.index]!}
+            index={item.index}
+            top={item.start - offset}
+            height={asCards ? null : height}
+            tracks={tracks}
+            columns={shown}
+            reachable={item.index === Math.min(active, last)}
+            onReach={setActive}
+            onMove={onMove}
+            {...(asCards && { renderCard, measure: virtual.measureElement })}
+            {...(link && { link })}
+            {...(onOpen && { onOpen })}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+import { X } from 'lucide-react';
+import { Dialog as Radix } from 'radix-ui';
+import { useState, type ReactNode } from 'react';
+import { cx } from '../lib/cx.ts';
+import { LayerContext } from './layer.tsx';
+
+const scrim = 'appear-fade fixed inset-0 z-50 bg-scrim';
+
+interface LayerProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  title: ReactNode;
+  /** One sentence under the title. */
+  description?: ReactNode;
+  /** Buttons, the main one last. */
+  footer?: ReactNode;
+  children?: ReactNode;
+}
+
+interface DialogProps extends LayerProps {
+  size?: 'sm' | 'md' | 'lg' | 'xl';
+}
+
+const widths = { sm: 'sm:max-w-md', md: 'sm:max-w-xl', lg: 'sm:max-w-3xl', xl: 'sm:max-w-5xl' };
+
+function Head({ title, description }: Pick<LayerProps, 'title' | 'description'>) {
+  return (
+    <div className="px-5 pt-4.5 pr-14 pb-3 sm:px-6 sm:pr-16">
+      <Radix.Title className="font-serif text-xl font-semibold text-ink">{title}</Radix.Title>
+      {description && <Radix.Description className="mt-1 text-soft">{description}</Radix.Description>}
+    </div>
+  );
+}
+
+/** Comes last in the source, so that the first field has the focus when a layer opens. */
+function Close() {
+  return (
+    <Radix.Close
+      aria-label="Close"
+      className="absolute top-3.5 right-3.5 grid size-9 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink coarse:size-11"
+    >
+      <X className="size-4.5" />
+    </Radix.Close>
+  );
+}
+
+/** The row of buttons at the foot of a dialog or form; on phones they take the whole width. */
+export function Actions({ children, className }: { children: ReactNode; className?: string }) {
+  return (
+    <div className={cx('flex flex-col-reverse gap-2.5 sm:flex-row sm:items-center sm:justify-end', className)}>
+      {children}
+    </div>
+  );
+}
+
+/** A task of its own over the page. On phones it rises from the bottom. */
+export function Dialog({ open, onOpenChange, title, description, footer, size = 'md', children }: DialogProps) {
+  const [layer, setLayer] = useState<HTMLElement | null>(null);
+  return (
+    <Radix.Root open={open} onOpenChange={onOpenChange}>
+      <Radix.Portal>
+        <Radix.Overlay className={scrim} />
+        <div className="pointer-events-none fixed inset-0 z-50 flex items-end justify-center sm:items-center sm:p-6">
+          <Radix.Content
+            ref={setLayer}
+            {...(description ? {} : { 'aria-describedby': undefined })}
+            className={cx(
+              'appear-dialog pointer-events-auto relative flex max-h-[92dvh] w-full flex-col bg-surface shadow-3',
+              'rounded-t-xl pb-[env(safe-area-inset-bottom)] sm:max-h-[86dvh] sm:rounded-xl',
+              widths[size],
+            )}
+          >
+            <LayerContext value={layer}>
+              <Head title={title} description={description} />
+              <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-1 pb-5 sm:px-6">{children}</div>
+              {footer && <Actions className="border-t border-line px-5 py-3.5 sm:px-6">{footer}</Actions>}
+              <Close />
+            </LayerContext>
+          </Radix.Content>
+        </div>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+/** Details beside the page, at the right edge; on phones over the whole screen. */
+export function Drawer({ open, onOpenChange, title, description, footer, children }: LayerProps) {
+  const [layer, setLayer] = useState<HTMLElement | null>(null);
+  return (
+    <Radix.Root open={open} onOpenChange={onOpenChange}>
+      <Radix.Portal>
+        <Radix.Overlay className={scrim} />
+        <Radix.Content
+          ref={setLayer}
+          {...(description ? {} : { 'aria-describedby': undefined })}
+          className="appear-side fixed inset-y-0 right-0 z-50 flex w-full max-w-xl flex-col bg-surface shadow-3"
+        >
+          <LayerContext value={layer}>
+            <Head title={title} description={description} />
+            <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-1 pb-6 sm:px-6">{children}</div>
+            {footer && (
+              <Actions className="border-t border-line px-5 pt-3.5 pb-[max(0.875rem,env(safe-area-inset-bottom))] sm:px-6">
+                {footer}
+              </Actions>
+            )}
+            <Close />
+          </LayerContext>
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

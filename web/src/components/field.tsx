@@ -1,0 +1,97 @@
+import { CircleAlert } from 'lucide-react';
+import { createContext, useContext, useId, type ReactNode } from 'react';
+import { cx } from '../lib/cx.ts';
+
+interface Control {
+  id: string;
+  describedBy: string | undefined;
+  invalid: boolean;
+  required: boolean;
+}
+
+const ControlContext = createContext<Control | null>(null);
+
+/** What a control inside a {@link Field} wears: its id, what describes it, whether it is faulty. Outside: nothing. */
+export function useControl() {
+  const control = useContext(ControlContext);
+  if (!control) return {};
+  return {
+    id: control.id,
+    'aria-describedby': control.describedBy,
+    'aria-invalid': control.invalid || undefined,
+    'aria-required': control.required || undefined,
+  };
+}
+
+interface FieldProps {
+  label: ReactNode;
+  /** What is wrong and what to do about it. */
+  error?: string | undefined;
+  /** Said before anything is wrong. */
+  hint?: ReactNode;
+  /** Marks what may be left empty; everything else is needed. */
+  optional?: boolean;
+  /** Puts something at the right of the label, such as "Forgot it?". */
+  aside?: ReactNode;
+  /** Keeps the label for screen readers alone. */
+  hideLabel?: boolean;
+  className?: string;
+  children: ReactNode;
+}
+
+/** A label, one control, a hint and the control's fault, tied together for screen readers. */
+export function Field({ label, error, hint, optional, aside, hideLabel, className, children }: FieldProps) {
+  const id = useId();
+  const hintId = `${id}-hint`;
+  const errorId = `${id}-error`;
+  const describedBy = [error && errorId, hint && hintId].filter(Boolean).join(' ') || undefined;
+  return (
+    <div className={cx('flex min-w-0 flex-col gap-1.5', className)}>
+      <div className={cx('flex items-baseline justify-between gap-3', hideLabel && 'sr-only')}>
+        <label htmlFor={id} className="text-sm font-medium text-ink">
+          {label}
+          {optional && <span className="ml-1.5 font-normal text-faint">optional</span>}
+        </label>
+        {aside}
+      </div>
+      <ControlContext value={{ id, describedBy, invalid: Boolean(error), required: !optional }}>
+        {children}
+      </ControlContext>
+      {hint && (
+        <p id={hintId} className="text-sm text-faint">
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p id={errorId} className="flex gap-1.5 text-sm text-bad">
+          <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface FieldGroupProps {
+  legend: ReactNode;
+  hint?: ReactNode;
+  error?: string | undefined;
+  children: ReactNode;
+}
+
+/** Several controls that answer one question, such as a set of checkboxes. */
+export function FieldGroup({ legend, hint, error, children }: FieldGroupProps) {
+  const id = useId();
+  return (
+    <fieldset className="flex min-w-0 flex-col gap-2" aria-describedby={error ? id : undefined}>
+      <legend className="mb-2 text-sm font-medium text-ink">{legend}</legend>
+      {hint && <p className="-mt-1 text-sm text-faint">{hint}</p>}
+      {children}
+      {error && (
+        <p id={id} className="text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}

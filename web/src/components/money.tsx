@@ -1,0 +1,35 @@
+import type { Decimal } from '../api/types.ts';
+import { cx } from '../lib/cx.ts';
+import { formatMoney } from '../lib/format.ts';
+
+interface MoneyProps {
+  /** Null shows a dash. */
+  amount: Decimal | null;
+  currency: string;
+  /** "$1.25M", with the whole amount when pointed at. */
+  short?: boolean;
+  /** With a plus where it is positive: for adjustments. */
+  signed?: boolean;
+  className?: string;
+}
+
+/** An amount in its own currency, every digit of it, in figures of one width. */
+export function Money({ amount, currency, short = false, signed = false, className }: MoneyProps) {
+  if (amount === null) {
+    return (
+      <span className={cx('text-faint', className)}>
+        <span aria-hidden>–</span>
+        <span className="sr-only">none</span>
+      </span>
+    );
+  }
+  return (
+    <data
+      value={amount}
+      title={short ? formatMoney(amount, currency) : undefined}
+      className={cx('whitespace-nowrap tabular', className)}
+    >
+      {formatMoney(amount, currency, { short, signed })}
+    </data>
+  );
+}

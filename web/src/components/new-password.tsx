@@ -1,0 +1,23 @@
+import { Field } from './field.tsx';
+import { PasswordInput } from './input.tsx';
+
+interface NewPasswordProps {
+  name: string;
+  value: string;
+  onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void;
+  error: string | undefined;
+  label?: string;
+}
+
+/** A password to be chosen. Whether it is good enough the server says, in words; here only what it looks for. */
+export function NewPassword({ label = 'New password', error, ...input }: NewPasswordProps) {
+  return (
+    <Field
+      label={label}
+      error={error}
+      hint="At least 8 characters, and none that is easily guessed. Several words make a good one."
+    >
+      <PasswordInput {...input} autoComplete="new-password" minLength={8} />
+    </Field>
+  );
+}

@@ -1,0 +1,96 @@
+import { createContext, useCallback, useContext, useId, useRef, useState, type ReactNode } from 'react';
+import { finishSignIn, proveOneself } from '../api/auth.ts';
+import { ApiError } from '../api/client.ts';
+import { required, useForm } from '../lib/use-form.ts';
+import { Button } from './button.tsx';
+import { CodeField } from './code-field.tsx';
+import { Dialog } from './dialog.tsx';
+import { Field } from './field.tsx';
+import { PasswordInput } from './input.tsx';
+import { Notice } from './notice.tsx';
+
+/** Does `deed`; when that needs a recent sign-in, has the person prove that it is them, and does it again. */
+type WithRecentSignIn = <T>(deed: () => Promise<T>) => Promise<T>;
+
+const RecentSignInContext = createContext<WithRecentSignIn | null>(null);
+
+interface ProofProps {
+  onProven: () => void;
+  onCancel: () => void;
+}
+
+function ProofDialog({ onProven, onCancel }: ProofProps) {
+  const id = useId();
+  const [owed, setOwed] = useState<'password' | 'code'>('password');
+  const form = useForm({
+    initial: { password: '', code: '' },
+    check: (values) =>
+      required(values, owed === 'password' ? { password: 'Type your password.' } : { code: 'Type the code.' }),
+    about: { sign_in_refused: 'password', code_refused: 'code' },
+    submit: ({ password, code }) => (owed === 'password' ? proveOneself(password) : finishSignIn(code.trim())),
+    onDone: ({ outcome }) => (outcome === 'signed_in' ? onProven() : setOwed('code')),
+  });
+  return (
+    <Dialog
+      open
+      size="sm"
+      onOpenChange={(open) => !open && onCancel()}
+      title="Is it you?"
+      description="This protects your account or your brokerage, so we ask once more."
+      footer={
+        <>
+          <Button onClick={onCancel}>Cancel</Button>
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            Continue
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        {owed === 'password' ? (
+          <Field label="Password" error={form.errors.password}>
+            <PasswordInput {...form.text('password')} autoComplete="current-password" />
+          </Field>
+        ) : (
+          <CodeField {...form.text('code')} error={form.errors.code} />
+        )}
+      </form>
+    </Dialog>
+  );
+}
+
+/** Gives everything below it {@link useRecentSignIn}. */
+export function RecentSignInProvider({ children }: { children: ReactNode }) {
+  const [asking, setAsking] = useState(false);
+  const waiting = useRef<PromiseWithResolvers<boolean> | null>(null);
+  const settle = (proven: boolean) => {
+    setAsking(false);
+    waiting.current?.resolve(proven);
+    waiting.current = null;
+  };
+  const withRecentSignIn = useCallback<WithRecentSignIn>(async (deed) => {
+    try {
+      return await deed();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'recent_sign_in_required') throw error;
+      waiting.current ??= Promise.withResolvers<boolean>();
+      setAsking(true);
+      if (!(await waiting.current.promise)) throw error;
+      return deed();
+    }
+  }, []);
+  return (
+    <RecentSignInContext value={withRecentSignIn}>
+      {children}
+      {asking && <ProofDialog onProven={() => settle(true)} onCancel={() => settle(false)} />}
+    </RecentSignInContext>
+  );
+}
+
+/** `withRecentSignIn(() => api.post(…))`: for changes to credentials, keys and second factors. */
+export function useRecentSignIn(): WithRecentSignIn {
+  const withRecentSignIn = useContext(RecentSignInContext);
+  if (!withRecentSignIn) throw new Error('useRecentSignIn needs a RecentSignInProvider above it');
+  return withRecentSignIn;
+}

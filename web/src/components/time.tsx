@@ -1,0 +1,56 @@
+import type { Day, Instant } from '../api/types.ts';
+import { cx } from '../lib/cx.ts';
+import { formatDate, formatDay, formatExactly, formatRelative, formatSpan, formatTime } from '../lib/format.ts';
+import { useNow } from '../lib/use-now.ts';
+
+interface TimeProps {
+  at: Instant;
+  /** 'relative' ("3 hours ago", the default), 'date' or 'time' (date and time). */
+  as?: 'relative' | 'date' | 'time';
+  className?: string;
+}
+
+/** An instant in the viewer's zone; exactly, with the zone, when pointed at. */
+export function Time({ at, as = 'relative', className }: TimeProps) {
+  const now = useNow('half-minute');
+  const text = as === 'relative' ? formatRelative(at, now) : as === 'date' ? formatDate(at) : formatTime(at);
+  return (
+    <time dateTime={at} title={formatExactly(at)} className={cx('whitespace-nowrap', className)}>
+      {text}
+    </time>
+  );
+}
+
+/** A date without a time. */
+export function DayText({ day, className }: { day: Day; className?: string }) {
+  return (
+    <time dateTime={day} className={cx('whitespace-nowrap', className)}>
+      {formatDay(day)}
+    </time>
+  );
+}
+
+interface CountdownProps {
+  until: Instant;
+  /** Said once it is over. */
+  over?: string;
+  className?: string;
+}
+
+/** What is left until an instant, counting down; in warning colours through the last three days and the last one. */
+export function Countdown({ until, over = 'Over', className }: CountdownProps) {
+  const end = new Date(until).getTime();
+  const close = end - useNow('half-minute') < 3_600_000;
+  const left = end - useNow(close ? 'second' : 'half-minute');
+  const tone =
+    left <= 0 ? 'text-faint' : left < 86_400_000 ? 'text-bad' : left < 3 * 86_400_000 ? 'text-warn' : 'text-ink';
+  return (
+    <time
+      dateTime={until}
+      title={formatExactly(until)}
+      className={cx('font-medium whitespace-nowrap tabular', tone, className)}
+    >
+      {left <= 0 ? over : `${formatSpan(left)} left`}
+    </time>
+  );
+}

@@ -1,0 +1,113 @@
+/** Inputs for values that are not just text: money, days and times. */
+import { useState, type InputHTMLAttributes } from 'react';
+import type { Day, Decimal, Instant } from '../api/types.ts';
+import { cx } from '../lib/cx.ts';
+import { isDecimal, readDecimal } from '../lib/decimal.ts';
+import { useControl } from './field.tsx';
+
+type Rest = Omit<InputHTMLAttributes<HTMLInputElement>, 'value' | 'onChange' | 'type' | 'min' | 'max'>;
+
+function symbolOf(currency: string): string {
+  const parts = new Intl.NumberFormat(undefined, { style: 'currency', currency, currencyDisplay: 'narrowSymbol' });
+  return parts.formatToParts(0).find((part) => part.type === 'currency')?.value ?? currency;
+}
+
+function grouped(amount: Decimal): string {
+  const places = amount.split('.')[1]?.length ?? 0;
+  return new Intl.NumberFormat(undefined, { minimumFractionDigits: places, maximumFractionDigits: places }).format(
+    amount as Intl.StringNumericLiteral,
+  );
+}
+
+interface MoneyFieldProps extends Rest {
+  /** A decimal string; '' while empty; what was typed as it is while it is no amount, which the server refuses by name. */
+  value: Decimal;
+  onChange: (value: Decimal) => void;
+  currency: string;
+}
+
+/** An amount of money. Takes it as the person's language writes it, gives it as a decimal string with every digit. */
+export function MoneyField({ value, onChange, currency, className, ...rest }: MoneyFieldProps) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const shown = typed ?? (isDecimal(value) ? grouped(value) : value);
+  const symbol = symbolOf(currency);
+  return (
+    <div className="relative">
+      <span
+        className="pointer-events-none absolute inset-y-0 left-0 grid min-w-9 place-items-center px-3 text-faint"
+        aria-hidden
+      >
+        {symbol}
+      </span>
+      <input
+        {...useControl()}
+        {...rest}
+        inputMode="decimal"
+        autoComplete="off"
+        value={shown}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          onChange(readDecimal(event.target.value) ?? event.target.value.trim());
+        }}
+        onBlur={(event) => {
+          setTyped(null);
+          rest.onBlur?.(event);
+        }}
+        className={cx('control tabular', symbol.length > 2 ? 'pl-14' : 'pl-8', className)}
+      />
+    </div>
+  );
+}
+
+interface DateFieldProps extends Rest {
+  /** '' while empty. */
+  value: Day | '';
+  onChange: (value: Day | '') => void;
+  min?: Day;
+  max?: Day;
+}
+
+/** A day, through the platform's own picker. */
+export function DateField({ value, onChange, className, ...rest }: DateFieldProps) {
+  return (
+    <input
+      {...useControl()}
+      {...rest}
+      type="date"
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      className={cx('control tabular', className)}
+    />
+  );
+}
+
+/** An instant as the value of a datetime-local input in the viewer's zone; '' of none. */
+function toLocal(at: Instant | ''): string {
+  if (at === '') return '';
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+interface TimeFieldProps extends Rest {
+  /** '' while empty. */
+  value: Instant | '';
+  onChange: (value: Instant | '') => void;
+  min?: Instant;
+  max?: Instant;
+}
+
+/** A day and time in the viewer's zone, given as an instant in UTC. */
+export function DateTimeField({ value, onChange, min, max, className, ...rest }: TimeFieldProps) {
+  return (
+    <input
+      {...useControl()}
+      {...rest}
+      type="datetime-local"
+      value={toLocal(value)}
+      min={min && toLocal(min)}
+      max={max && toLocal(max)}
+      onChange={(event) => onChange(event.target.value === '' ? '' : new Date(event.target.value).toISOString())}
+      className={cx('control tabular', className)}
+    />
+  );
+}

@@ -1,0 +1,22 @@
+/** What the list of contacts keeps in its address: search, archived or not, and order. */
+import type { ContactSort } from '../api/contacts.ts';
+
+export interface ContactsSearch {
+  search?: string;
+  archived?: true;
+  sort?: ContactSort;
+}
+
+const isSort = (value: unknown): value is ContactSort =>
+  typeof value === 'string' && /^-?(display_name|created_at)$/.test(value);
+
+/** Reads the address's query; what makes no sense is left out. */
+export function readContactsSearch(query: Record<string, unknown>): ContactsSearch {
+  // The router reads a query of digits as a number.
+  const search = typeof query.search === 'number' ? String(query.search) : query.search;
+  return {
+    ...(typeof search === 'string' && search !== '' && { search }),
+    ...(query.archived === true && { archived: true as const }),
+    ...(isSort(query.sort) && { sort: query.sort }),
+  };
+}

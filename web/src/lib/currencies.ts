@@ -1,0 +1,10 @@
+/** The currencies that a deal can be in, the ones most used by brokerages first. */
+const first = ['USD', 'EUR', 'GBP', 'CAD', 'AUD', 'CHF'];
+
+const names = new Intl.DisplayNames(undefined, { type: 'currency' });
+const rest = Intl.supportedValuesOf('currency').filter((code) => !first.includes(code));
+
+export const currencies = [...first, ...rest].map((code) => ({
+  value: code,
+  label: `${code} – ${names.of(code) ?? code}`,
+}));

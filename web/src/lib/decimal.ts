@@ -1,0 +1,79 @@
+/** Arithmetic on decimal strings, exactly: amounts never become floats. */
+
+const shape = /^([+-]?)(\d+)(?:\.(\d+))?$/;
+
+/** A decimal as an integer and the number of its places, or null when `text` is none. */
+function parse(text: string): { units: bigint; places: number } | null {
+  const match = shape.exec(text);
+  if (!match) return null;
+  const [, sign, whole = '', fraction = ''] = match;
+  const units = BigInt(whole + fraction);
+  return { units: sign === '-' ? -units : units, places: fraction.length };
+}
+
+function print(units: bigint, places: number): string {
+  const digits = (units < 0n ? -units : units).toString().padStart(places + 1, '0');
+  const whole = digits.slice(0, digits.length - places);
+  const fraction = places > 0 ? digits.slice(-places).replace(/0+$/, '') : '';
+  return `${units < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+function scaled(values: readonly string[]): { units: bigint[]; places: number } {
+  const parsed = values.map((value) => {
+    const decimal = parse(value);
+    if (!decimal) throw new RangeError('not a decimal');
+    return decimal;
+  });
+  const places = Math.max(0, ...parsed.map((decimal) => decimal.places));
+  return { units: parsed.map((decimal) => decimal.units * 10n ** BigInt(places - decimal.places)), places };
+}
+
+/** Whether `text` is a plain decimal such as "-1250.50". */
+export function isDecimal(text: string): boolean {
+  return shape.test(text);
+}
+
+/** The exact sum of decimals; "0" of none. Throws a RangeError on what is no decimal. */
+export function sum(values: readonly string[]): string {
+  const { units, places } = scaled(values);
+  return print(
+    units.reduce((total, one) => total + one, 0n),
+    places,
+  );
+}
+
+/** Negative, zero or positive as `a` is less than, equal to or greater than `b`; for sorting. */
+export function compare(a: string, b: string): number {
+  const [first = 0n, second = 0n] = scaled([a, b]).units;
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
+/** The same amount with the other sign. */
+export function negate(value: string): string {
+  const { units, places } = scaled([value]);
+  return print(-(units[0] ?? 0n), places);
+}
+
+/** Where to draw `value` in a chart: the nearest float, good for pixels and nothing else. */
+export function toPixels(value: string | null): number {
+  return value === null ? 0 : Number(value);
+}
+
+/**
+ * The decimal that a person typed, read as their language writes numbers ("1,250.5" or "1.250,5"), or null when it is
+ * none: also when its separators stand where that language has none. Currency signs and spaces are passed over.
+ */
+export function readDecimal(typed: string, locale?: string): string | null {
+  const parts = new Intl.NumberFormat(locale).formatToParts(1234567.8);
+  const point = parts.find((part) => part.type === 'decimal')?.value ?? '.';
+  const group = parts.find((part) => part.type === 'group')?.value ?? ',';
+  const bare = typed.replace(/[\s\u00a0\u202f]|\p{Sc}/gu, '').replace('\u2212', '-');
+  const sign = bare.startsWith('-') ? '-' : '';
+  const [whole = '', fraction = '', ...more] = bare.slice(sign.length).split(point);
+  const groups = whole.split(group);
+  const wellGrouped = groups.length === 1 || (/^\d{1,3}$/.test(groups[0] ?? '') && groups.at(-1)?.length === 3);
+  const digits = groups.join('');
+  if (more.length > 0 || !wellGrouped || !/^\d*$/.test(digits) || !/^\d*$/.test(fraction)) return null;
+  if (digits === '' && fraction === '') return null;
+  return `${sign}${digits.replace(/^0+(?=\d)/, '') || '0'}${fraction === '' ? '' : `.${fraction}`}`;
+}

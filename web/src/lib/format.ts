@@ -1,0 +1,124 @@
+/** How amounts, times and sizes read: in the viewer's language and zone, amounts in their own currency. */
+import type { Day, Decimal, Instant } from '../api/types.ts';
+
+/** Intl takes decimal strings and keeps every digit; its type wants to be told that ours are numeric. */
+function exact(value: Decimal): Intl.StringNumericLiteral {
+  return value as Intl.StringNumericLiteral;
+}
+
+const formats = new Map<string, Intl.NumberFormat>();
+
+function numberFormat(options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = JSON.stringify(options);
+  let format = formats.get(key);
+  if (!format) formats.set(key, (format = new Intl.NumberFormat(undefined, options)));
+  return format;
+}
+
+/** "$1,250,000", with cents only when there are any; `short` gives "$1.25M". */
+export function formatMoney(amount: Decimal, currency: string, { short = false, signed = false } = {}): string {
+  return numberFormat({
+    style: 'currency',
+    currency,
+    signDisplay: signed ? 'exceptZero' : 'auto',
+    ...(short
+      ? { notation: 'compact', maximumSignificantDigits: 3 }
+      : { trailingZeroDisplay: 'stripIfInteger', maximumFractionDigits: 4, minimumFractionDigits: 2 }),
+  }).format(exact(amount));
+}
+
+/** "12,480" */
+export function formatCount(count: number): string {
+  return numberFormat({}).format(count);
+}
+
+/** "18.4 %" of a share between 0 and 1, in the viewer's way of writing it. */
+export function formatShare(share: Decimal): string {
+  return numberFormat({ style: 'percent', maximumFractionDigits: 1 }).format(exact(share));
+}
+
+/** "4.2 MB" */
+export function formatBytes(bytes: number | string): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'];
+  let size = Number(bytes);
+  let unit = 0;
+  while (size >= 999.5 && unit < units.length - 1) {
+    size /= 1000;
+    unit += 1;
+  }
+  const digits = unit === 0 || size >= 100 ? 0 : 1;
+  return numberFormat({
+    style: 'unit',
+    unit: units[unit] ?? 'byte',
+    unitDisplay: unit === 0 ? 'long' : 'short',
+    maximumFractionDigits: digits,
+  }).format(size);
+}
+
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
+const monthFormat = new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit', timeZone: 'UTC' });
+const relativeFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
+/** "31 Jan 2026" of a date without a time; no zone moves it. */
+export function formatDay(day: Day): string {
+  return dayFormat.format(new Date(`${day}T00:00:00Z`));
+}
+
+/** "Jan 26", the label of a month in a chart. */
+export function formatMonth(day: Day): string {
+  return monthFormat.format(new Date(`${day}T00:00:00Z`));
+}
+
+/** The date of an instant in the viewer's zone. */
+export function formatDate(at: Instant): string {
+  return dateFormat.format(new Date(at));
+}
+
+/** Date and time of an instant in the viewer's zone. */
+export function formatTime(at: Instant): string {
+  return timeFormat.format(new Date(at));
+}
+
+/** Everything about an instant, with the zone: for titles. */
+export function formatExactly(at: Instant): string {
+  return exactFormat.format(new Date(at));
+}
+
+const steps: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 365 * 86_400_000],
+  ['month', 30 * 86_400_000],
+  ['week', 7 * 86_400_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+/** "3 hours ago", "in 2 days", "just now"; `now` in milliseconds. */
+export function formatRelative(at: Instant, now: number): string {
+  const distance = new Date(at).getTime() - now;
+  for (const [unit, length] of steps) {
+    if (Math.abs(distance) >= length) return relativeFormat.format(Math.trunc(distance / length), unit);
+  }
+  // The clock of a page moves every half minute: what was just made seems to lie ahead.
+  return distance > 30_000 ? 'in a moment' : 'just now';
+}
+
+/** The two largest parts of a span of milliseconds: "12 d 4 h", "3 h 20 min", "45 s". */
+export function formatSpan(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const days = Math.floor(seconds / 86_400);
+  const hours = Math.floor(seconds / 3600) % 24;
+  const minutes = Math.floor(seconds / 60) % 60;
+  if (days > 0) return hours > 0 ? `${days} d ${hours} h` : `${days} d`;
+  if (hours > 0) return minutes > 0 ? `${hours} h ${minutes} min` : `${hours} h`;
+  if (minutes >= 10) return `${minutes} min`;
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
+/** "1 question", "3 questions". */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,74 @@
+/** What can wait for a person: how it reads, and on which tab it is done. */
+import {
+  CalendarClock,
+  FileSignature,
+  Flag,
+  HandCoins,
+  Inbox,
+  MailCheck,
+  MessageCircleQuestion,
+  MessageSquareReply,
+  Send,
+  type LucideIcon,
+} from 'lucide-react';
+import type { QueueKind } from '../api/types.ts';
+import { plural } from './format.ts';
+
+interface Queue {
+  icon: LucideIcon;
+  say: (count: number) => string;
+  to:
+    | '/deals/$dealId/questions'
+    | '/deals/$dealId/nda'
+    | '/deals/$dealId/offers'
+    | '/deals/$dealId/closing'
+    | '/deals/$dealId/findings';
+}
+
+export const queues: Record<QueueKind, Queue> = {
+  questions_to_review: {
+    icon: MessageCircleQuestion,
+    say: (count) => `${plural(count, 'question')} to review`,
+    to: '/deals/$dealId/questions',
+  },
+  questions_to_answer: {
+    icon: MessageSquareReply,
+    say: (count) => `${plural(count, 'question')} to answer`,
+    to: '/deals/$dealId/questions',
+  },
+  answers_to_distribute: {
+    icon: Send,
+    say: (count) => `${plural(count, 'answer')} to pass on`,
+    to: '/deals/$dealId/questions',
+  },
+  answers_to_read: {
+    icon: MailCheck,
+    say: (count) => `${plural(count, 'new answer')} to read`,
+    to: '/deals/$dealId/questions',
+  },
+  ndas_to_sign: {
+    icon: FileSignature,
+    say: (count) => (count === 1 ? 'An NDA to sign' : `${plural(count, 'NDA')} to sign`),
+    to: '/deals/$dealId/nda',
+  },
+  ndas_unsigned: {
+    icon: Inbox,
+    say: (count) => `${plural(count, 'NDA')} not signed yet`,
+    to: '/deals/$dealId/nda',
+  },
+  offers_to_consider: {
+    icon: HandCoins,
+    say: (count) => `${plural(count, 'offer')} to consider`,
+    to: '/deals/$dealId/offers',
+  },
+  conditions_due: {
+    icon: CalendarClock,
+    say: (count) => `${plural(count, 'closing condition')} due`,
+    to: '/deals/$dealId/closing',
+  },
+  findings_open: {
+    icon: Flag,
+    say: (count) => `${plural(count, 'open finding')} of yours`,
+    to: '/deals/$dealId/findings',
+  },
+};

@@ -1,0 +1,222 @@
+/** What each state is called and how it looks, in one place: pills, steppers, filters and sentences agree. */
+import type * as T from '../api/types.ts';
+
+export type Tone = 'plain' | 'info' | 'good' | 'warn' | 'bad' | 'rare' | 'accent';
+
+export interface Look {
+  label: string;
+  tone: Tone;
+}
+
+const look = (label: string, tone: Tone = 'plain'): Look => ({ label, tone });
+
+export const dealStates: Record<T.DealState, Look> = {
+  draft: look('Draft'),
+  listed: look('Listed', 'info'),
+  under_offer: look('Under offer', 'warn'),
+  exclusivity: look('Exclusivity', 'rare'),
+  diligence: look('Diligence', 'rare'),
+  closing: look('Closing', 'accent'),
+  closed: look('Closed', 'good'),
+  withdrawn: look('Withdrawn', 'bad'),
+};
+
+/** The way of a sale from start to end; withdrawn leaves it. */
+export const dealPath: readonly T.DealState[] = [
+  'draft',
+  'listed',
+  'under_offer',
+  'exclusivity',
+  'diligence',
+  'closing',
+  'closed',
+];
+
+export const callerRoles: Record<T.CallerRole, Look> = {
+  broker_assigned: look('Broker', 'accent'),
+  exclusive_buyer: look('Exclusive buyer', 'rare'),
+  participant: look('Participant'),
+  viewer: look('Viewer'),
+};
+
+export const participantRoles: Record<T.ParticipantRole, Look> = {
+  broker: look('Broker', 'accent'),
+  seller: look('Seller', 'warn'),
+  buyer: look('Buyer', 'info'),
+  advisor: look('Advisor'),
+  viewer: look('Viewer'),
+};
+
+export const memberRoles: Record<T.MemberRole, Look> = {
+  admin: look('Admin', 'accent'),
+  broker: look('Broker', 'info'),
+  staff: look('Staff'),
+};
+
+export const participantStates: Record<T.ParticipantStatus, Look> = {
+  invited: look('Invited', 'warn'),
+  active: look('Active', 'good'),
+  removed: look('Removed'),
+};
+
+export const ndaStates: Record<T.NdaStatus, Look> = {
+  sent: look('Waiting for signature', 'warn'),
+  active: look('Signed', 'good'),
+  expired: look('Expired'),
+  revoked: look('Revoked', 'bad'),
+};
+
+export const questionStates: Record<T.QuestionStatus, Look> = {
+  pending_broker_review: look('In broker review', 'warn'),
+  with_seller: look('With seller', 'info'),
+  answered: look('Answered, not sent', 'rare'),
+  distributed: look('Answered', 'good'),
+  rejected: look('Rejected', 'bad'),
+  withdrawn: look('Withdrawn'),
+};
+
+export const questionCategories: Record<T.QuestionCategory, string> = {
+  financials: 'Financials',
+  operations: 'Operations',
+  customers: 'Customers',
+  employees: 'Employees',
+  legal: 'Legal',
+  tax: 'Tax',
+  real_estate: 'Real estate',
+  technology: 'Technology',
+  transaction: 'Transaction',
+  other: 'Other',
+};
+
+/** What a document is about, by name; a word of somebody's own stays as it is. */
+export function documentCategory(category: string): string {
+  return questionCategories[category as T.QuestionCategory] ?? category;
+}
+
+export const confidentialities: Record<T.Confidentiality, Look> = {
+  public: look('All participants'),
+  nda_gated: look('Under NDA', 'info'),
+  selected_buyer_only: look('Selected buyer', 'rare'),
+};
+
+export const checklistStates: Record<T.ChecklistStatus, Look> = {
+  not_started: look('Not started'),
+  in_progress: look('In progress', 'info'),
+  completed: look('Completed', 'good'),
+  not_applicable: look('Not applicable'),
+};
+
+export const snapshotStates: Record<T.SnapshotStatus, Look> = {
+  requested: look('Requested'),
+  processing: look('Processing', 'info'),
+  completed: look('Completed', 'good'),
+  failed: look('Failed', 'bad'),
+};
+
+export const snapshotTypes: Record<T.SnapshotType, string> = {
+  profit_and_loss: 'Profit and loss by month',
+  customer_revenue: 'Revenue by customer',
+  full: 'Full snapshot',
+};
+
+export const adjustmentCategories: Record<T.AdjustmentCategory, string> = {
+  owner_comp: 'Owner compensation',
+  related_party: 'Related party',
+  one_time: 'One-time',
+  other: 'Other',
+};
+
+export const conditionStates: Record<T.ConditionStatus, Look> = {
+  open: look('Open'),
+  in_progress: look('In progress', 'info'),
+  satisfied: look('Satisfied', 'good'),
+  waived: look('Waived', 'rare'),
+};
+
+export const findingSeverities: Record<T.FindingSeverity, Look> = {
+  critical: look('Critical', 'bad'),
+  major: look('Major', 'warn'),
+  minor: look('Minor', 'info'),
+  informational: look('Informational'),
+};
+
+export const findingStates: Record<T.FindingStatus, Look> = {
+  open: look('Open', 'warn'),
+  mitigated: look('Mitigated', 'info'),
+  accepted: look('Accepted', 'rare'),
+  resolved: look('Resolved', 'good'),
+};
+
+export const financingTypes: Record<T.FinancingSourceType, string> = {
+  sba_7a: 'SBA 7(a) loan',
+  sba_504: 'SBA 504 loan',
+  conventional_senior_debt: 'Conventional senior debt',
+  mezzanine: 'Mezzanine',
+  seller_note: 'Seller note',
+  rollover_equity: 'Rollover equity',
+  cash_buyer_equity: 'Buyer cash equity',
+  equity_investor_check: 'Equity investor',
+  earnout_credit: 'Earn-out credit',
+  other: 'Other',
+};
+
+export const commitmentStates: Record<T.CommitmentStatus, Look> = {
+  identified: look('Identified'),
+  applied: look('Applied', 'info'),
+  term_sheet: look('Term sheet', 'rare'),
+  committed: look('Committed', 'accent'),
+  funded: look('Funded', 'good'),
+  expired: look('Expired'),
+  withdrawn: look('Withdrawn'),
+};
+
+export const contactTypes: Record<T.ContactInput['type'], string> = {
+  person: 'Person',
+  company: 'Company',
+};
+
+export const keyStates: Record<T.ApiKey['state'], Look> = {
+  active: look('Active', 'good'),
+  expired: look('Expired'),
+  revoked: look('Revoked', 'bad'),
+};
+
+export const keyScopes: Record<T.KeyScope, string> = {
+  'contacts:read': 'Read contacts',
+  'contacts:write': 'Add contacts',
+};
+
+export const clientScopes: Record<T.Client['scopes'][number], string> = {
+  'mcp:read': 'Read',
+  'mcp:write': 'Write where you allow it',
+};
+
+/** What records of the audit trail are about, by how their actions begin. */
+export const auditSubjects = {
+  any: 'Everything',
+  'deal.': 'Deals',
+  'exclusivity.': 'Exclusivity',
+  'participant.': 'People of deals',
+  'nda.': 'NDAs',
+  'document.': 'Documents',
+  'question.': 'Questions',
+  'offer.': 'Offers',
+  'condition.': 'Closing conditions',
+  'contact.': 'Contacts',
+  'member.': 'Members',
+  'api_key.': 'API keys',
+  'client.': 'Connected clients',
+  'tool_grant.': 'Tool permissions',
+  'tool:': 'Tool calls',
+  'finding.': 'Findings',
+  'financing.': 'Financing',
+  'session.': 'Sign-ins and sign-outs',
+} as const;
+
+/** The entries of a vocabulary as options of a select. */
+export function optionsOf<K extends string>(words: Record<K, string | Look>): { value: K; label: string }[] {
+  return (Object.entries(words) as [K, string | Look][]).map(([value, word]) => ({
+    value,
+    label: typeof word === 'string' ? word : word.label,
+  }));
+}

@@ -1,0 +1,57 @@
+/** Light or dark: the system's choice unless the person made their own. The first paint is up to public/theme.js. */
+import { useSyncExternalStore } from 'react';
+
+export type ThemeChoice = 'system' | 'light' | 'dark';
+
+const stored = 'dealkeep.theme';
+const system = window.matchMedia('(prefers-color-scheme: dark)');
+const followers = new Set<() => void>();
+let choice: ThemeChoice = read();
+
+function read(): ThemeChoice {
+  try {
+    const kept = localStorage.getItem(stored);
+    return kept === 'light' || kept === 'dark' ? kept : 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+function apply(): void {
+  const dark = choice === 'system' ? system.matches : choice === 'dark';
+  const root = document.documentElement;
+  root.dataset.theme = dark ? 'dark' : 'light';
+  const paper = getComputedStyle(root).getPropertyValue('--paper');
+  document.querySelector('meta[name="theme-color"]')?.setAttribute('content', paper);
+  for (const follow of followers) follow();
+}
+
+system.addEventListener('change', apply);
+window.addEventListener('storage', (event) => {
+  if (event.key !== stored) return;
+  choice = read();
+  apply();
+});
+
+/** Chooses a theme, here and for the person's other tabs and later visits. */
+export function chooseTheme(next: ThemeChoice): void {
+  choice = next;
+  try {
+    if (next === 'system') localStorage.removeItem(stored);
+    else localStorage.setItem(stored, next);
+  } catch {
+    // Without storage the choice lasts until the page is left.
+  }
+  apply();
+}
+
+/** The person's choice, followed. */
+export function useTheme(): ThemeChoice {
+  return useSyncExternalStore(
+    (follow) => {
+      followers.add(follow);
+      return () => followers.delete(follow);
+    },
+    () => choice,
+  );
+}

@@ -1,0 +1,142 @@
+import { useEffect, useRef, useState, type ChangeEvent, type FormEvent } from 'react';
+import { ApiError } from '../api/client.ts';
+
+type Errors = Record<string, string>;
+
+interface FormOptions<V, R> {
+  initial: V;
+  /** Sends the values. What an ApiError says of a field appears at that field, the rest above the buttons. */
+  submit: (values: V) => Promise<R>;
+  onDone?: (result: R, values: V) => unknown;
+  /** Faults to show before anything is sent, by field. */
+  check?: (values: V) => Errors;
+  /** The field that an error without one is about, by its code: `{password_refused: 'password'}`. */
+  about?: Record<string, keyof V & string>;
+}
+
+/** The names of the fields that hold text. */
+type TextNames<V> = { [N in keyof V]: V[N] extends string ? N : never }[keyof V] & string;
+
+export interface Form<V> {
+  values: V;
+  set: <N extends keyof V & string>(name: N, value: V[N]) => void;
+  /** The fault of a field, by its path in the request's body: "email", "payload.purchase_price". */
+  errors: Errors;
+  /** What went wrong with the whole. */
+  fault: string | null;
+  pending: boolean;
+  dirty: boolean;
+  reset: (values?: V) => void;
+  /** For the form element. */
+  props: { ref: (form: HTMLFormElement | null) => void; onSubmit: (event: FormEvent) => void; noValidate: true };
+  /** For a text input: its name, value and onChange. */
+  text: (name: TextNames<V>) => {
+    name: string;
+    value: string;
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void;
+  };
+  /** For a component that gives the value itself: Select, MoneyField, DateField. */
+  field: <N extends keyof V & string>(name: N) => { value: V[N]; onChange: (value: V[N]) => void };
+}
+
+/** The state of a form: its values, what is wrong with each, and sending it. */
+export function useForm<V extends object, R = unknown>({
+  initial,
+  submit,
+  onDone,
+  check,
+  about = {},
+}: FormOptions<V, R>): Form<V> {
+  const [values, setValues] = useState(initial);
+  const [errors, setErrors] = useState<Errors>({});
+  const [fault, setFault] = useState<string | null>(null);
+  const [pending, setPending] = useState(false);
+  const [dirty, setDirty] = useState(false);
+  const element = useRef<HTMLFormElement | null>(null);
+  const refusals = useRef(0);
+  const [refused, setRefused] = useState(0);
+
+  useEffect(() => {
+    if (refused === 0) return;
+    element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [refused]);
+
+  const refuse = (found: Errors, whole: string | null) => {
+    refusals.current += 1;
+    setErrors(found);
+    setFault(whole);
+    setRefused(refusals.current);
+  };
+
+  const set: Form<V>['set'] = (name, value) => {
+    setValues((present) => ({ ...present, [name]: value }));
+    setErrors(({ [name]: _mended, ...rest }) => rest);
+    setDirty(true);
+  };
+
+  const send = async () => {
+    const found = check?.(values) ?? {};
+    if (Object.keys(found).length > 0) {
+      refuse(found, null);
+      return;
+    }
+    setPending(true);
+    setErrors({});
+    setFault(null);
+    try {
+      const result = await submit(values);
+      setDirty(false);
+      await onDone?.(result, values);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const field = about[error.code];
+      const details = field === undefined ? error.details : [{ path: field, message: error.message }];
+      const byPath = Object.fromEntries(details.map(({ path, message }) => [path, message]));
+      const shown = Object.keys(byPath).some((path) => element.current?.querySelector(`[name="${CSS.escape(path)}"]`));
+      refuse(byPath, shown ? null : error.message);
+    } finally {
+      setPending(false);
+    }
+  };
+
+  return {
+    values,
+    set,
+    errors,
+    fault,
+    pending,
+    dirty,
+    reset: (next = initial) => {
+      setValues(next);
+      setErrors({});
+      setFault(null);
+      setDirty(false);
+    },
+    props: {
+      noValidate: true,
+      ref: (form) => {
+        element.current = form;
+      },
+      onSubmit: (event) => {
+        event.preventDefault();
+        event.stopPropagation();
+        if (!pending) void send();
+      },
+    },
+    text: (name) => ({
+      name,
+      value: values[name] as string,
+      onChange: (event) => set(name, event.target.value as V[typeof name]),
+    }),
+    field: (name) => ({ value: values[name], onChange: (value) => set(name, value) }),
+  };
+}
+
+/** Faults for what was left empty: `required(values, {email: 'Type your e-mail address.'})`. */
+export function required<V extends object>(values: V, messages: { [N in keyof V]?: string }): Errors {
+  const missing = Object.entries<string | undefined>(messages).filter(([name]) => {
+    const value: unknown = values[name as keyof V];
+    return value === null || value === undefined || (typeof value === 'string' && value.trim() === '');
+  });
+  return Object.fromEntries(missing.map(([name, message]) => [name, message ?? '']));
+}

@@ -1,0 +1,35 @@
+/** The time, as something that components can follow. All followers of one rhythm share one timer. */
+import { useSyncExternalStore } from 'react';
+
+function ticker(every: number) {
+  const followers = new Set<() => void>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let now = Date.now();
+  const tick = () => {
+    now = Date.now();
+    for (const follow of followers) follow();
+  };
+  return {
+    read: () => now,
+    subscribe: (follow: () => void) => {
+      if (followers.size === 0) {
+        now = Date.now();
+        timer = setInterval(tick, every);
+      }
+      followers.add(follow);
+      return () => {
+        followers.delete(follow);
+        if (followers.size === 0) clearInterval(timer);
+      };
+    },
+  };
+}
+
+const seconds = ticker(1_000);
+const halfMinutes = ticker(30_000);
+
+/** Now, in milliseconds, anew every second or every half minute. */
+export function useNow(rhythm: 'second' | 'half-minute'): number {
+  const { subscribe, read } = rhythm === 'second' ? seconds : halfMinutes;
+  return useSyncExternalStore(subscribe, read);
+}

@@ -1,0 +1,10 @@
+import { useEffect } from 'react';
+import { announce } from '../shell/announcer.tsx';
+
+/** Names the page: in the browser's title, and aloud to screen readers after going there. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Dealkeep`;
+    announce(title);
+  }, [title]);
+}

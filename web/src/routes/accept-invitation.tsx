@@ -1,0 +1,148 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { MailX } from 'lucide-react';
+import { acceptInvitation, invitationQuery, joinByInvitation, sessionQuery, type Invitation } from '../api/auth.ts';
+import { ApiError } from '../api/client.ts';
+import { Button, ButtonLink } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { Field } from '../components/field.tsx';
+import { Input } from '../components/input.tsx';
+import { NewPassword } from '../components/new-password.tsx';
+import { Notice } from '../components/notice.tsx';
+import { useTitle } from '../lib/use-title.ts';
+import { EmptyState, Loaded, Skeleton } from '../components/states.tsx';
+import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { required, useForm } from '../lib/use-form.ts';
+
+const route = getRouteApi('/entrance/accept-invitation');
+
+function AcceptForm({ token, invitation }: { token: string; invitation: Invitation }) {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const form = useForm({
+    initial: { name: invitation.name, password: '' },
+    check: (values) => required(values, { name: 'Type your name.', password: 'Choose a password.' }),
+    about: { password_refused: 'password' },
+    submit: (values) => acceptInvitation({ token, ...values }),
+    onDone: async () => {
+      client.clear();
+      await navigate({ to: '/', replace: true });
+    },
+  });
+  return (
+    <form {...form.props} className="flex flex-col gap-4">
+      {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+      <Field label="E-mail">
+        <Input value={invitation.email} readOnly disabled autoComplete="username" />
+      </Field>
+      <Field label="Your name" error={form.errors.name}>
+        <Input {...form.text('name')} autoComplete="name" maxLength={200} />
+      </Field>
+      <NewPassword {...form.text('password')} error={form.errors.password} label="Password" />
+      <Button type="submit" kind="primary" pending={form.pending} className="mt-1">
+        Accept and continue
+      </Button>
+    </form>
+  );
+}
+
+/** For who has an account: signed in with it, they join; else they sign in first, and come back here. */
+function JoinForm({ token, invitation }: { token: string; invitation: Invitation }) {
+  const session = useQuery(sessionQuery);
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const join = useMutation({
+    mutationFn: () => joinByInvitation(token),
+    onSuccess: async ({ deal_id: dealId }) => {
+      client.clear();
+      await (dealId === null
+        ? navigate({ to: '/', replace: true })
+        : navigate({ to: '/deals/$dealId', params: { dealId }, replace: true }));
+    },
+  });
+  if (session.isPending) return <Skeleton className="h-9 w-full" />;
+  const email = session.data?.user.email;
+  if (email === undefined) {
+    const back = `/accept-invitation?${new URLSearchParams({ token })}`;
+    return (
+      <div className="flex flex-col gap-4">
+        <p className="text-soft">
+          You have an account as <strong className="font-medium text-ink">{invitation.email}</strong>. Sign in to
+          accept.
+        </p>
+        <ButtonLink to="/sign-in" search={{ return_to: back }} kind="primary">
+          Sign in
+        </ButtonLink>
+      </div>
+    );
+  }
+  if (email !== invitation.email) {
+    return (
+      <Notice tone="warn" title={`This invitation is for ${invitation.email}`}>
+        You are signed in as {email}. Sign out, and open the link again.
+      </Notice>
+    );
+  }
+  return (
+    <div className="flex flex-col gap-4">
+      {join.error && <Notice tone="bad">{join.error.message}</Notice>}
+      <p className="text-soft">You are signed in as {email}.</p>
+      <Button kind="primary" pending={join.isPending} onClick={() => join.mutate()}>
+        Accept
+      </Button>
+    </div>
+  );
+}
+
+const roles: Record<string, string> = {
+  admin: 'an admin',
+  broker: 'a broker',
+  staff: 'a member of staff',
+  seller: 'a seller',
+  buyer: 'a buyer',
+  advisor: 'an advisor',
+  viewer: 'a viewer',
+};
+
+function InvitationCard({ token, invitation }: { token: string; invitation: Invitation }) {
+  const { brokerage_name: brokerage, deal_title: deal, role } = invitation;
+  return (
+    <>
+      <EntranceTitle title={deal ?? `Join ${brokerage}`}>
+        {deal === null ? 'You are invited' : `${brokerage} invites you to take part in this deal`} as{' '}
+        {roles[role] ?? role}.
+      </EntranceTitle>
+      <Card>
+        {invitation.has_password ? (
+          <JoinForm token={token} invitation={invitation} />
+        ) : (
+          <AcceptForm token={token} invitation={invitation} />
+        )}
+      </Card>
+    </>
+  );
+}
+
+function DeadLink() {
+  return (
+    <Card>
+      <EmptyState level={1} icon={MailX} title="This invitation no longer works">
+        It was used already, taken back, or is too old. Ask the person who invited you for a new link.
+      </EmptyState>
+    </Card>
+  );
+}
+
+/** Where an invitation's link leads: choosing a name and password, or signing in for who has them already. */
+export default function AcceptInvitationPage() {
+  useTitle('Invitation');
+  const { token } = route.useSearch();
+  const query = useQuery({ ...invitationQuery(token ?? ''), enabled: token !== undefined });
+  const dead = token === undefined || (query.error instanceof ApiError && query.error.status < 500);
+  if (dead) return <DeadLink />;
+  return (
+    <Loaded query={query} skeleton={<Skeleton className="h-96 w-full rounded-xl" />}>
+      {(invitation) => <InvitationCard token={token} invitation={invitation} />}
+    </Loaded>
+  );
+}

@@ -1,0 +1,86 @@
+import { useId } from 'react';
+import { useContactActions } from '../../api/contacts.ts';
+import type { Contact, ContactInput, Id } from '../../api/types.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { Input, Select } from '../../components/input.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { toast } from '../../components/toast.tsx';
+import { contactTypes, optionsOf } from '../../lib/states.ts';
+import { required, useForm } from '../../lib/use-form.ts';
+
+type Values = Record<'display_name' | 'email' | 'phone', string> & Pick<ContactInput, 'type'>;
+
+const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
+
+interface ContactDialogProps {
+  brokerageId: Id;
+  /** The contact to change; without one, a new one is added. */
+  contact: Contact | null;
+  onArchive: (contact: Contact) => void;
+  onClose: () => void;
+}
+
+/** Adds a contact, or shows one to be changed or archived. */
+export function ContactDialog({ brokerageId, contact, onArchive, onClose }: ContactDialogProps) {
+  const id = useId();
+  const { add, change } = useContactActions(brokerageId);
+  const form = useForm<Values, Contact>({
+    initial: {
+      type: contact?.type ?? 'person',
+      display_name: contact?.display_name ?? '',
+      email: contact?.email ?? '',
+      phone: contact?.phone ?? '',
+    },
+    check: (values) => required(values, { display_name: 'Type a name.' }),
+    submit: ({ type, display_name, email, phone }) => {
+      const input = { type, display_name: display_name.trim(), email: orNull(email), phone: orNull(phone) };
+      return contact ? change.mutateAsync({ id: contact.id, ...input }) : add.mutateAsync(input);
+    },
+    onDone: ({ display_name }) => {
+      onClose();
+      toast(contact ? 'Contact saved' : `${display_name} added`);
+    },
+  });
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={contact ? contact.display_name : 'New contact'}
+      footer={
+        <>
+          {contact && (
+            <Button kind="quiet" className="sm:mr-auto" onClick={() => onArchive(contact)}>
+              {contact.archived_at === null ? 'Archive' : 'Restore'}
+            </Button>
+          )}
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            {contact ? 'Save' : 'Add contact'}
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="grid gap-4 sm:grid-cols-2">
+        {form.fault && (
+          <Notice tone="bad" className="sm:col-span-2">
+            {form.fault}
+          </Notice>
+        )}
+        <Field label="Name" error={form.errors.display_name} className="sm:col-span-2">
+          <Input {...form.text('display_name')} maxLength={500} autoComplete="off" />
+        </Field>
+        <Field label="Kind" error={form.errors.type} className="sm:col-span-2">
+          <Select {...form.field('type')} name="type" options={optionsOf(contactTypes)} />
+        </Field>
+        <Field label="E-mail" optional error={form.errors.email}>
+          <Input {...form.text('email')} type="email" maxLength={254} autoComplete="off" />
+        </Field>
+        <Field label="Phone" optional error={form.errors.phone}>
+          <Input {...form.text('phone')} type="tel" maxLength={50} autoComplete="off" />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}

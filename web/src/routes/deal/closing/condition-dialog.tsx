@@ -1,0 +1,87 @@
+import { useId } from 'react';
+import { useConditionActions } from '../../../api/conditions.ts';
+import type { ClosingCondition } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Input, Select } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { DateField } from '../../../components/value-fields.tsx';
+import { participantRoles } from '../../../lib/states.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+import { useDeal } from '../context.ts';
+
+const nobody = 'nobody';
+
+/** Adds a closing condition, or changes what one says, whose it is and when it is due. */
+export function ConditionDialog({ condition, onClose }: { condition: ClosingCondition | null; onClose: () => void }) {
+  const id = useId();
+  const { deal, participants } = useDeal();
+  const { add, edit } = useConditionActions(deal.id);
+  const active = participants.filter((one) => one.status === 'active' && one.role !== 'viewer');
+  const form = useForm({
+    initial: {
+      name: condition?.name ?? '',
+      owner_user_id: condition?.owner_user_id ?? nobody,
+      deadline: condition?.deadline ?? '',
+    },
+    check: (values) => required(values, { name: 'Say what must be done.' }),
+    submit: (values) => {
+      const input = {
+        name: values.name.trim(),
+        owner_user_id: values.owner_user_id === nobody ? null : values.owner_user_id,
+        deadline: values.deadline === '' ? null : values.deadline,
+      };
+      return condition ? edit.mutateAsync({ id: condition.id, ...input }) : add.mutateAsync(input);
+    },
+    onDone: () => {
+      toast(condition ? 'Saved.' : 'The condition is added.');
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      open
+      size="sm"
+      onOpenChange={(open) => !open && onClose()}
+      title={condition ? 'Edit condition' : 'Add a closing condition'}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            {condition ? 'Save' : 'Add condition'}
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <Field label="What must be done" error={form.errors.name}>
+          <Input {...form.text('name')} maxLength={200} placeholder="The landlord agrees to the new tenant" />
+        </Field>
+        <Field
+          label="Owner"
+          optional
+          error={form.errors.owner_user_id}
+          hint="Who sees to it and reports how far it is."
+        >
+          <Select
+            {...form.field('owner_user_id')}
+            name="owner_user_id"
+            options={[
+              { value: nobody, label: 'Nobody yet' },
+              ...active.map((one) => ({
+                value: one.user_id,
+                label: `${one.name} (${participantRoles[one.role].label.toLowerCase()})`,
+              })),
+            ]}
+          />
+        </Field>
+        <Field label="Deadline" optional error={form.errors.deadline}>
+          <DateField {...form.field('deadline')} name="deadline" />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}

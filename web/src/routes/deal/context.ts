@@ -1,0 +1,11 @@
+import { createContext, useContext } from 'react';
+import type { DealPage } from '../../api/types.ts';
+
+export const DealContext = createContext<DealPage | null>(null);
+
+/** The deal whose page this is, with what the caller may do on it. For everything inside the deal's frame. */
+export function useDeal(): DealPage {
+  const page = useContext(DealContext);
+  if (!page) throw new Error('useDeal works inside the frame of a deal');
+  return page;
+}

@@ -1,0 +1,100 @@
+import { Download, Ellipsis, Eye, FileArchive, FileImage, FileSpreadsheet, FileText, FileVideo } from 'lucide-react';
+import { memo } from 'react';
+import { contentOf } from '../../../api/documents.ts';
+import type { DealDocument } from '../../../api/types.ts';
+import { Badge, StatePill } from '../../../components/badge.tsx';
+import { IconButton } from '../../../components/button.tsx';
+import { Menu, MenuItem } from '../../../components/menu.tsx';
+import { Time } from '../../../components/time.tsx';
+import { formatBytes, plural } from '../../../lib/format.ts';
+import { confidentialities, documentCategory } from '../../../lib/states.ts';
+
+/** What can be done with a document from its row. */
+export type DocumentDeed = 'preview' | 'openings' | 'edit' | 'remove';
+
+interface DocumentRowProps {
+  document: DealDocument;
+  onDeed: (deed: DocumentDeed, document: DealDocument) => void;
+}
+
+const icons = { image: FileImage, video: FileVideo, archive: FileArchive, table: FileSpreadsheet, other: FileText };
+
+function kindOf({ media_type: type }: DealDocument): keyof typeof icons {
+  if (type.startsWith('image/')) return 'image';
+  if (type.startsWith('video/')) return 'video';
+  if (type === 'application/zip') return 'archive';
+  return /csv|excel|spreadsheet|tab-separated/.test(type) ? 'table' : 'other';
+}
+
+/** Null to those who may not know. */
+function openedTimes({ openings }: DealDocument): string | null {
+  if (openings === null) return null;
+  return openings === 0 ? 'Not opened yet' : `Opened ${plural(openings, 'time')}`;
+}
+
+function DocumentRowView({ document, onDeed }: DocumentRowProps) {
+  const { filename } = document;
+  const Icon = icons[kindOf(document)];
+  const opened = openedTimes(document);
+  const may = { openings: opened !== null, edit: document.can_edit };
+  return (
+    <div className="flex gap-x-3 px-4 py-3 max-sm:flex-col sm:items-center sm:px-5">
+      <Icon className="size-5 shrink-0 text-faint max-sm:hidden" strokeWidth={1.75} aria-hidden />
+      <div className="min-w-0 flex-1">
+        <p className="font-medium text-ink max-sm:line-clamp-2 max-sm:break-words sm:truncate">{filename}</p>
+        <p className="mt-0.5 flex flex-wrap items-center gap-x-2.5 gap-y-1 text-sm text-faint">
+          <StatePill look={confidentialities[document.confidentiality]} />
+          <Badge>{documentCategory(document.category)}</Badge>
+          <span className="tabular">{formatBytes(document.size_bytes)}</span>
+          <span>
+            {document.uploaded_by_name} <Time at={document.uploaded_at} />
+          </span>
+          {opened !== null && (
+            <button
+              type="button"
+              aria-label={`${opened}: ${filename}`}
+              onClick={() => onDeed('openings', document)}
+              className="rounded-sm underline-offset-3 hover:text-ink hover:underline"
+            >
+              {opened}
+            </button>
+          )}
+        </p>
+        {document.diligence_request !== null && (
+          <p className="mt-0.5 truncate text-sm text-faint">For: {document.diligence_request}</p>
+        )}
+      </div>
+      <div className="flex shrink-0 items-center gap-1 max-sm:-mb-1.5 max-sm:justify-end">
+        {document.can_preview && (
+          <IconButton
+            label={`Preview ${filename}`}
+            icon={<Eye className="size-4" />}
+            onClick={() => onDeed('preview', document)}
+          />
+        )}
+        <a
+          href={contentOf(document)}
+          download
+          className="grid size-9 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink coarse:size-11"
+        >
+          <Download className="size-4" aria-hidden />
+          <span className="sr-only">Download {filename}</span>
+        </a>
+        {(may.edit || may.openings) && (
+          <Menu trigger={<IconButton label={`More about ${filename}`} icon={<Ellipsis className="size-4" />} />}>
+            {may.openings && <MenuItem onSelect={() => onDeed('openings', document)}>Who opened it</MenuItem>}
+            {may.edit && <MenuItem onSelect={() => onDeed('edit', document)}>Edit</MenuItem>}
+            {may.edit && (
+              <MenuItem danger onSelect={() => onDeed('remove', document)}>
+                Take out
+              </MenuItem>
+            )}
+          </Menu>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** One document: what it is, who may open it, and what the caller can do with it. */
+export const DocumentRow = memo(DocumentRowView);

@@ -1,0 +1,36 @@
+import { useQuery } from '@tanstack/react-query';
+import { Eye } from 'lucide-react';
+import { openingsQuery } from '../../../api/documents.ts';
+import type { DealDocument } from '../../../api/types.ts';
+import { Drawer } from '../../../components/dialog.tsx';
+import { EmptyState, Loaded, SkeletonText } from '../../../components/states.tsx';
+import { Time } from '../../../components/time.tsx';
+import { useDeal } from '../context.ts';
+
+/** Who opened a document and when, the latest first. */
+export function OpeningsDrawer({ document, onClose }: { document: DealDocument; onClose: () => void }) {
+  const { deal } = useDeal();
+  const query = useQuery(openingsQuery(deal.id, document));
+  return (
+    <Drawer open onOpenChange={(open) => !open && onClose()} title="Who opened it" description={document.filename}>
+      <Loaded query={query} skeleton={<SkeletonText lines={6} />}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState icon={Eye} title="Nobody yet">
+              Each time somebody opens or downloads it, it shows here.
+            </EmptyState>
+          ) : (
+            <ul className="divide-y divide-line">
+              {items.map((opening) => (
+                <li key={opening.id} className="flex justify-between gap-4 py-2.5">
+                  <span className="min-w-0 truncate text-ink">{opening.user_name}</span>
+                  <Time at={opening.opened_at} className="shrink-0 text-soft" />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Drawer>
+  );
+}

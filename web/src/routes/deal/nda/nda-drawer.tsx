@@ -1,0 +1,87 @@
+import { useNdaActions } from '../../../api/ndas.ts';
+import type { Nda } from '../../../api/types.ts';
+import { StatePill } from '../../../components/badge.tsx';
+import { Button } from '../../../components/button.tsx';
+import { Fact, Facts } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Drawer } from '../../../components/dialog.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { ndaStates } from '../../../lib/states.ts';
+import { useDeal } from '../context.ts';
+import { Terms } from './terms.tsx';
+
+/** Who sent, signed or revoked an NDA, when and from where. */
+export function NdaFacts({ nda }: { nda: Nda }) {
+  return (
+    <Facts>
+      <Fact label="State">
+        <StatePill look={ndaStates[nda.status]} />
+      </Fact>
+      <Fact label="Sent">
+        <Time at={nda.sent_at} as="time" />
+        {nda.sent_by_name && <span className="block text-sm text-faint">by {nda.sent_by_name}</span>}
+      </Fact>
+      {nda.signed_at && (
+        <>
+          <Fact label="Signed as">{nda.signed_name}</Fact>
+          <Fact label="Signed">
+            <Time at={nda.signed_at} as="time" />
+            {nda.signed_address && <span className="block text-sm text-faint">from {nda.signed_address}</span>}
+          </Fact>
+        </>
+      )}
+      {nda.revoked_at && (
+        <Fact label="Revoked">
+          <Time at={nda.revoked_at} as="time" />
+        </Fact>
+      )}
+      {nda.expires_at && (
+        <Fact label={nda.status === 'expired' ? 'Ended' : 'Ends'}>
+          <Time at={nda.expires_at} as="time" />
+        </Fact>
+      )}
+    </Facts>
+  );
+}
+
+/** One NDA in full, with what its broker can do about it. */
+export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
+  const { capacities } = useDeal();
+  const { revoke } = useNdaActions(nda.deal_id);
+  const confirm = useConfirm();
+  const mayRevoke = capacities.can_send_nda && (nda.status === 'sent' || nda.status === 'active');
+  const ask = () =>
+    confirm(
+      {
+        title: nda.status === 'sent' ? 'Take this NDA back?' : 'Revoke this NDA?',
+        body:
+          nda.status === 'sent'
+            ? `${nda.participant_name} can no longer sign it. You can send another.`
+            : `Documents under NDA close for ${nda.participant_name}’s side at once. What was signed is kept as a record.`,
+        action: nda.status === 'sent' ? 'Take back' : 'Revoke NDA',
+        danger: true,
+      },
+      async () => {
+        await revoke.mutateAsync(nda.id);
+        toast('The NDA is revoked.');
+      },
+    );
+  return (
+    <Drawer
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={`NDA with ${nda.participant_name}`}
+      footer={
+        mayRevoke && (
+          <Button kind="danger" onClick={ask}>
+            {nda.status === 'sent' ? 'Take back' : 'Revoke NDA'}
+          </Button>
+        )
+      }
+    >
+      <NdaFacts nda={nda} />
+      <Terms text={nda.terms} className="mt-6 border-t border-line pt-5" />
+    </Drawer>
+  );
+}

@@ -1,0 +1,101 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useId, useRef } from 'react';
+import { ndaTemplateQuery, useNdaActions } from '../../../api/ndas.ts';
+import type { Instant, Participant } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Select, Textarea } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { Skeleton } from '../../../components/states.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { DateTimeField } from '../../../components/value-fields.tsx';
+import { required, useForm } from '../../../lib/use-form.ts';
+import { useDeal } from '../context.ts';
+
+interface SendNdaDialogProps {
+  /** Those to whom one can be sent now. */
+  buyers: readonly Participant[];
+  /** Whom it is meant for, when that is clear already. */
+  buyer: Participant | null;
+  onClose: () => void;
+}
+
+interface Values {
+  participant_id: string;
+  terms: string;
+  expires_at: Instant | '';
+}
+
+/** Sends an NDA to a buyer, beginning with the terms that were sent last. */
+export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
+  const id = useId();
+  const { deal } = useDeal();
+  const template = useQuery(ndaTemplateQuery(deal.id));
+  const { send } = useNdaActions(deal.id);
+  const form = useForm<Values>({
+    initial: { participant_id: (buyer ?? buyers[0])?.id ?? '', terms: '', expires_at: '' },
+    check: (values) =>
+      required(values, { participant_id: 'Choose a buyer.', terms: 'Write what the buyer is to sign.' }),
+    submit: ({ expires_at, ...nda }) => send.mutateAsync({ ...nda, expires_at: expires_at === '' ? null : expires_at }),
+    onDone: () => {
+      toast('The NDA is sent.');
+      onClose();
+    },
+  });
+  const { set } = form;
+  const filled = useRef(false);
+  useEffect(() => {
+    if (!template.data || template.isFetching || filled.current) return;
+    filled.current = true;
+    set('terms', template.data.terms);
+  }, [template.data, template.isFetching, set]);
+  return (
+    <Dialog
+      open
+      size="lg"
+      onOpenChange={(open) => !open && onClose()}
+      title="Send an NDA"
+      description="The buyer reads and signs it here. Once it is signed, documents under NDA open for their side."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            Send NDA
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        {template.error && (
+          <Notice tone="warn">The usual terms could not be loaded. Close this and try again, or write your own.</Notice>
+        )}
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field label="Buyer" error={form.errors.participant_id}>
+            <Select
+              {...form.field('participant_id')}
+              name="participant_id"
+              options={buyers.map((one) => ({ value: one.id, label: one.name }))}
+            />
+          </Field>
+          <Field
+            label="Ends"
+            optional
+            error={form.errors.expires_at}
+            hint="Without a date it lasts until you revoke it."
+          >
+            <DateTimeField {...form.field('expires_at')} name="expires_at" />
+          </Field>
+        </div>
+        {template.isPending ? (
+          <Skeleton className="h-80" />
+        ) : (
+          <Field label="Terms" error={form.errors.terms}>
+            <Textarea {...form.text('terms')} rows={14} maxLength={40_000} className="font-serif" />
+          </Field>
+        )}
+      </form>
+    </Dialog>
+  );
+}

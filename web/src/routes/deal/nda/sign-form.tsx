@@ -1,0 +1,76 @@
+import { useNdaActions } from '../../../api/ndas.ts';
+import { useMe } from '../../../api/me.ts';
+import type { Nda } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { Checkbox } from '../../../components/checkbox.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Input } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { required, useForm } from '../../../lib/use-form.ts';
+import { Terms } from './terms.tsx';
+
+/** An NDA that waits for the person's signature: the text, and below it where to sign. */
+export function SignForm({ nda }: { nda: Nda }) {
+  const { user } = useMe();
+  const { sign } = useNdaActions(nda.deal_id);
+  const form = useForm({
+    initial: { signed_name: '', agreed: false },
+    check: (values) => ({
+      ...required(values, { signed_name: 'Type your full name to sign.' }),
+      ...(!values.agreed && { agreed: 'Read the terms and tick this to agree to them.' }),
+    }),
+    submit: ({ signed_name }) => sign.mutateAsync({ id: nda.id, signed_name }),
+    onDone: () => toast('You signed the NDA. Documents under NDA are open to you now.'),
+  });
+  return (
+    <Card
+      title="Read and sign"
+      description={
+        <>
+          {nda.sent_by_name ? `Sent by ${nda.sent_by_name} ` : 'Sent '}
+          <Time at={nda.sent_at} />
+          {nda.expires_at && (
+            <>
+              {', ends '}
+              <Time at={nda.expires_at} as="date" />
+            </>
+          )}
+        </>
+      }
+    >
+      <div className="max-w-3xl rounded-lg border border-line bg-sunken px-5 py-5 sm:px-8 sm:py-7">
+        <Terms text={nda.terms} />
+      </div>
+      <form {...form.props} className="mt-5 flex max-w-prose flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <div>
+          <Checkbox
+            checked={form.values.agreed}
+            onChange={(agreed) => form.set('agreed', agreed)}
+            label="I have read the terms and agree to them."
+          />
+          {form.errors.agreed && (
+            <p role="alert" className="mt-1 text-sm text-bad">
+              {form.errors.agreed}
+            </p>
+          )}
+        </div>
+        <Field
+          label="Your full name"
+          error={form.errors.signed_name}
+          hint="It is your signature. Your name, the time and your network address are kept with it."
+        >
+          <Input {...form.text('signed_name')} autoComplete="name" maxLength={200} placeholder={user.name} />
+        </Field>
+        <div>
+          <Button type="submit" kind="primary" pending={form.pending}>
+            Sign NDA
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}

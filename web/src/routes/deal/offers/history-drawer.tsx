@@ -1,0 +1,100 @@
+import type { ReactNode } from 'react';
+import type { Offer, OfferPayload } from '../../../api/types.ts';
+import { Badge } from '../../../components/badge.tsx';
+import { Drawer } from '../../../components/dialog.tsx';
+import { Money } from '../../../components/money.tsx';
+import { DayText, Time } from '../../../components/time.tsx';
+import { cx } from '../../../lib/cx.ts';
+import { otherTerms, parts } from './payload.ts';
+import { ValidUntil } from './comparison.tsx';
+
+interface Line {
+  label: string;
+  /** What two revisions are compared by. */
+  value: unknown;
+  shown: ReactNode;
+}
+
+function linesOf(payload: OfferPayload): Line[] {
+  const money = (label: string, amount: string | null | undefined): Line => ({
+    label,
+    value: amount ?? null,
+    shown: <Money amount={amount ?? null} currency={payload.currency} />,
+  });
+  const lines = [
+    money('Price', payload.purchase_price),
+    ...parts.map(({ key, label }) => money(label, payload[key])),
+    {
+      label: 'Financing contingency',
+      value: payload.financing_contingency ?? null,
+      shown: payload.financing_contingency ? 'Yes' : payload.financing_contingency === false ? 'No' : null,
+    },
+    {
+      label: 'Target closing',
+      value: payload.target_close_date ?? null,
+      shown: payload.target_close_date && <DayText day={payload.target_close_date} />,
+    },
+    {
+      label: 'Stands until',
+      value: payload.expires_at ?? null,
+      shown: payload.expires_at && <ValidUntil at={payload.expires_at} />,
+    },
+    {
+      label: 'Terms',
+      value: payload.terms ?? null,
+      shown: payload.terms && <span className="whitespace-pre-line">{payload.terms}</span>,
+    },
+    ...otherTerms(payload).map(({ name, text }) => ({ label: name, value: text, shown: text })),
+  ];
+  return lines.filter(({ value }) => value !== null);
+}
+
+/** One revision, with what is new in it marked. */
+function Revision({ offer, before }: { offer: Offer; before: Offer | undefined }) {
+  const earlier = new Map(before && linesOf(before.payload).map(({ label, value }) => [label, value]));
+  const lines = linesOf(offer.payload);
+  const dropped = [...earlier.keys()].filter((label) => !lines.some((line) => line.label === label));
+  return (
+    <section className="border-t border-line pt-4 pb-6 first:border-0 first:pt-0">
+      <h3 className="flex flex-wrap items-center gap-2 font-medium text-ink">
+        Revision {offer.revision_number}
+        {offer.is_current && <Badge tone="good">Current</Badge>}
+        {offer.accepted_at && <Badge tone="rare">Accepted</Badge>}
+      </h3>
+      <p className="text-sm text-faint">
+        <Time at={offer.submitted_at} as="time" />
+      </p>
+      <dl className="mt-3 grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-6 gap-y-1.5">
+        {lines.map(({ label, value, shown }) => {
+          const changed = before !== undefined && earlier.get(label) !== value;
+          return (
+            <div key={label} className="contents">
+              <dt className="text-sm text-faint">{label}</dt>
+              <dd className={cx('min-w-0 break-words', changed && 'font-semibold text-accent-ink')}>
+                {shown}
+                {changed && <span className="sr-only"> (changed)</span>}
+              </dd>
+            </div>
+          );
+        })}
+      </dl>
+      {dropped.length > 0 && <p className="mt-2 text-sm text-faint">No longer named: {dropped.join(', ')}</p>}
+    </section>
+  );
+}
+
+/** Every revision of one buyer's offer, the latest first. */
+export function HistoryDrawer({ revisions, onClose }: { revisions: readonly Offer[]; onClose: () => void }) {
+  return (
+    <Drawer
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={revisions[0]?.mine ? 'Your offer' : `Offer of ${revisions[0]?.buyer_name ?? 'the buyer'}`}
+      description="What changed from one revision to the next stands out."
+    >
+      {revisions.map((offer, place) => (
+        <Revision key={offer.id} offer={offer} before={revisions[place + 1]} />
+      ))}
+    </Drawer>
+  );
+}

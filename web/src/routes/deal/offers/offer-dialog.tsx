@@ -1,0 +1,159 @@
+import { useId } from 'react';
+import { ApiError } from '../../../api/client.ts';
+import { useOfferActions } from '../../../api/offers.ts';
+import type { Offer, OfferPayload } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Select, Textarea } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { DateField, DateTimeField, MoneyField } from '../../../components/value-fields.tsx';
+import { compare, isDecimal } from '../../../lib/decimal.ts';
+import { formatMoney } from '../../../lib/format.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+import { useDeal } from '../context.ts';
+import { parts, sumOfParts, type Part } from './payload.ts';
+
+interface Values extends Record<Part, string> {
+  purchase_price: string;
+  financing_contingency: 'yes' | 'no' | '';
+  target_close_date: string;
+  expires_at: string;
+  terms: string;
+}
+
+function valuesOf(payload: OfferPayload | undefined): Values {
+  const contingency = payload?.financing_contingency;
+  return {
+    purchase_price: payload?.purchase_price ?? '',
+    cash_at_close: payload?.cash_at_close ?? '',
+    seller_note: payload?.seller_note ?? '',
+    earnout: payload?.earnout ?? '',
+    rollover_equity: payload?.rollover_equity ?? '',
+    financing_contingency: contingency === true ? 'yes' : contingency === false ? 'no' : '',
+    target_close_date: payload?.target_close_date ?? '',
+    expires_at: payload?.expires_at ?? '',
+    terms: payload?.terms ?? '',
+  };
+}
+
+const orNull = (text: string) => (text.trim() === '' ? null : text.trim());
+
+/** What an earlier revision said beyond the form's fields stays in the next. */
+function payloadOf(values: Values, currency: string, before: OfferPayload | undefined): OfferPayload {
+  const { financing_contingency: contingency } = values;
+  return {
+    ...before,
+    currency,
+    purchase_price: orNull(values.purchase_price),
+    cash_at_close: orNull(values.cash_at_close),
+    seller_note: orNull(values.seller_note),
+    earnout: orNull(values.earnout),
+    rollover_equity: orNull(values.rollover_equity),
+    financing_contingency: contingency === '' ? null : contingency === 'yes',
+    target_close_date: orNull(values.target_close_date),
+    expires_at: orNull(values.expires_at),
+    terms: orNull(values.terms),
+  };
+}
+
+/** The fields of the form stand in the body's `payload`. */
+function atFields(error: unknown): never {
+  if (!(error instanceof ApiError)) throw error;
+  const details = error.details.map(({ path, message }) => ({ path: path.replace(/^payload\./, ''), message }));
+  throw new ApiError(error.status, { code: error.code, message: error.message, details });
+}
+
+/** Says when the parts do not make up the price; an offer may be submitted all the same. */
+function PartsNotice({ values, currency }: { values: Values; currency: string }) {
+  const total = sumOfParts(values);
+  if (total === null || !isDecimal(values.purchase_price) || compare(total, values.purchase_price) === 0) return null;
+  return (
+    <Notice tone="warn">
+      The parts add up to {formatMoney(total, currency)}, the price is {formatMoney(values.purchase_price, currency)}.
+    </Notice>
+  );
+}
+
+/** Submits an offer, or the next revision of one. */
+export function OfferDialog({ before, onClose }: { before: Offer | undefined; onClose: () => void }) {
+  const id = useId();
+  const { deal } = useDeal();
+  const { submit } = useOfferActions(deal.id);
+  const currency = before?.payload.currency ?? deal.currency;
+  const form = useForm<Values, Offer>({
+    initial: valuesOf(before?.payload),
+    check: (values) => required(values, { purchase_price: 'Say what you offer.' }),
+    submit: (values) => submit.mutateAsync(payloadOf(values, currency, before?.payload)).catch(atFields),
+    onDone: () => {
+      toast(before ? 'Your offer is revised.' : 'Your offer is submitted.');
+      onClose();
+    },
+  });
+  const money = (name: Part | 'purchase_price') => (
+    <MoneyField {...form.field(name)} name={name} currency={currency} placeholder="0" />
+  );
+  return (
+    <Dialog
+      open
+      size="lg"
+      onOpenChange={(open) => !open && onClose()}
+      title={before ? 'Revise your offer' : 'Submit an offer'}
+      description="The brokers and the seller see it; other buyers do not. Earlier revisions are kept."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            {before ? 'Submit revision' : 'Submit offer'}
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <Field
+          label="Price"
+          error={form.errors.purchase_price}
+          {...(deal.asking_price && { hint: `Asked: ${formatMoney(deal.asking_price, deal.currency)}` })}
+        >
+          {money('purchase_price')}
+        </Field>
+        <div className="grid gap-4 sm:grid-cols-2">
+          {parts.map(({ key, label, hint }) => (
+            <Field key={key} label={label} optional error={form.errors[key]} hint={hint}>
+              {money(key)}
+            </Field>
+          ))}
+        </div>
+        <PartsNotice values={form.values} currency={currency} />
+        <div className="grid gap-4 sm:grid-cols-3">
+          <Field label="Depends on financing" optional error={form.errors.financing_contingency}>
+            <Select
+              {...form.field('financing_contingency')}
+              name="financing_contingency"
+              placeholder="Not said"
+              options={[
+                { value: 'no', label: 'No' },
+                { value: 'yes', label: 'Yes' },
+              ]}
+            />
+          </Field>
+          <Field label="Target closing" optional error={form.errors.target_close_date}>
+            <DateField {...form.field('target_close_date')} name="target_close_date" />
+          </Field>
+          <Field label="Stands until" optional error={form.errors.expires_at}>
+            <DateTimeField {...form.field('expires_at')} name="expires_at" />
+          </Field>
+        </div>
+        <Field label="Terms" optional error={form.errors.terms}>
+          <Textarea
+            {...form.text('terms')}
+            maxLength={20_000}
+            placeholder="Contingencies, transition, what is included"
+          />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}

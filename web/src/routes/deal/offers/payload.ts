@@ -1,0 +1,60 @@
+/** What an offer consists of: its rows in a comparison, its parts, and what a person wrote beyond the fields we know. */
+import type { Decimal, Offer, OfferPayload } from '../../../api/types.ts';
+import { compare, isDecimal, sum } from '../../../lib/decimal.ts';
+
+export type Part = 'cash_at_close' | 'seller_note' | 'earnout' | 'rollover_equity';
+
+/** The parts that a price is paid in, in the order in which they are usually named. */
+export const parts: readonly { key: Part; label: string; hint: string }[] = [
+  { key: 'cash_at_close', label: 'Cash at close', hint: 'Paid on the day of closing.' },
+  { key: 'seller_note', label: 'Seller note', hint: 'Lent by the seller and paid back over time.' },
+  { key: 'earnout', label: 'Earn-out', hint: 'Paid later if agreed goals are met.' },
+  { key: 'rollover_equity', label: 'Rollover equity', hint: 'Kept by the seller as a share.' },
+];
+
+const known = new Set<string>([
+  'currency',
+  'purchase_price',
+  ...parts.map(({ key }) => key),
+  'financing_contingency',
+  'target_close_date',
+  'expires_at',
+  'terms',
+]);
+
+/** What an offer says beyond the fields we know, as name and text. */
+export function otherTerms(payload: OfferPayload): { name: string; text: string }[] {
+  return Object.entries(payload)
+    .filter(([name, value]) => !known.has(name) && value !== null)
+    .map(([name, value]) => ({
+      name: name.replaceAll('_', ' '),
+      text: typeof value === 'string' ? value : JSON.stringify(value),
+    }));
+}
+
+/** The parts that were named, added up; null when none was. */
+export function sumOfParts(payload: Record<Part, Decimal | null | undefined>): Decimal | null {
+  const named = parts
+    .map(({ key }) => payload[key])
+    .filter((part) => part !== null && part !== undefined && part !== '');
+  return named.length > 0 && named.every((part) => isDecimal(part as string)) ? sum(named as string[]) : null;
+}
+
+/** The highest price among offers in one currency; null when they are in several, or there is no choice. */
+export function highestPrice(offers: readonly Offer[]): Decimal | null {
+  const currencies = new Set(offers.map(({ payload }) => payload.currency));
+  const prices = offers.map(({ payload }) => payload.purchase_price).filter((price) => price !== null);
+  if (currencies.size !== 1 || prices.length < 2) return null;
+  return prices.reduce((highest, price) => (compare(price, highest) > 0 ? price : highest));
+}
+
+/** Each buyer's offer that counts, the highest price first, with its revisions, the latest first. */
+export function byBuyer(offers: readonly Offer[]): { current: Offer; revisions: Offer[] }[] {
+  const groups = [...Map.groupBy(offers, (offer) => offer.buyer_user_id).values()];
+  return groups
+    .map((all) => {
+      const revisions = all.toSorted((a, b) => b.revision_number - a.revision_number);
+      return { current: revisions.find((one) => one.is_current) ?? revisions[0]!, revisions };
+    })
+    .toSorted((a, b) => compare(b.current.payload.purchase_price ?? '0', a.current.payload.purchase_price ?? '0'));
+}

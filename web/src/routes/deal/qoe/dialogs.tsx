@@ -1,0 +1,218 @@
+import { useId, type ReactNode } from 'react';
+import { useQoeActions } from '../../../api/qoe.ts';
+import type { AdjustmentCategory, Id, QoeMember } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Input, Select, Textarea } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { MoneyField } from '../../../components/value-fields.tsx';
+import { adjustmentCategories, optionsOf } from '../../../lib/states.ts';
+import { required, useForm, type Form } from '../../../lib/use-form.ts';
+import { useDeal } from '../context.ts';
+
+interface FormDialogProps<V> {
+  title: string;
+  description: string;
+  action: string;
+  form: Form<V>;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+function FormDialog<V>({ title, description, action, form, onClose, children }: FormDialogProps<V>) {
+  const id = useId();
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={title}
+      description={description}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        {children}
+      </form>
+    </Dialog>
+  );
+}
+
+interface RowDialogProps {
+  dealId: Id;
+  /** Those in use, to choose from. */
+  categories: readonly string[];
+  onClose: () => void;
+}
+
+/** Adds a row to the checklist. */
+export function RowDialog({ dealId, categories, onClose }: RowDialogProps) {
+  const list = useId();
+  const { addRow } = useQoeActions(dealId);
+  const form = useForm({
+    initial: { category: '', title: '' },
+    check: (values) => required(values, { category: 'Say what it belongs to.', title: 'Say what is to be verified.' }),
+    submit: (values) => addRow.mutateAsync(values),
+    onDone: () => {
+      onClose();
+      toast('Added to the checklist');
+    },
+  });
+  return (
+    <FormDialog
+      title="Add to the checklist"
+      description="What is to be verified."
+      action="Add"
+      form={form}
+      onClose={onClose}
+    >
+      <Field label="Category" error={form.errors.category}>
+        <Input {...form.text('category')} list={list} maxLength={64} />
+      </Field>
+      <datalist id={list}>
+        {categories.map((category) => (
+          <option key={category} value={category}>
+            {category}
+          </option>
+        ))}
+      </datalist>
+      <Field label="Title" error={form.errors.title}>
+        <Input {...form.text('title')} maxLength={200} />
+      </Field>
+    </FormDialog>
+  );
+}
+
+interface NormalizationValues {
+  period_label: string;
+  adjustment_category: AdjustmentCategory | '';
+  adjustment_amount: string;
+  rationale: string;
+}
+
+/** Adds a normalization. */
+export function NormalizationDialog({
+  dealId,
+  currency,
+  onClose,
+}: {
+  dealId: Id;
+  currency: string;
+  onClose: () => void;
+}) {
+  const { addNormalization } = useQoeActions(dealId);
+  const form = useForm<NormalizationValues>({
+    initial: { period_label: '', adjustment_category: '', adjustment_amount: '', rationale: '' },
+    check: (values) =>
+      required(values, {
+        period_label: 'Say which period it is about.',
+        adjustment_category: 'Choose a category.',
+        adjustment_amount: 'Write the amount.',
+      }),
+    submit: ({ adjustment_category, rationale, ...rest }) =>
+      addNormalization.mutateAsync({
+        ...rest,
+        adjustment_category: adjustment_category as AdjustmentCategory,
+        rationale: rationale.trim() === '' ? null : rationale,
+      }),
+    onDone: () => {
+      onClose();
+      toast('Normalization added');
+    },
+  });
+  return (
+    <FormDialog
+      title="Add a normalization"
+      description="What a new owner would not earn or pay."
+      action="Add"
+      form={form}
+      onClose={onClose}
+    >
+      <Field
+        label="Period"
+        hint="A year, like FY2025, or TTM for the last twelve months."
+        error={form.errors.period_label}
+      >
+        <Input {...form.text('period_label')} maxLength={64} />
+      </Field>
+      <Field label="Category" error={form.errors.adjustment_category}>
+        <Select
+          {...form.field('adjustment_category')}
+          name="adjustment_category"
+          placeholder="Choose a category"
+          options={optionsOf(adjustmentCategories)}
+        />
+      </Field>
+      <Field label="Amount" hint="With a minus, it lowers the earnings." error={form.errors.adjustment_amount}>
+        <MoneyField {...form.field('adjustment_amount')} name="adjustment_amount" currency={currency} />
+      </Field>
+      <Field label="Rationale" optional error={form.errors.rationale}>
+        <Textarea {...form.text('rationale')} maxLength={2000} />
+      </Field>
+    </FormDialog>
+  );
+}
+
+interface AdmitDialogProps {
+  dealId: Id;
+  members: readonly QoeMember[];
+  onClose: () => void;
+}
+
+/** Lets somebody of the deal into the workspace. */
+export function AdmitDialog({ dealId, members, onClose }: AdmitDialogProps) {
+  const { participants } = useDeal();
+  const { admit } = useQoeActions(dealId);
+  const inside = new Set(members.filter((one) => one.can_remove).map((one) => one.participant_id));
+  const people = participants.filter(
+    ({ id, role, status }) => status === 'active' && role !== 'broker' && role !== 'seller' && !inside.has(id),
+  );
+  const form = useForm<{ id: Id; role: QoeMember['role'] }>({
+    initial: { id: '', role: 'reader' },
+    check: (values) => required(values, { id: 'Choose somebody.' }),
+    submit: (values) => admit.mutateAsync(values),
+    onDone: () => {
+      onClose();
+      toast('They are in the workspace');
+    },
+  });
+  return (
+    <FormDialog
+      title="Let somebody in"
+      description="Buyers need a signed NDA. Their advisors read with them."
+      action="Let in"
+      form={form}
+      onClose={onClose}
+    >
+      {people.length === 0 && (
+        <Notice>Everybody on the deal who can be let in is in already. Invite people first.</Notice>
+      )}
+      <Field label="Who" error={form.errors.id}>
+        <Select
+          {...form.field('id')}
+          name="id"
+          placeholder="Choose somebody"
+          options={people.map(({ id, name }) => ({ value: id, label: name }))}
+        />
+      </Field>
+      <Field label="What they may do" error={form.errors.role}>
+        <Select<QoeMember['role']>
+          {...form.field('role')}
+          name="role"
+          options={[
+            { value: 'reader', label: 'Read' },
+            { value: 'editor', label: 'Read and edit' },
+          ]}
+        />
+      </Field>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,92 @@
+import { useQuery } from '@tanstack/react-query';
+import { Plus, Scale, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { normalizationsQuery, useQoeActions } from '../../../api/qoe.ts';
+import type { Id, Normalization } from '../../../api/types.ts';
+import { Button, IconButton } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Money } from '../../../components/money.tsx';
+import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { sum } from '../../../lib/decimal.ts';
+import { adjustmentCategories } from '../../../lib/states.ts';
+import { NormalizationDialog } from './dialogs.tsx';
+
+/** The normalizations, period by period, each period totalled. */
+export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; currency: string; editor: boolean }) {
+  const query = useQuery(normalizationsQuery(dealId));
+  const [adding, setAdding] = useState(false);
+  const { removeNormalization } = useQoeActions(dealId);
+  const confirm = useConfirm();
+  const takeOut = (one: Normalization) =>
+    confirm(
+      {
+        title: 'Remove this normalization?',
+        body: `The adjusted EBITDA of ${one.period_label} changes at once. To have it again, add it again.`,
+        action: 'Remove',
+        danger: true,
+      },
+      async () => {
+        await removeNormalization.mutateAsync(one.id);
+        toast('Normalization removed');
+      },
+    );
+  return (
+    <Card
+      title="Normalizations"
+      flush
+      actions={
+        editor && (
+          <Button size="sm" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
+            Add normalization
+          </Button>
+        )
+      }
+    >
+      <Loaded query={query} skeleton={<SkeletonRows rows={4} />}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState icon={Scale} title="No normalizations yet">
+              {editor
+                ? 'Add what a new owner would not earn or pay: the owner’s salary, a one-time lawsuit.'
+                : 'Editors add what a new owner would not earn or pay.'}
+            </EmptyState>
+          ) : (
+            [...Map.groupBy(items, ({ period_label }) => period_label)].map(([label, its]) => (
+              <section key={label} aria-label={`Normalizations of ${label}`} className="border-t border-line">
+                <h3 className="flex justify-between gap-3 px-4 pt-3 pb-1 text-sm font-medium text-faint sm:px-5">
+                  <span>{label}</span>
+                  <span>
+                    Total <Money amount={sum(its.map((one) => one.adjustment_amount))} currency={currency} signed />
+                  </span>
+                </h3>
+                <ul className="pb-1.5">
+                  {its.map((one) => (
+                    <li key={one.id} className="flex items-start gap-3 px-4 py-2 sm:px-5">
+                      <div className="min-w-0 flex-1">
+                        <p className="font-medium">{adjustmentCategories[one.adjustment_category]}</p>
+                        {one.rationale && <p className="break-words whitespace-pre-wrap text-soft">{one.rationale}</p>}
+                        {one.created_by_name && <p className="text-sm text-faint">{one.created_by_name}</p>}
+                      </div>
+                      <Money amount={one.adjustment_amount} currency={currency} signed />
+                      {one.can_delete && (
+                        <IconButton
+                          size="sm"
+                          label={`Remove ${adjustmentCategories[one.adjustment_category]}, ${label}`}
+                          icon={<Trash2 className="size-4" />}
+                          onClick={() => takeOut(one)}
+                        />
+                      )}
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            ))
+          )
+        }
+      </Loaded>
+      {adding && <NormalizationDialog dealId={dealId} currency={currency} onClose={() => setAdding(false)} />}
+    </Card>
+  );
+}

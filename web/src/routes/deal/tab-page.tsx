@@ -1,0 +1,28 @@
+import type { ReactNode } from 'react';
+import { useTitle } from '../../lib/use-title.ts';
+import { useDeal } from './context.ts';
+
+interface TabPageProps {
+  /** The tab's name; becomes its heading and, with the deal's, the browser's title. */
+  title: string;
+  description?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+/** A tab of a deal: a heading with actions, and below it whatever the tab is about. */
+export function TabPage({ title, description, actions, children }: TabPageProps) {
+  useTitle(`${title} · ${useDeal().deal.title}`);
+  return (
+    <div className="flex flex-col gap-5">
+      <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0">
+          <h2 className="font-serif text-xl font-semibold text-ink">{title}</h2>
+          {description && <p className="mt-0.5 text-soft">{description}</p>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+/** The tabs of a deal: which there are for this person, where they lead, and what waits behind each. */
+import type { DealPage, Me } from '../../api/types.ts';
+
+export interface DealTab {
+  to:
+    | '/deals/$dealId'
+    | '/deals/$dealId/nda'
+    | '/deals/$dealId/documents'
+    | '/deals/$dealId/questions'
+    | '/deals/$dealId/qoe'
+    | '/deals/$dealId/offers'
+    | '/deals/$dealId/closing'
+    | '/deals/$dealId/findings'
+    | '/deals/$dealId/financing'
+    | '/deals/$dealId/people'
+    | '/deals/$dealId/activity';
+  label: string;
+  count?: number | undefined;
+  /** What the number counts. */
+  countLabel?: string;
+}
+
+/** The tabs that this person sees; one that is not for them leaves no trace. */
+export function tabsOf({ capacities, counts }: DealPage, features: Me['features']): DealTab[] {
+  const tabs: (DealTab | false)[] = [
+    { to: '/deals/$dealId', label: 'Overview' },
+    capacities.can_see_ndas && {
+      to: '/deals/$dealId/nda',
+      label: 'NDA',
+      count: counts.ndas_waiting,
+      countLabel: 'waiting',
+    },
+    { to: '/deals/$dealId/documents', label: 'Documents' },
+    capacities.can_see_questions && {
+      to: '/deals/$dealId/questions',
+      label: 'Questions',
+      count: counts.questions_waiting,
+      countLabel: 'waiting for you',
+    },
+    capacities.can_read_qoe && { to: '/deals/$dealId/qoe', label: 'QoE' },
+    capacities.can_see_offers && {
+      to: '/deals/$dealId/offers',
+      label: 'Offers',
+      count: counts.offers,
+      countLabel: 'offers',
+    },
+    capacities.can_see_conditions && {
+      to: '/deals/$dealId/closing',
+      label: 'Closing',
+      count: counts.conditions_open,
+      countLabel: 'conditions open',
+    },
+    features.findings &&
+      capacities.can_see_findings && {
+        to: '/deals/$dealId/findings',
+        label: 'Findings',
+        count: counts.findings_open,
+        countLabel: 'open',
+      },
+    features.financing && capacities.can_see_financing && { to: '/deals/$dealId/financing', label: 'Financing' },
+    { to: '/deals/$dealId/people', label: 'People' },
+    capacities.can_see_activity && { to: '/deals/$dealId/activity', label: 'Activity' },
+  ];
+  return tabs.filter((tab) => tab !== false);
+}

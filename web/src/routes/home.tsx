@@ -1,0 +1,213 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { CircleCheckBig, Handshake } from 'lucide-react';
+import { acceptInvitation, declineInvitation, homeQuery } from '../api/home.ts';
+import { keys } from '../api/keys.ts';
+import { useBrokerage, useMe } from '../api/me.ts';
+import type { DealInvitation, Home } from '../api/types.ts';
+import { ActivityList } from '../components/activity-list.tsx';
+import { StatePill } from '../components/badge.tsx';
+import { Button, ButtonLink } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { Columns } from '../components/columns.tsx';
+import { useConfirm } from '../components/confirm-dialog.tsx';
+import { PageHeader } from '../components/page-header.tsx';
+import { QueueList } from '../components/queue-list.tsx';
+import { EmptyState, Loaded, Skeleton, SkeletonRows } from '../components/states.tsx';
+import { Countdown, Time } from '../components/time.tsx';
+import { toast, toastError } from '../components/toast.tsx';
+import { formatCount } from '../lib/format.ts';
+import { dealPath, dealStates, participantRoles } from '../lib/states.ts';
+
+function Invitation({ invitation }: { invitation: DealInvitation }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const confirm = useConfirm();
+  const accept = useMutation({
+    mutationFn: () => acceptInvitation(invitation.participant_id),
+    onSuccess: async ({ deal_id: dealId }) => {
+      void client.invalidateQueries();
+      await navigate({ to: '/deals/$dealId', params: { dealId } });
+    },
+    onError: toastError,
+  });
+  const decline = () =>
+    confirm(
+      {
+        title: 'Decline this invitation?',
+        body: `${invitation.brokerage_name} sees that you declined, and can invite you again.`,
+        action: 'Decline',
+      },
+      async () => {
+        await declineInvitation(invitation.participant_id);
+        await client.invalidateQueries({ queryKey: keys.home });
+        toast('Declined.');
+      },
+    );
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-3.5 sm:px-5">
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="truncate font-medium">{invitation.deal_title}</p>
+        <p className="text-sm text-faint">
+          {invitation.brokerage_name} invites you as {participantRoles[invitation.role].label.toLowerCase()} ·{' '}
+          <Time at={invitation.invited_at} />
+        </p>
+      </div>
+      <div className="flex gap-2">
+        <Button size="sm" kind="primary" pending={accept.isPending} onClick={() => accept.mutate()}>
+          Accept
+        </Button>
+        <Button size="sm" kind="quiet" onClick={decline}>
+          Decline
+        </Button>
+      </div>
+    </li>
+  );
+}
+
+function Pipeline({ states }: { states: Home['deals_by_state'] }) {
+  const counts = new Map(states.map(({ state, count }) => [state, count]));
+  const shown = dealPath.filter((state) => counts.has(state));
+  return (
+    <Card title="Deals by state" flush>
+      <ul className="pb-2">
+        {shown.map((state) => (
+          <li key={state}>
+            <Link
+              to="/deals"
+              search={{ state: [state] }}
+              className="flex items-center justify-between px-4 py-1.5 -outline-offset-2 hover:bg-hover sm:px-5"
+            >
+              <StatePill look={dealStates[state]} />
+              <span className="font-medium tabular">{formatCount(counts.get(state) ?? 0)}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Exclusivities({ exclusivities }: Pick<Home, 'exclusivities'>) {
+  return (
+    <Card title="Exclusivity running" flush>
+      <ul className="pb-2">
+        {exclusivities.map((one) => (
+          <li key={one.deal_id}>
+            <Link
+              to="/deals/$dealId"
+              params={{ dealId: one.deal_id }}
+              className="flex items-center justify-between gap-4 px-4 py-2 -outline-offset-2 hover:bg-hover sm:px-5"
+            >
+              <span className="min-w-0 truncate">{one.deal_title}</span>
+              <Countdown until={one.expires_at} className="text-sm" />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function greeting(): string {
+  const hour = new Date().getHours();
+  return hour < 5 || hour >= 18 ? 'Good evening' : hour < 12 ? 'Good morning' : 'Good afternoon';
+}
+
+function NothingYet() {
+  const brokerage = useBrokerage();
+  const mayOpen = brokerage?.role === 'admin' || brokerage?.role === 'broker';
+  return (
+    <Card>
+      <EmptyState
+        icon={Handshake}
+        title={mayOpen ? 'Open your first deal' : 'No deals yet'}
+        action={
+          mayOpen && (
+            <ButtonLink to="/deals" search={{ new: true }} kind="primary">
+              New deal
+            </ButtonLink>
+          )
+        }
+      >
+        {mayOpen
+          ? 'Then invite the seller and buyers, send NDAs, and what waits for you shows here.'
+          : 'Once somebody invites you to a deal, the invitation waits here for you to accept.'}
+      </EmptyState>
+    </Card>
+  );
+}
+
+function HomeView({ home }: { home: Home }) {
+  const { queue, invitations, exclusivities, deals_by_state: states, activity } = home;
+  const waiting = queue.reduce((total, entry) => total + entry.count, 0);
+  return (
+    <div className="flex flex-col gap-5">
+      {invitations.length > 0 && (
+        <Card title="Invitations" flush>
+          <ul className="divide-y divide-line border-t border-line">
+            {invitations.map((one) => (
+              <Invitation key={one.participant_id} invitation={one} />
+            ))}
+          </ul>
+        </Card>
+      )}
+      {states.length === 0 && invitations.length === 0 ? (
+        <NothingYet />
+      ) : (
+        <Columns
+          main={
+            <Card title={waiting > 0 ? `Waiting for you (${formatCount(waiting)})` : 'Waiting for you'} flush>
+              {queue.length > 0 ? (
+                <div className="overflow-clip rounded-b-xl border-t border-line">
+                  <QueueList entries={queue} withDeal />
+                </div>
+              ) : (
+                <EmptyState icon={CircleCheckBig} title="All done" className="py-10">
+                  Nothing waits for you. New questions, NDAs and offers show here as they come.
+                </EmptyState>
+              )}
+            </Card>
+          }
+          side={
+            <>
+              {exclusivities.length > 0 && <Exclusivities exclusivities={exclusivities} />}
+              <Pipeline states={states} />
+              {activity.length > 0 && (
+                <Card title="Lately">
+                  <ActivityList items={activity} withDeal />
+                </Card>
+              )}
+            </>
+          }
+        />
+      )}
+    </div>
+  );
+}
+
+/** The first page: what waits for the person, invitations, and how their deals stand. */
+export default function HomePage() {
+  const { user } = useMe();
+  const query = useQuery(homeQuery);
+  return (
+    <>
+      <PageHeader title={`${greeting()}, ${user.name.split(' ')[0] ?? user.name}`} documentTitle="Home" />
+      <Loaded
+        query={query}
+        skeleton={
+          <Columns
+            main={
+              <div className="rounded-xl border border-line bg-surface">
+                <SkeletonRows rows={6} height="h-16.5" />
+              </div>
+            }
+            side={<Skeleton className="h-76 rounded-xl" />}
+          />
+        }
+      >
+        {(home) => <HomeView home={home} />}
+      </Loaded>
+    </>
+  );
+}

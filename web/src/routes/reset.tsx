@@ -1,0 +1,113 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { askReset, resetPassword } from '../api/auth.ts';
+import { Button } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { Field } from '../components/field.tsx';
+import { Input } from '../components/input.tsx';
+import { NewPassword } from '../components/new-password.tsx';
+import { Notice } from '../components/notice.tsx';
+import { useTitle } from '../lib/use-title.ts';
+import { toast } from '../components/toast.tsx';
+import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
+import { required, useForm } from '../lib/use-form.ts';
+
+function BackToSignIn() {
+  return (
+    <p className="mt-5 text-center">
+      <Link to="/sign-in" className="rounded-sm text-accent-ink underline-offset-3 hover:underline">
+        Back to sign-in
+      </Link>
+    </p>
+  );
+}
+
+function AskStep() {
+  const [sentTo, setSentTo] = useState<string | null>(null);
+  const first = useFocusOnMount<HTMLInputElement>();
+  const form = useForm({
+    initial: { email: '' },
+    check: (values) => required(values, { email: 'Type your e-mail address.' }),
+    submit: ({ email }) => askReset(email.trim()),
+    onDone: (_, { email }) => setSentTo(email.trim()),
+  });
+  if (sentTo !== null) {
+    return (
+      <>
+        <EntranceTitle title="Look into your mail" />
+        <Card>
+          <p className="text-soft">
+            If somebody signs in here as <strong className="font-medium text-ink">{sentTo}</strong>, a link to choose a
+            new password is on its way to them. It works once, for 30 minutes.
+          </p>
+        </Card>
+        <BackToSignIn />
+      </>
+    );
+  }
+  return (
+    <>
+      <EntranceTitle title="Choose a new password">We send a link to your e-mail address.</EntranceTitle>
+      <Card>
+        <form {...form.props} className="flex flex-col gap-4">
+          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+          <Field label="E-mail" error={form.errors.email}>
+            <Input {...form.text('email')} type="email" autoComplete="username" ref={first} />
+          </Field>
+          <Button type="submit" kind="primary" pending={form.pending}>
+            Send the link
+          </Button>
+        </form>
+      </Card>
+      <BackToSignIn />
+    </>
+  );
+}
+
+function ChooseStep({ token }: { token: string }) {
+  const navigate = useNavigate();
+  const form = useForm({
+    initial: { password: '' },
+    check: (values) => required(values, { password: 'Type a new password.' }),
+    about: { password_refused: 'password' },
+    submit: ({ password }) => resetPassword(token, password),
+    onDone: async () => {
+      toast('Your password is changed. Sign in with it.');
+      await navigate({ to: '/sign-in', replace: true });
+    },
+  });
+  return (
+    <>
+      <EntranceTitle title="Choose a new password">You will be signed out everywhere else.</EntranceTitle>
+      <Card>
+        <form {...form.props} className="flex flex-col gap-4">
+          {form.fault && (
+            <Notice
+              tone="bad"
+              action={
+                <Link to="/reset" search={{}} className="font-medium whitespace-nowrap underline">
+                  New link
+                </Link>
+              }
+            >
+              {form.fault}
+            </Notice>
+          )}
+          <NewPassword {...form.text('password')} error={form.errors.password} />
+          <Button type="submit" kind="primary" pending={form.pending}>
+            Change password
+          </Button>
+        </form>
+      </Card>
+      <BackToSignIn />
+    </>
+  );
+}
+
+/** Asking for a link to choose a new password, and choosing one by it. */
+export default function ResetPage() {
+  useTitle('Choose a new password');
+  const { token } = useSearch({ strict: false });
+  return token === undefined ? <AskStep /> : <ChooseStep token={token} />;
+}

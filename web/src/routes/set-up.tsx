@@ -1,0 +1,86 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { Terminal } from 'lucide-react';
+import { setUp } from '../api/auth.ts';
+import { Button } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { Field } from '../components/field.tsx';
+import { Input } from '../components/input.tsx';
+import { NewPassword } from '../components/new-password.tsx';
+import { Notice } from '../components/notice.tsx';
+import { useTitle } from '../lib/use-title.ts';
+import { EmptyState } from '../components/states.tsx';
+import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
+import { required, useForm } from '../lib/use-form.ts';
+
+const route = getRouteApi('/entrance/set-up');
+
+function SetUpForm({ token }: { token: string }) {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const first = useFocusOnMount<HTMLInputElement>();
+  const form = useForm({
+    initial: { brokerage_name: '', name: '', email: '', password: '' },
+    check: (values) =>
+      required(values, {
+        brokerage_name: 'Type the name of your brokerage.',
+        name: 'Type your name.',
+        email: 'Type your e-mail address.',
+        password: 'Choose a password.',
+      }),
+    about: { password_refused: 'password' },
+    submit: (values) => setUp({ token, ...values, email: values.email.trim() }),
+    onDone: async () => {
+      client.clear();
+      await navigate({ to: '/', replace: true });
+    },
+  });
+  return (
+    <>
+      <EntranceTitle title="Set up your brokerage">
+        You become its first admin. Colleagues, buyers and sellers are invited afterwards.
+      </EntranceTitle>
+      <Card>
+        <form {...form.props} className="flex flex-col gap-4">
+          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+          <Field label="Brokerage" error={form.errors.brokerage_name} hint="As your clients know it.">
+            <Input {...form.text('brokerage_name')} autoComplete="organization" maxLength={200} ref={first} />
+          </Field>
+          <Field label="Your name" error={form.errors.name}>
+            <Input {...form.text('name')} autoComplete="name" maxLength={200} />
+          </Field>
+          <Field label="E-mail" error={form.errors.email}>
+            <Input {...form.text('email')} type="email" autoComplete="username" />
+          </Field>
+          <NewPassword {...form.text('password')} error={form.errors.password} label="Password" />
+          <Button type="submit" kind="primary" pending={form.pending} className="mt-1">
+            Create brokerage
+          </Button>
+        </form>
+      </Card>
+    </>
+  );
+}
+
+/** The first start: creates the brokerage and its first admin, for whoever holds the link that the server printed. */
+export default function SetUpPage() {
+  useTitle('Set up');
+  const { token } = route.useSearch();
+  if (token !== undefined) return <SetUpForm token={token} />;
+  return (
+    <Card>
+      <EmptyState level={1} icon={Terminal} title="Open the set-up link">
+        <p>
+          When it starts on an empty database, Dealkeep prints a link in its console that lets one person create the
+          first brokerage. Start it anew to get a fresh one.
+        </p>
+        <p className="mt-4">
+          <Link to="/sign-in" className="text-accent-ink underline-offset-3 hover:underline">
+            I have an account already
+          </Link>
+        </p>
+      </EmptyState>
+    </Card>
+  );
+}

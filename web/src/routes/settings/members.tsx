@@ -1,0 +1,155 @@
+import { useQuery } from '@tanstack/react-query';
+import { Ellipsis, Link2, UserMinus, UserPlus } from 'lucide-react';
+import { useState } from 'react';
+import { useBrokerage, useMe } from '../../api/me.ts';
+import { membersQuery, useMemberActions } from '../../api/settings.ts';
+import type { Id, Member, MemberInvited, MemberRole } from '../../api/types.ts';
+import { Avatar } from '../../components/avatar.tsx';
+import { Badge, StatePill } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Card } from '../../components/card.tsx';
+import { useConfirm } from '../../components/confirm-dialog.tsx';
+import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../components/menu.tsx';
+import { Loaded, SkeletonRows } from '../../components/states.tsx';
+import { toast, toastError } from '../../components/toast.tsx';
+import { memberRoles, optionsOf, participantStates } from '../../lib/states.ts';
+import { InvitedMemberDialog, InviteMemberDialog } from './member-dialogs.tsx';
+import { NoBrokerage } from './no-brokerage.tsx';
+import { SettingsPage } from './settings-page.tsx';
+
+interface MemberActions {
+  brokerageId: Id;
+  onInvited: (invited: MemberInvited) => void;
+}
+
+function MemberMenu({ member, brokerageId, onInvited }: MemberActions & { member: Member }) {
+  const { changeRole, renew, remove } = useMemberActions(brokerageId);
+  const confirm = useConfirm();
+  const invited = member.status === 'invited';
+  const give = (role: MemberRole) => {
+    if (role === member.role) return;
+    changeRole.mutate(
+      { user_id: member.user_id, role },
+      {
+        onError: toastError,
+        onSuccess: () =>
+          toast(`${member.name} is ${memberRoles[role].label.toLowerCase()} now`, {
+            undo: () => changeRole.mutateAsync({ user_id: member.user_id, role: member.role }),
+          }),
+      },
+    );
+  };
+  const takeOut = () =>
+    confirm(
+      {
+        title: invited ? `Take back ${member.name}’s invitation?` : `Remove ${member.name}?`,
+        body: invited
+          ? 'The link that they were given stops working.'
+          : 'They lose the contacts and settings of the brokerage at once, and API keys that they made stop working. On deals they keep their part until they are removed there.',
+        action: invited ? 'Take back' : 'Remove',
+        danger: true,
+      },
+      async () => {
+        await remove.mutateAsync(member.user_id);
+        toast(invited ? 'Invitation taken back' : `${member.name} is removed`);
+      },
+    );
+  return (
+    <Menu
+      trigger={<IconButton size="sm" label={`Actions for ${member.name}`} icon={<Ellipsis className="size-4.5" />} />}
+    >
+      <MenuChoice label="Role" value={member.role} onChange={give} options={optionsOf(memberRoles)} />
+      <MenuSeparator />
+      {invited && (
+        <MenuItem
+          icon={<Link2 />}
+          onSelect={() => renew.mutate({ user_id: member.user_id }, { onSuccess: onInvited, onError: toastError })}
+        >
+          New invitation link
+        </MenuItem>
+      )}
+      <MenuItem danger icon={<UserMinus />} onSelect={takeOut}>
+        {invited ? 'Take invitation back' : 'Remove'}
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function MemberRow({ member, actions }: { member: Member; actions: MemberActions | null }) {
+  const { user } = useMe();
+  const role = memberRoles[member.role];
+  return (
+    <li className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
+      <Avatar name={member.name} />
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+          <span className="truncate font-medium">{member.name}</span>
+          {member.user_id === user.id && <span className="text-sm text-faint">(you)</span>}
+        </p>
+        <p className="truncate text-sm text-faint">{member.email}</p>
+      </div>
+      <div className="flex flex-col items-end gap-1 sm:flex-row sm:items-center sm:gap-2">
+        {member.status === 'invited' && <StatePill look={participantStates.invited} />}
+        <Badge tone={role.tone}>{role.label}</Badge>
+      </div>
+      {actions && <MemberMenu member={member} {...actions} />}
+    </li>
+  );
+}
+
+function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }) {
+  const query = useQuery(membersQuery(brokerageId));
+  const [inviting, setInviting] = useState(false);
+  const [invited, setInvited] = useState<MemberInvited | null>(null);
+  const actions = isAdmin ? { brokerageId, onInvited: setInvited } : null;
+  return (
+    <SettingsPage
+      title="Members"
+      description="Admins manage the brokerage, brokers run deals, staff keep contacts."
+      actions={
+        isAdmin && (
+          <Button kind="primary" icon={<UserPlus className="size-4" />} onClick={() => setInviting(true)}>
+            Invite
+          </Button>
+        )
+      }
+    >
+      <Card flush>
+        <Loaded query={query} skeleton={<SkeletonRows rows={5} height="h-16" />}>
+          {({ items }) => (
+            <ul className="divide-y divide-line">
+              {items.map((member) => (
+                <MemberRow key={member.user_id} member={member} actions={actions} />
+              ))}
+            </ul>
+          )}
+        </Loaded>
+      </Card>
+      {inviting && (
+        <InviteMemberDialog brokerageId={brokerageId} onClose={() => setInviting(false)} onInvited={setInvited} />
+      )}
+      {invited && (
+        <InvitedMemberDialog
+          brokerageId={brokerageId}
+          invited={invited}
+          onInvited={setInvited}
+          onClose={() => setInvited(null)}
+        />
+      )}
+    </SettingsPage>
+  );
+}
+
+/** The settings page “Members”: who belongs to the brokerage; admins invite, change roles and remove. */
+export default function MembersSettings() {
+  const brokerage = useBrokerage();
+  if (brokerage)
+    return (
+      <Members key={brokerage.brokerage_id} brokerageId={brokerage.brokerage_id} isAdmin={brokerage.role === 'admin'} />
+    );
+  return (
+    <SettingsPage title="Members">
+      <NoBrokerage />
+    </SettingsPage>
+  );
+}

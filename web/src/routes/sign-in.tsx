@@ -1,0 +1,170 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link, Navigate, useNavigate, useRouter } from '@tanstack/react-router';
+import { KeyRound } from 'lucide-react';
+import { useCallback, useEffect, useState } from 'react';
+import { finishSignIn, sessionQuery, signIn, signInWaysQuery, signInWithPasskey } from '../api/auth.ts';
+import { ApiError } from '../api/client.ts';
+import { Button } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { CodeField } from '../components/code-field.tsx';
+import { Field } from '../components/field.tsx';
+import { Input, PasswordInput } from '../components/input.tsx';
+import { Notice } from '../components/notice.tsx';
+import { useTitle } from '../lib/use-title.ts';
+import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
+import { required, useForm } from '../lib/use-form.ts';
+
+const route = getRouteApi('/entrance/sign-in');
+
+/** Goes where the person wanted to; a path that is no page of ours, such as the consent page, is loaded from the server. */
+function useArrival() {
+  const { return_to: path = '/' } = route.useSearch();
+  const navigate = useNavigate();
+  const router = useRouter();
+  const client = useQueryClient();
+  return useCallback(async () => {
+    client.clear();
+    if (path.startsWith('/api/') || path.startsWith('/.')) window.location.assign(path);
+    else {
+      await router.invalidate();
+      await navigate({ href: path, replace: true });
+    }
+  }, [client, navigate, path, router]);
+}
+
+function Or() {
+  return (
+    <div className="my-4 flex items-center gap-3 text-sm text-faint">
+      <span aria-hidden className="h-px flex-1 bg-line" />
+      or
+      <span aria-hidden className="h-px flex-1 bg-line" />
+    </div>
+  );
+}
+
+function PasskeyButton({ onDone }: { onDone: () => Promise<void> }) {
+  const [fault, setFault] = useState<string | null>(null);
+  const [asking, setAsking] = useState(false);
+  const ask = async () => {
+    setAsking(true);
+    setFault(null);
+    try {
+      await signInWithPasskey();
+      await onDone();
+    } catch (error) {
+      // The browser's own words for "closed, timed out or not allowed" help nobody.
+      setFault(error instanceof ApiError ? error.message : 'No passkey was used. Try again, or sign in another way.');
+    } finally {
+      setAsking(false);
+    }
+  };
+  return (
+    <>
+      {fault && (
+        <Notice tone="bad" className="mb-4">
+          {fault}
+        </Notice>
+      )}
+      <Button pending={asking} onClick={() => void ask()} icon={<KeyRound className="size-4" />} className="w-full">
+        Use a passkey
+      </Button>
+    </>
+  );
+}
+
+function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; onDone: () => Promise<void> }) {
+  const ways = useQuery(signInWaysQuery).data;
+  const form = useForm({
+    initial: { email: '', password: '' },
+    check: (values) => required(values, { email: 'Type your e-mail address.', password: 'Type your password.' }),
+    submit: ({ email, password }) => signIn(email.trim(), password),
+    onDone: ({ outcome }) => (outcome === 'second_factor' ? onSecondFactor() : onDone()),
+  });
+  const first = useFocusOnMount<HTMLInputElement>();
+  const session = useQuery(sessionQuery);
+  useEffect(() => {
+    if (session.data) void onDone();
+  }, [session.data, onDone]);
+  if (ways?.set_up_open) return <Navigate to="/set-up" replace />;
+  return (
+    <>
+      <EntranceTitle title="Sign in" />
+      <Card>
+        <form {...form.props} className="flex flex-col gap-4">
+          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+          <Field label="E-mail" error={form.errors.email}>
+            <Input {...form.text('email')} type="email" autoComplete="username webauthn" ref={first} />
+          </Field>
+          <Field
+            label="Password"
+            error={form.errors.password}
+            aside={
+              <Link to="/reset" className="rounded-sm text-sm text-accent-ink underline-offset-3 hover:underline">
+                Forgot it?
+              </Link>
+            }
+          >
+            <PasswordInput {...form.text('password')} autoComplete="current-password" />
+          </Field>
+          <Button type="submit" kind="primary" pending={form.pending} className="mt-1 w-full">
+            Sign in
+          </Button>
+        </form>
+        <Or />
+        <PasskeyButton onDone={onDone} />
+        {ways?.provider && (
+          <a
+            href={ways.provider.url}
+            className="mt-2.5 flex min-h-9 items-center justify-center rounded-md border border-edge/60 bg-surface px-3.5 font-medium shadow-1 hover:bg-hover coarse:min-h-11"
+          >
+            Continue with {ways.provider.name}
+          </a>
+        )}
+      </Card>
+    </>
+  );
+}
+
+function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () => Promise<void> }) {
+  const form = useForm({
+    initial: { code: '' },
+    check: (values) => required(values, { code: 'Type the code.' }),
+    about: { code_refused: 'code' },
+    submit: ({ code }) => finishSignIn(code.trim()),
+    onDone,
+  });
+  return (
+    <>
+      <EntranceTitle title="Second step">
+        Your password is right. One more thing, to be sure that it is you.
+      </EntranceTitle>
+      <Card>
+        <form {...form.props} className="flex flex-col gap-4">
+          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+          <CodeField {...form.text('code')} error={form.errors.code} />
+          <Button type="submit" kind="primary" pending={form.pending} className="w-full">
+            Continue
+          </Button>
+        </form>
+        <Or />
+        <PasskeyButton onDone={onDone} />
+        <Button kind="quiet" onClick={onBack} className="mt-2.5 w-full">
+          Start over
+        </Button>
+      </Card>
+    </>
+  );
+}
+
+/** Signing in: password or passkey, then the second factor where there is one, then where the person wanted to go. */
+export default function SignInPage() {
+  useTitle('Sign in');
+  const [step, setStep] = useState<'password' | 'second_factor'>('password');
+  const arrive = useArrival();
+  return step === 'password' ? (
+    <PasswordStep onSecondFactor={() => setStep('second_factor')} onDone={arrive} />
+  ) : (
+    <SecondFactorStep onBack={() => setStep('password')} onDone={arrive} />
+  );
+}

@@ -1,0 +1,187 @@
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { ChevronsUpDown, Search } from 'lucide-react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { followChanges } from '../api/live.ts';
+import { useBrokerage, useMe } from '../api/me.ts';
+import { Avatar } from '../components/avatar.tsx';
+import { IconButton } from '../components/button.tsx';
+import { cx } from '../lib/cx.ts';
+import { LayerContext } from '../components/layer.tsx';
+import { AccountMenu } from './account-menu.tsx';
+import { Brand } from './brand.tsx';
+import { placesFor } from './navigation.ts';
+
+const CommandPalette = lazy(() => import('./command-palette.tsx'));
+
+const isMac = navigator.platform.startsWith('Mac');
+
+/** Opens the command palette by Ctrl-K or Cmd-K; it is fetched the first time. */
+function usePalette() {
+  const [open, setOpen] = useState(false);
+  const [wanted, setWanted] = useState(false);
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(isMac ? event.metaKey : event.ctrlKey) || event.shiftKey) return;
+      event.preventDefault();
+      setWanted(true);
+      setOpen((before) => !before);
+    };
+    window.addEventListener('keydown', onKeyDown);
+    return () => window.removeEventListener('keydown', onKeyDown);
+  }, []);
+  return {
+    open,
+    wanted,
+    setOpen: (next: boolean) => {
+      setWanted(true);
+      setOpen(next);
+    },
+  };
+}
+
+/** The main part of the page. After going to another page the focus is at its start, unless it still stands within it. */
+function useMain() {
+  const [main, setMain] = useState<HTMLElement | null>(null);
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
+  const before = useRef(path);
+  useEffect(() => {
+    if (main && before.current !== undefined && before.current !== path && !main.contains(document.activeElement)) {
+      main.focus({ preventScroll: true });
+    }
+    before.current = path;
+  }, [main, path]);
+  return [main, setMain] as const;
+}
+
+function Sidebar({ onSearch }: { onSearch: () => void }) {
+  const me = useMe();
+  const brokerage = useBrokerage();
+  return (
+    <header className="fixed inset-y-0 left-0 hidden w-60 flex-col border-r border-line bg-sunken lg:flex">
+      <Link to="/" aria-label="Dealkeep, home" className="mx-3 mt-4 mb-4 rounded-md px-2 py-1">
+        <Brand />
+      </Link>
+      <button
+        type="button"
+        onClick={onSearch}
+        className="mx-3 mb-4 flex items-center gap-2 rounded-md border border-line bg-surface px-2.5 py-1.5 text-left text-faint shadow-1 hover:border-edge hover:text-soft"
+      >
+        <Search className="size-4" aria-hidden />
+        <span className="flex-1">Go to…</span>
+        <kbd className="rounded-sm border border-line px-1.5 font-sans text-xs">{isMac ? '⌘K' : 'Ctrl K'}</kbd>
+      </button>
+      <nav aria-label="Main" className="flex flex-col gap-0.5 px-3">
+        {placesFor(me).map(({ to, label, icon: Icon }) => (
+          <Link
+            key={to}
+            to={to}
+            activeOptions={{ exact: to === '/' }}
+            className={cx(
+              'flex items-center gap-2.5 rounded-md px-2.5 py-2 font-medium transition-colors',
+              'not-data-[status=active]:text-soft not-data-[status=active]:hover:bg-hover not-data-[status=active]:hover:text-ink',
+              'data-[status=active]:bg-accent-wash data-[status=active]:text-accent-ink',
+            )}
+          >
+            <Icon className="size-4.5" strokeWidth={1.9} aria-hidden />
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <div className="mt-auto border-t border-line p-3">
+        <AccountMenu
+          side="top"
+          trigger={
+            <button
+              type="button"
+              className="flex w-full items-center gap-2.5 rounded-md px-2 py-1.5 text-left hover:bg-hover"
+            >
+              <Avatar name={me.user.name} />
+              <span className="min-w-0 flex-1">
+                <span className="block truncate font-medium">{me.user.name}</span>
+                <span className="block truncate text-sm text-faint">{brokerage?.brokerage_name ?? me.user.email}</span>
+              </span>
+              <ChevronsUpDown className="size-4 shrink-0 text-faint" aria-hidden />
+            </button>
+          }
+        />
+      </div>
+    </header>
+  );
+}
+
+function TopBar({ onSearch }: { onSearch: () => void }) {
+  const { user } = useMe();
+  return (
+    <header className="sticky top-0 z-20 flex h-14 items-center gap-1 border-b border-line bg-paper/92 px-4 backdrop-blur-md lg:hidden">
+      <Link to="/" aria-label="Dealkeep, home" className="mr-auto rounded-md">
+        <Brand />
+      </Link>
+      <IconButton label="Go to…" icon={<Search className="size-5" />} onClick={onSearch} />
+      <AccountMenu
+        side="bottom"
+        trigger={
+          <button type="button" aria-label="Your account" className="grid size-11 place-items-center rounded-full">
+            <Avatar name={user.name} />
+          </button>
+        }
+      />
+    </header>
+  );
+}
+
+function BottomBar() {
+  const me = useMe();
+  return (
+    <nav
+      aria-label="Main"
+      className="fixed inset-x-0 bottom-0 z-20 flex border-t border-line bg-surface/95 pb-[env(safe-area-inset-bottom)] backdrop-blur-md lg:hidden"
+    >
+      {placesFor(me).map(({ to, label, icon: Icon }) => (
+        <Link
+          key={to}
+          to={to}
+          activeOptions={{ exact: to === '/' }}
+          className="flex min-h-14 flex-1 flex-col items-center justify-center gap-0.5 text-xs font-medium -outline-offset-2 not-data-[status=active]:text-faint data-[status=active]:text-accent-ink"
+        >
+          <Icon className="size-5" strokeWidth={1.9} aria-hidden />
+          {label}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** What stands around every page of a signed-in person: sidebar or bars, the palette, and the live connection. */
+export function AppShell() {
+  const client = useQueryClient();
+  const palette = usePalette();
+  const [main, setMain] = useMain();
+  useEffect(() => followChanges(client), [client]);
+  return (
+    <LayerContext value={main}>
+      <a
+        href="#main"
+        className="sr-only z-50 rounded-md bg-ink px-4 py-2 text-paper focus:not-sr-only focus:fixed focus:top-3 focus:left-3"
+      >
+        Skip to the page
+      </a>
+      <Sidebar onSearch={() => palette.setOpen(true)} />
+      <TopBar onSearch={() => palette.setOpen(true)} />
+      <main
+        id="main"
+        ref={setMain}
+        tabIndex={-1}
+        className="mx-auto max-w-400 px-4 pt-5 pb-[calc(5.5rem+env(safe-area-inset-bottom))] sm:px-6 lg:ml-60 lg:px-9 lg:pt-8 lg:pb-14"
+      >
+        <Outlet />
+      </main>
+      <BottomBar />
+      {palette.wanted && (
+        <Suspense>
+          <CommandPalette open={palette.open} onOpenChange={palette.setOpen} />
+        </Suspense>
+      )}
+    </LayerContext>
+  );
+}

@@ -1,0 +1,162 @@
+import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, type LinkOptions } from '@tanstack/react-router';
+import { Command } from 'cmdk';
+import { CornerDownLeft, Handshake, Moon, Plus, Search, Settings, Sun } from 'lucide-react';
+import { Dialog } from 'radix-ui';
+import { useDeferredValue, useState, type ReactNode } from 'react';
+import { dealsQuery } from '../api/deals.ts';
+import { useBrokerage, useMe } from '../api/me.ts';
+import { StatePill } from '../components/badge.tsx';
+import { dealStates } from '../lib/states.ts';
+import { chooseTheme } from '../lib/theme.ts';
+import { placesFor, settingsFor } from './navigation.ts';
+
+const row =
+  'group flex cursor-pointer items-center gap-3 rounded-md px-3 py-2 text-ink select-none data-[selected=true]:bg-accent-wash ' +
+  'coarse:min-h-12 [&>svg]:size-4 [&>svg]:shrink-0 [&>svg]:text-faint';
+const group =
+  '[&_[cmdk-group-heading]]:px-3 [&_[cmdk-group-heading]]:pt-3 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-faint';
+
+interface EntryProps {
+  value: string;
+  icon: ReactNode;
+  onSelect: () => void;
+  children: ReactNode;
+}
+
+function Entry({ value, icon, onSelect, children }: EntryProps) {
+  return (
+    <Command.Item value={value} onSelect={onSelect} className={row}>
+      {icon}
+      <span className="flex min-w-0 flex-1 items-center justify-between gap-3">{children}</span>
+      <CornerDownLeft className="invisible group-data-[selected=true]:visible" aria-hidden />
+    </Command.Item>
+  );
+}
+
+interface CommandPaletteProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}
+
+/** Goes anywhere and does the common deeds by typing a few letters. */
+export default function CommandPalette({ open, onOpenChange }: CommandPaletteProps) {
+  const [typed, setTyped] = useState('');
+  const search = useDeferredValue(typed.trim());
+  const me = useMe();
+  const brokerage = useBrokerage();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const deals = useInfiniteQuery({
+    ...dealsQuery(search === '' ? { sort: '-updated_at' } : { search, sort: '-updated_at' }),
+    enabled: open,
+    placeholderData: keepPreviousData,
+  });
+  const close = () => {
+    onOpenChange(false);
+    setTyped('');
+  };
+  const go = (link: LinkOptions) => {
+    close();
+    void navigate(link);
+  };
+  const found = deals.data?.pages[0]?.items.slice(0, 6) ?? [];
+  const role = brokerage?.role ?? null;
+  const places = (
+    <Command.Group heading="Pages" className={group}>
+      {placesFor(me).map(({ to, label, icon: Icon }) => (
+        <Entry key={to} value={`page ${label}`} icon={<Icon />} onSelect={() => go({ to })}>
+          {label}
+        </Entry>
+      ))}
+      {search !== '' &&
+        settingsFor(role).map(({ to, label }) => (
+          <Entry key={to} value={`page settings ${label}`} icon={<Settings />} onSelect={() => go({ to })}>
+            Settings: {label}
+          </Entry>
+        ))}
+    </Command.Group>
+  );
+  return (
+    <Dialog.Root
+      open={open}
+      onOpenChange={(next) => {
+        if (next) onOpenChange(true);
+        else close();
+      }}
+    >
+      <Dialog.Portal>
+        <Dialog.Overlay className="appear-fade fixed inset-0 z-50 bg-scrim" />
+        <Dialog.Content
+          aria-describedby={undefined}
+          className="appear-pop fixed inset-x-3 top-[max(0.75rem,10dvh)] z-50 mx-auto max-w-xl overflow-hidden rounded-xl bg-surface shadow-3"
+        >
+          <Dialog.Title className="sr-only">Go to or do</Dialog.Title>
+          <Command loop label="Go to or do">
+            <div className="flex items-center gap-3 border-b border-line px-4">
+              <Search className="size-4.5 shrink-0 text-faint" aria-hidden />
+              <Command.Input
+                value={typed}
+                onValueChange={setTyped}
+                placeholder="Search deals, pages and actions"
+                className="w-full bg-transparent py-3.5 text-md outline-none placeholder:text-faint"
+              />
+            </div>
+            <Command.List className="max-h-[min(26rem,60dvh)] overflow-y-auto p-2">
+              <Command.Empty className="px-3 py-8 text-center text-faint">Nothing fits “{typed}”.</Command.Empty>
+              {search === '' && places}
+              {found.length > 0 && (
+                <Command.Group heading={search === '' ? 'Latest deals' : 'Deals'} className={group}>
+                  {found.map((deal) => (
+                    <Entry
+                      key={deal.id}
+                      value={`deal ${deal.title} ${deal.industry ?? ''} ${deal.location ?? ''} ${deal.id}`}
+                      icon={<Handshake />}
+                      onSelect={() => go({ to: '/deals/$dealId', params: { dealId: deal.id } })}
+                    >
+                      <span className="truncate">{deal.title}</span>
+                      <StatePill look={dealStates[deal.state]} />
+                    </Entry>
+                  ))}
+                </Command.Group>
+              )}
+              {search !== '' && places}
+              <Command.Group heading="Actions" className={group}>
+                {(role === 'admin' || role === 'broker') && (
+                  <Entry
+                    value="action new deal open listing"
+                    icon={<Plus />}
+                    onSelect={() => go({ to: '/deals', search: { new: true } })}
+                  >
+                    New deal
+                  </Entry>
+                )}
+                <Entry
+                  value="action light appearance theme"
+                  icon={<Sun />}
+                  onSelect={() => (chooseTheme('light'), close())}
+                >
+                  Light appearance
+                </Entry>
+                <Entry
+                  value="action dark appearance theme"
+                  icon={<Moon />}
+                  onSelect={() => (chooseTheme('dark'), close())}
+                >
+                  Dark appearance
+                </Entry>
+                <Entry
+                  value="action load everything again refresh"
+                  icon={<Search />}
+                  onSelect={() => (void client.invalidateQueries(), close())}
+                >
+                  Load everything again
+                </Entry>
+              </Command.Group>
+            </Command.List>
+          </Command>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

@@ -1,0 +1,35 @@
+import { Link, Outlet } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { LayerContext } from '../components/layer.tsx';
+import { Brand } from './brand.tsx';
+
+/** The room for what stands alone: the task in the middle, nothing else to distract. */
+export function Entrance({ children }: { children: ReactNode }) {
+  const [main, setMain] = useState<HTMLElement | null>(null);
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <header className="px-5 pt-5 sm:px-8 sm:pt-7">
+        <Link to="/" aria-label="Dealkeep" className="inline-block rounded-md">
+          <Brand />
+        </Link>
+      </header>
+      <main id="main" ref={setMain} className="flex flex-1 items-start justify-center px-4 pt-[min(10vh,5rem)] pb-12">
+        <div className="w-full max-w-md">
+          <LayerContext value={main}>{children}</LayerContext>
+        </div>
+      </main>
+      <footer className="px-5 pb-6 text-center text-sm text-faint">
+        Every sale from listing to closing, in one place.
+      </footer>
+    </div>
+  );
+}
+
+/** The pages before signing in. */
+export function EntrancePages() {
+  return (
+    <Entrance>
+      <Outlet />
+    </Entrance>
+  );
+}

@@ -1,0 +1,60 @@
+import type { ErrorComponentProps } from '@tanstack/react-router';
+import { Compass } from 'lucide-react';
+import { ButtonLink } from '../components/button.tsx';
+import { useTitle } from '../lib/use-title.ts';
+import { Entrance } from './entrance.tsx';
+import { EmptyState, ErrorState, Skeleton, SkeletonText } from '../components/states.tsx';
+
+/** A page whose files are still on their way. */
+export function PagePending() {
+  return (
+    <div aria-busy="true" className="flex flex-col gap-6">
+      <Skeleton className="h-8.5 w-64 max-w-full" />
+      <div className="max-w-2xl">
+        <SkeletonText lines={4} />
+      </div>
+    </div>
+  );
+}
+
+/** A page that failed as a whole. */
+export function PageFault({ error, reset }: ErrorComponentProps) {
+  return <ErrorState level={1} error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />;
+}
+
+/** The same where nothing stands around the page yet. */
+export function LonePageFault(props: ErrorComponentProps) {
+  return (
+    <Entrance>
+      <PageFault {...props} />
+    </Entrance>
+  );
+}
+
+/** An address that leads nowhere. */
+export function NotFound() {
+  useTitle('Page not found');
+  return (
+    <EmptyState
+      level={1}
+      icon={Compass}
+      title="There is no page at this address"
+      action={
+        <ButtonLink to="/" kind="primary">
+          Go home
+        </ButtonLink>
+      }
+    >
+      The link may be out of date, or mistyped.
+    </EmptyState>
+  );
+}
+
+/** The same where nothing stands around the page. */
+export function LoneNotFound() {
+  return (
+    <Entrance>
+      <NotFound />
+    </Entrance>
+  );
+}

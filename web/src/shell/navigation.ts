@@ -1,0 +1,53 @@
+/** Where one can go from anywhere: the sidebar, the bar on phones and the command palette show the same places. */
+import { House, Handshake, Settings, ContactRound, type LucideIcon } from 'lucide-react';
+import type { Me, MemberRole } from '../api/types.ts';
+
+interface Place {
+  to: '/' | '/deals' | '/contacts' | '/settings';
+  label: string;
+  icon: LucideIcon;
+}
+
+/** The main places, for a person with these memberships. */
+export function placesFor({ memberships }: Me): Place[] {
+  const places: Place[] = [
+    { to: '/', label: 'Home', icon: House },
+    { to: '/deals', label: 'Deals', icon: Handshake },
+  ];
+  if (memberships.length > 0) places.push({ to: '/contacts', label: 'Contacts', icon: ContactRound });
+  places.push({ to: '/settings', label: 'Settings', icon: Settings });
+  return places;
+}
+
+interface SettingsPlace {
+  to:
+    | '/settings/profile'
+    | '/settings/security'
+    | '/settings/brokerage'
+    | '/settings/members'
+    | '/settings/keys'
+    | '/settings/clients'
+    | '/settings/tools'
+    | '/settings/audit';
+  label: string;
+  group: 'You' | 'Assistants' | 'Brokerage';
+}
+
+const ofMembers: readonly SettingsPlace[] = [
+  { to: '/settings/brokerage', label: 'Brokerage', group: 'Brokerage' },
+  { to: '/settings/members', label: 'Members', group: 'Brokerage' },
+];
+const ofAdmins: readonly SettingsPlace[] = [{ to: '/settings/keys', label: 'API keys', group: 'Brokerage' }];
+
+/** The pages of the settings, for a person with this role in the brokerage they work for. */
+export function settingsFor(role: MemberRole | null): SettingsPlace[] {
+  return [
+    { to: '/settings/profile', label: 'Profile', group: 'You' },
+    { to: '/settings/security', label: 'Security', group: 'You' },
+    { to: '/settings/clients', label: 'Connected clients', group: 'Assistants' },
+    { to: '/settings/tools', label: 'Tools', group: 'Assistants' },
+    ...(role === null ? [] : ofMembers),
+    ...(role === 'admin' ? ofAdmins : []),
+    { to: '/settings/audit', label: 'Audit trail', group: role === 'admin' ? 'Brokerage' : 'You' },
+  ];
+}

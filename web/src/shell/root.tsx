@@ -1,0 +1,21 @@
+import { Outlet } from '@tanstack/react-router';
+import { ConfirmProvider } from '../components/confirm-dialog.tsx';
+import { RecentSignInProvider } from '../components/recent-sign-in.tsx';
+import { Toaster } from '../components/toast.tsx';
+import { TooltipProvider } from '../components/tooltip.tsx';
+import { Announcer } from './announcer.tsx';
+
+/** What every page has around it, signed in or not: confirmations, toasts, tooltips and the announcer. */
+export function Root() {
+  return (
+    <TooltipProvider delayDuration={350}>
+      <ConfirmProvider>
+        <RecentSignInProvider>
+          <Outlet />
+        </RecentSignInProvider>
+      </ConfirmProvider>
+      <Toaster />
+      <Announcer />
+    </TooltipProvider>
+  );
+}
