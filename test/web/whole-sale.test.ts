@@ -167,7 +167,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     await confirm('broker', 'Move to listed');
     await said('broker', 'The deal is now listed.');
     await tab('broker', '/documents');
-    await button('broker', 'Upload').click();
+    await button('broker', 'Upload').first().click();
     for (const [filename, confidentiality] of [
       ['teaser.txt', 'public'],
       ['tax-returns.txt', 'nda_gated'],
