@@ -1,4 +1,4 @@
-/** Measures two servers in turns, so that whatever else the machine does falls on both. */
+/** Measures in turns what is compared, so that whatever else the machine does falls on all of it. */
 
 import type { Bench } from './bench.ts';
 import type { Outcome } from './load.ts';
@@ -18,29 +18,30 @@ export interface Measured extends Outcome {
   readonly processor: number | null;
 }
 
-export interface Comparison {
-  readonly bare: Measured;
-  readonly ours: Measured;
-}
+export type Comparison = Readonly<Record<'bare' | 'ours', Measured>>;
 
 export const portOf = ({ origin }: Service): number => Number(new URL(origin).port);
 
-/** Both sides at one concurrency, in as many rounds as the bench has. */
-export async function inTurns(
+/** Every side at one concurrency, in as many rounds as the bench has. */
+export async function inTurns<Name extends string>(
   { generator, seconds, rounds }: Bench,
   label: string,
   connections: number,
-  sides: Readonly<Record<keyof Comparison, Side>>,
-): Promise<Comparison> {
-  const spent = { bare: 0, ours: 0 };
-  const answers = { bare: 0, ours: 0 };
-  const last: Partial<Record<keyof Comparison, Outcome>> = {};
+  sides: Readonly<Record<Name, Side>>,
+): Promise<Record<Name, Measured>> {
+  const names = Object.keys(sides) as Name[];
+  const measured = {} as Record<Name, Measured>;
+  const totals = Object.fromEntries(names.map((name) => [name, { processor: 0, answers: 0 }])) as Record<
+    Name,
+    { processor: number; answers: number }
+  >;
   for (let round = 0; round < rounds; round += 1) {
-    for (const side of ['bare', 'ours'] as const) {
-      const { service, requests, expect } = sides[side];
+    for (const name of names) {
+      const { service, requests, expect } = sides[name];
       const before = service.processorTime() ?? Number.NaN;
+      // The generator adds the rounds up: its last word covers all of them.
       const outcome = await generator.send({
-        label: `${label} ${connections} ${side}`,
+        label: `${label} ${connections} ${name}`,
         port: portOf(service),
         requests,
         connections,
@@ -48,17 +49,14 @@ export async function inTurns(
         warmUp: round === 0 ? 0.7 : 0.2,
         expect,
       });
-      spent[side] += (service.processorTime() ?? Number.NaN) - before;
-      answers[side] += outcome.answers;
-      last[side] = outcome;
+      const total = totals[name];
+      total.processor += (service.processorTime() ?? Number.NaN) - before;
+      total.answers += outcome.answers;
+      const processor = (total.processor / total.answers) * 1e6;
+      measured[name] = { ...outcome, processor: Number.isNaN(processor) ? null : processor };
     }
   }
-  const measured = (side: keyof Comparison): Measured => {
-    const processor = (spent[side] / answers[side]) * 1e6;
-    // The generator adds the rounds up: its last word covers all of them.
-    return { ...(last[side] as Outcome), processor: Number.isNaN(processor) ? null : processor };
-  };
-  return { bare: measured('bare'), ours: measured('ours') };
+  return measured;
 }
 
 /** The heads of the columns that {@link cells} fills. */

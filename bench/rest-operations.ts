@@ -1,7 +1,7 @@
 /** What is asked of the REST API, and the same of the bare server and of pgbench. */
 
 import type { Bench } from './bench.ts';
-import { largeTenants, tenants } from './data.ts';
+import { largeTenants, tenants, type Data } from './data.ts';
 import { request } from './load.ts';
 import type { Service } from './processes.ts';
 
@@ -47,27 +47,45 @@ async function walk(origin: string, token: string, number: number): Promise<{ cu
   return { cursor, position: `${last.createdAt},${last.id}` };
 }
 
-/** Every operation, for contacts that are loaded; `ours` is walked through to find the deep pages. */
-export async function restOperations({ data, rows }: Bench, ours: Service): Promise<Operation[]> {
-  const bearer = (tenant: number) => ({ Authorization: `Bearer ${data.tokenOf(tenant)}` });
-  const get = (tenant: number, suffix: string) => ({
-    ours: request('GET', `/api/v1/contacts${suffix}`, bearer(tenant)),
-    bare: request('GET', `/contacts${suffix}`, bearer(tenant)),
+interface Requests {
+  readonly ours: string;
+  readonly bare: string;
+}
+
+const bearer = (data: Data, tenant: number) => ({ Authorization: `Bearer ${data.tokenOf(tenant)}` });
+
+/** The same question about the contacts of a tenant to both servers; `suffix` follows the collection's path. */
+export const contactRequests = (data: Data, tenant: number, suffix: string, bareSuffix = suffix): Requests => ({
+  ours: request('GET', `/api/v1/contacts${suffix}`, bearer(data, tenant)),
+  bare: request('GET', `/contacts${bareSuffix}`, bearer(data, tenant)),
+});
+
+/** The first page of each large tenant, and page 500, or the deepest there is; `ours` is walked through to find it. */
+export async function deepPages(
+  { data, rows }: Bench,
+  ours: Service,
+): Promise<{ deepest: number; first: Requests[]; deep: Requests[] }> {
+  const deepest = Math.min(500, Math.floor(rows / 2 / largeTenants / 50));
+  const large = Array.from({ length: largeTenants }, (_, index) => index + 1);
+  const deep = large.map(async (tenant) => {
+    const { cursor, position } = await walk(ours.origin, data.tokenOf(tenant), deepest);
+    return contactRequests(data, tenant, `?cursor=${cursor}`, `?${position}`);
   });
+  return { deepest, first: large.map((tenant) => contactRequests(data, tenant, '')), deep: await Promise.all(deep) };
+}
+
+/** Every operation, for contacts that are loaded. */
+export async function restOperations(bench: Bench, ours: Service): Promise<Operation[]> {
+  const { data, rows } = bench;
   const post = (tenant: number) => {
     const name = `New at ${tenant}`;
     const body = JSON.stringify({ type: 'person', displayName: name, email: 'new@example.com', phone: '+1 555 0100' });
     return {
-      ours: request('POST', '/api/v1/contacts', bearer(tenant), body),
-      bare: request('POST', '/contacts', bearer(tenant), body),
+      ours: request('POST', '/api/v1/contacts', bearer(data, tenant), body),
+      bare: request('POST', '/contacts', bearer(data, tenant), body),
     };
   };
-  const operation = (
-    name: string,
-    requests: readonly { ours: string; bare: string }[],
-    sql: string | null,
-    expect = 200,
-  ): Operation => ({
+  const operation = (name: string, requests: readonly Requests[], sql: string | null, expect = 200): Operation => ({
     name,
     expect,
     sql,
@@ -76,19 +94,13 @@ export async function restOperations({ data, rows }: Bench, ours: Service): Prom
   });
 
   const everyTenant = Array.from({ length: tenants }, (_, index) => index + 1);
-  const deepest = Math.min(500, Math.floor(rows / 2 / largeTenants / 50));
-  const deep = await Promise.all(
-    everyTenant.slice(0, largeTenants).map(async (tenant) => {
-      const { cursor, position } = await walk(ours.origin, data.tokenOf(tenant), deepest);
-      return { ours: get(tenant, `?cursor=${cursor}`).ours, bare: get(tenant, `?${position}`).bare };
-    }),
-  );
+  const { deepest, deep } = await deepPages(bench, ours);
   const anyContact = `\\set n random(1, ${rows})`;
   const anyTenant = `\\set t random(1, ${tenants})`;
   return [
     operation(
       'get one',
-      (await data.sample(2_000)).map(({ id, tenant }) => get(tenant, `/${id}`)),
+      (await data.sample(2_000)).map(({ id, tenant }) => contactRequests(data, tenant, `/${id}`)),
       script(
         anyContact,
         'bench.tenant_of(:n)',
@@ -97,7 +109,7 @@ export async function restOperations({ data, rows }: Bench, ours: Service): Prom
     ),
     operation(
       'page 1 of 50',
-      everyTenant.map((tenant) => get(tenant, '')),
+      everyTenant.map((tenant) => contactRequests(data, tenant, '')),
       script(anyTenant, ':t', `select ${fields} from contacts where archived_at is null ${order} limit 51`),
     ),
     operation(`page ${deepest}`, deep, null),

@@ -1,43 +1,66 @@
 /** The REST API beside a bare server and beside pgbench, and what it costs the more contacts there are. */
 
 import type { Bench } from './bench.ts';
-import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
-import { tenants } from './data.ts';
-import { request } from './load.ts';
+import { cells, comparisonHeads, inTurns, type Measured } from './compare.ts';
+import { largeTenants, tenants } from './data.ts';
 import { findPgbench, runPgbench } from './pgbench.ts';
 import { startBare, startDealkeep, type Service } from './processes.ts';
-import { restOperations } from './rest-operations.ts';
-import { millis, table, whole } from './table.ts';
+import { contactRequests, deepPages, restOperations } from './rest-operations.ts';
+import { millis, percent, table, whole } from './table.ts';
 
-/** Prints how a page and one contact cost the more contacts there are; leaves all of them loaded. */
-async function growth({ data, generator, rows, seconds, say }: Bench, ours: Service): Promise<void> {
+const concurrencies = [1, 16, 64];
+
+/** Prints how one contact and a page cost the more contacts there are; leaves all of them loaded. */
+async function growth(bench: Bench, bare: Service, ours: Service): Promise<void> {
+  const { data, rows, say } = bench;
   const lines: string[][] = [];
-  const measure = async (label: string, requests: string[]) => {
-    const order = { label, requests, port: portOf(ours), connections: 16, seconds, warmUp: 1, expect: 200 };
-    const { rate, p50, p99 } = await generator.send(order);
-    return [whole(rate), millis(p50), millis(p99)];
-  };
   for (const size of [10_000, 100_000, 1_000_000].filter((total) => total <= rows)) {
     say(`Loading up to ${whole(size)} contacts`);
     await data.growTo(size);
-    const sample = await data.sample(2_000);
-    const get = (tenant: number, suffix: string) =>
-      request('GET', `/api/v1/contacts${suffix}`, { Authorization: `Bearer ${data.tokenOf(tenant)}` });
-    lines.push([
-      whole(size),
-      ...(await measure(
-        `one of ${size}`,
-        sample.map(({ id, tenant }) => get(tenant, `/${id}`)),
-      )),
-      ...(await measure(
-        `page of ${size}`,
-        sample.map(({ tenant }) => get(tenant, '')),
-      )),
-    ]);
+    const ones = (await data.sample(2_000)).map(({ id, tenant }) => contactRequests(data, tenant, `/${id}`));
+    // The large tenants have full pages at every size.
+    const pages = Array.from({ length: largeTenants }, (_, index) => contactRequests(data, index + 1, ''));
+    for (const [name, requests] of Object.entries({ 'get one': ones, 'page 1 of 50': pages })) {
+      const compared = await inTurns(bench, `${name} of ${size}`, 16, {
+        bare: { service: bare, requests: requests.map((pair) => pair.bare), expect: 200 },
+        ours: { service: ours, requests: requests.map((pair) => pair.ours), expect: 200 },
+      });
+      lines.push([name, whole(size), ...cells(compared)]);
+    }
   }
   say('\nGrowth, at concurrency 16\n');
-  say(table(['contacts', 'get one /s', 'p50 ms', 'p99 ms', 'page of 50 /s', 'p50 ms', 'p99 ms'], lines));
+  say(
+    table(
+      ['', 'contacts', ...comparisonHeads],
+      lines.toSorted(([a = ''], [b = '']) => a.localeCompare(b)),
+    ),
+  );
   say('');
+}
+
+/** Prints what a deep page costs beside the first one, of the same tenants. */
+async function depth(bench: Bench, ours: Service): Promise<void> {
+  const { deepest, deep, first } = await deepPages(bench, ours);
+  const lines: string[][] = [];
+  for (const connections of concurrencies) {
+    bench.say(`Measuring page ${deepest} beside page 1 at concurrency ${connections}`);
+    const compared = await inTurns(bench, `page ${deepest} beside page 1`, connections, {
+      first: { service: ours, requests: first.map((pair) => pair.ours), expect: 200 },
+      deep: { service: ours, requests: deep.map((pair) => pair.ours), expect: 200 },
+    });
+    const side = ({ rate, p50, p99 }: Measured) => [whole(rate), millis(p50), millis(p99)];
+    lines.push([
+      String(connections),
+      ...side(compared.first),
+      ...side(compared.deep),
+      percent(compared.deep.rate, compared.first.rate),
+    ]);
+  }
+  bench.say(
+    `\nPage ${deepest} beside page 1, ours, of tenants with ${whole(bench.rows / 2 / largeTenants)} contacts\n`,
+  );
+  const heads = ['page 1 /s', 'p50 ms', 'p99 ms', `page ${deepest} /s`, 'p50 ms', 'p99 ms', 'deep of first'];
+  bench.say(table(['conc.', ...heads], lines));
 }
 
 async function compare(bench: Bench, bare: Service, ours: Service): Promise<void> {
@@ -45,7 +68,7 @@ async function compare(bench: Bench, bare: Service, ours: Service): Promise<void
   const pgbench = findPgbench();
   const lines: string[][] = [];
   for (const { name, expect, sql, ...requests } of await restOperations(bench, ours)) {
-    for (const connections of [1, 16, 64]) {
+    for (const connections of concurrencies) {
       say(`Measuring ${name} at concurrency ${connections}`);
       const limit =
         pgbench && sql
@@ -65,7 +88,7 @@ async function compare(bench: Bench, bare: Service, ours: Service): Promise<void
   say(`Peak memory: ours ${ours.peakMemory()} MB, bare ${bare.peakMemory()} MB`);
 }
 
-/** Loads the contacts and prints both tables. */
+/** Loads the contacts and prints three tables. */
 export async function benchRest(bench: Bench): Promise<void> {
   const services: Service[] = [];
   const opened = async (service: Promise<Service>) => {
@@ -73,9 +96,12 @@ export async function benchRest(bench: Bench): Promise<void> {
     return service;
   };
   try {
-    await growth(bench, await opened(startDealkeep(bench.databaseUrl)));
+    const bare = await opened(startBare(bench.databaseUrl));
+    await growth(bench, bare, await opened(startDealkeep(bench.databaseUrl)));
     // A fresh process, so that its memory is that of what is compared.
-    await compare(bench, await opened(startBare(bench.databaseUrl)), await opened(startDealkeep(bench.databaseUrl)));
+    const ours = await opened(startDealkeep(bench.databaseUrl));
+    await compare(bench, bare, ours);
+    await depth(bench, ours);
   } finally {
     for (const service of services) await service.stop();
   }

@@ -70,28 +70,25 @@ create table vault.seal (
 select app.protect('vault.seal');
 insert into vault.seal default values;
 
--- The functions below are in PL/pgSQL because it keeps their plans for the length of a connection; they run for every statement.
-create function app.seal_of(identity text) returns text
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return (
-    select encode(sha256(
-      convert_to(identity || '|' || pg_backend_pid() || '|' || extract(epoch from transaction_timestamp()), 'UTF8') || s.secret),
-      'hex')
-    from vault.seal s);
-end
-$$;
+-- These run for every statement, several times. The secret is fetched by a statement without parameters, whose plan
+-- PL/pgSQL keeps; what is in SQL is resolved here and now, and PostgreSQL puts it in the place of each call.
+create function app.seal_of(identity text, secret bytea) returns text
+language sql stable
+return encode(
+  sha256(convert_to(identity, 'UTF8') || int4send(pg_backend_pid()) || timestamptz_send(transaction_timestamp()) || secret),
+  'hex');
 
 -- `scopes` are those of an API key or access token; a signed-in person has none. `client_id` is the connected client
 -- that a person uses.
 create function app.enter(user_id uuid, client_id uuid, key_id uuid, brokerage_id uuid, scopes text[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
-  identity text := concat_ws(',', coalesce(user_id::text, ''), coalesce(client_id::text, ''), coalesce(key_id::text, ''),
-    coalesce(brokerage_id::text, ''), coalesce(array_to_string(scopes, ' '), ''));
+  identity constant text := concat_ws(',', coalesce(user_id::text, ''), coalesce(client_id::text, ''),
+    coalesce(key_id::text, ''), coalesce(brokerage_id::text, ''), coalesce(array_to_string(scopes, ' '), ''));
+  secret bytea;
 begin
-  perform set_config('dealkeep.identity', identity, true);
-  perform set_config('dealkeep.seal', app.seal_of(identity), true);
+  select s.secret into secret from vault.seal s;
+  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true);
 end
 $$;
 
@@ -99,35 +96,37 @@ $$;
 create function app.identity_part(nth int) returns text
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  identity text := current_setting('dealkeep.identity', true);
+  identity constant text := current_setting('dealkeep.identity', true);
+  secret bytea;
 begin
-  if coalesce(identity, '') = '' or current_setting('dealkeep.seal', true) is distinct from app.seal_of(identity) then
-    return null;
+  if identity <> '' then
+    select s.secret into secret from vault.seal s;
+    if current_setting('dealkeep.seal', true) = app.seal_of(identity, secret) then
+      return nullif(split_part(identity, ',', nth), '');
+    end if;
   end if;
-  return nullif(split_part(identity, ',', nth), '');
+  return null;
 end
 $$;
 
 -- The person who is calling, or null: nobody, or an API key.
 create function app.user_id() returns uuid
-language plpgsql stable security definer set search_path = '' as $$ begin return app.identity_part(1)::uuid; end $$;
+language sql stable return app.identity_part(1)::uuid;
 
 -- The connected client through which the person calls, or null: the web application.
 create function app.client_id() returns uuid
-language plpgsql stable security definer set search_path = '' as $$ begin return app.identity_part(2)::uuid; end $$;
+language sql stable return app.identity_part(2)::uuid;
 
 -- The API key that is calling, or null.
 create function app.key_id() returns uuid
-language plpgsql stable security definer set search_path = '' as $$ begin return app.identity_part(3)::uuid; end $$;
+language sql stable return app.identity_part(3)::uuid;
 
 -- The brokerage of the API key that is calling, when the key carries `scope`; else null.
 create function app.key_brokerage(scope text) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return case when scope = any (string_to_array(app.identity_part(5), ' ')) then app.identity_part(4)::uuid end;
-end
-$$;
-grant execute on function app.user_id(), app.client_id(), app.key_id(), app.key_brokerage(text) to dealkeep_server;
+language sql stable
+return case when scope = any (string_to_array(app.identity_part(5), ' ')) then app.identity_part(4)::uuid end;
+grant execute on function app.identity_part(int), app.user_id(), app.client_id(), app.key_id(), app.key_brokerage(text)
+  to dealkeep_server;
 
 -- Keeps updated_at true; a trigger of every table that has the column.
 create function app.touch() returns trigger

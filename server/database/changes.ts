@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 
-/** A change of a record, as 010_live_changes.sql announces it. */
+/** A change of a record, as 012_live_changes.sql announces it. */
 export interface Change {
   topic: string;
   table: string;

@@ -1,8 +1,36 @@
 /** Runs in a thread of its own: turns a workbook into tables of text. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import readWorkbook from 'read-excel-file/node';
+import { unzipSync } from 'fflate';
+import readWorkbook from 'read-excel-file/universal';
 import { plainNumber } from './values.ts';
+import type { Table } from './workbook.ts';
+
+/** What the thread answers: the sheets, or why there are none. */
+export interface Reading {
+  readonly sheets?: Table[];
+  readonly fault?: 'damaged' | 'too large';
+}
+
+/** The most that may be in a workbook, unpacked. */
+const limits = { bytes: 33_554_432, files: 500 };
+
+/**
+ * Whether what the archive's directory declares is within the limits. Nothing is unpacked here; the reader unpacks with
+ * the same library by the same directory, and no further than declared.
+ */
+function isModest(archive: Uint8Array): boolean {
+  let files = 0;
+  let bytes = 0;
+  unzipSync(archive, {
+    filter({ size, originalSize }) {
+      files += 1;
+      bytes += Math.max(size, originalSize);
+      return false;
+    },
+  });
+  return files <= limits.files && bytes <= limits.bytes;
+}
 
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
@@ -10,7 +38,15 @@ function textOf(value: unknown): string {
   return String(value);
 }
 
-const sheets = await readWorkbook(Buffer.from(workerData as Uint8Array), { parseNumber: plainNumber });
-parentPort?.postMessage(
-  sheets.map(({ sheet, data }) => ({ name: sheet, rows: data.map((cells) => cells.map(textOf)) })),
-);
+async function read(archive: Uint8Array<ArrayBuffer>): Promise<Reading> {
+  try {
+    if (!isModest(archive)) return { fault: 'too large' };
+    const sheets = await readWorkbook(archive.buffer, { parseNumber: plainNumber });
+    return { sheets: sheets.map(({ sheet, data }) => ({ name: sheet, rows: data.map((cells) => cells.map(textOf)) })) };
+  } catch {
+    return { fault: 'damaged' };
+  }
+}
+
+// A copy: the bytes may be a view into a larger buffer.
+parentPort?.postMessage(await read(new Uint8Array(workerData as Uint8Array)));

@@ -1,7 +1,8 @@
 -- What changes is told to whoever shows it: each change of a record of a deal is announced on the channel
 -- `dealkeep_changes`, and the server passes it on to the people who can see the record, and to nobody else.
 
--- Trigger arguments: the topic, and the column that names the record.
+-- Trigger arguments: the topic, and the column that names the record. A document that is taken out is gone for whoever
+-- saw it.
 create function app.announce() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -10,7 +11,7 @@ begin
   perform pg_notify('dealkeep_changes', json_build_object(
     'topic', tg_argv[0], 'table', tg_table_name, 'record', changed ->> tg_argv[1],
     'deal_id', coalesce(changed ->> 'deal_id', case when tg_table_name = 'deals' then changed ->> 'id' end),
-    'gone', tg_op = 'DELETE')::text);
+    'gone', tg_op = 'DELETE' or changed ->> 'removed_at' is not null)::text);
   return null;
 end
 $$;
@@ -43,6 +44,7 @@ language plpgsql stable set search_path = '' as $$
 begin
   if gone then
     return case
+      when of_table in ('documents', 'production_documents') then app.saw_document(record)
       when of_table in ('qoe_checklist', 'normalizations', 'qoe_workspace_members')
         then deal_id = any (app.qoe_deals(false))
       when of_table = 'closing_conditions'
