@@ -46,7 +46,7 @@ export async function inTurns<Name extends string>(
         requests,
         connections,
         seconds: seconds / rounds,
-        warmUp: round === 0 ? 0.7 : 0.2,
+        warmUp: round === 0 ? 2 : 0.2,
         expect,
       });
       const total = totals[name];
