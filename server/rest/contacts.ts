@@ -5,13 +5,21 @@ import type { House } from '../context.ts';
 import { Refusal } from '../database/errors.ts';
 import { mapped } from '../database/statement.ts';
 import { enterWithApiKey } from '../domain/api-keys.ts';
-import { contactById, contactsPage, createContact, recordNotCreated, type Contact } from '../domain/contacts.ts';
+import {
+  contactById,
+  contactsPage,
+  createContact,
+  recordNotCreated,
+  type Contact,
+  type Position,
+} from '../domain/contacts.ts';
 import type { Origin } from '../domain/origin.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { requestIdOf } from '../http/request-id.ts';
+import { deploymentSealer, type Sealer, type Unsealed } from '../http/sealed-cursor.ts';
 import { readBody } from './body.ts';
 import { requireScope, unknownKey, type Callers } from './caller.ts';
-import { deploymentCursors, type Cursors, type UnsealedCursor } from './cursor.ts';
+import { placeOf, positionOf } from './cursor.ts';
 import { Fault, invalid } from './envelope.ts';
 import { contactCreate } from './schemas.ts';
 
@@ -38,12 +46,14 @@ function readLimit(c: Context): number {
   return limit;
 }
 
-function readCursor(c: Context, cursors: Cursors): UnsealedCursor | null {
+/** The position to go on from; whether it was given out for this list is not known before it is known who asks. */
+function readCursor(c: Context, sealer: Sealer): (Unsealed & { readonly position: Position }) | null {
   const [given, ...others] = c.req.queries('cursor') ?? [];
   if (given === undefined) return null;
-  const cursor = cursors.unseal(given);
-  if (cursor === null || others.length > 0) throw badCursor();
-  return cursor;
+  const unsealed = sealer.unseal(given);
+  const position = unsealed && positionOf(unsealed.place);
+  if (!unsealed || !position || others.length > 0) throw badCursor();
+  return { ...unsealed, position };
 }
 
 function readIdempotencyKey(c: Context): string | null {
@@ -62,7 +72,7 @@ export interface ContactEndpoints {
 }
 
 export function contactEndpoints({ database, log }: House, callers: Callers): ContactEndpoints {
-  const cursorsOf = deploymentCursors(database);
+  const sealerOf = deploymentSealer(database);
 
   /** Adds the contact of the request's body; `digest` enters again, in the transaction that writes. */
   async function add(c: Context, digest: Buffer, from: Origin): Promise<Response> {
@@ -93,10 +103,10 @@ export function contactEndpoints({ database, log }: House, callers: Callers): Co
 
   return {
     async list(c) {
-      const cursors = await cursorsOf();
+      const sealer = await sealerOf();
       const { caller, answer } = await callers.ask(c, 'contacts:read', () => {
         const limit = readLimit(c);
-        const cursor = readCursor(c, cursors);
+        const cursor = readCursor(c, sealer);
         return mapped(contactsPage(limit + 1, cursor?.position ?? null), (found) => ({ limit, cursor, found }));
       });
       const { limit, cursor, found } = answer;
@@ -105,7 +115,7 @@ export function contactEndpoints({ database, log }: House, callers: Callers): Co
       const hasMore = found.length > limit;
       const data = hasMore ? found.slice(0, limit) : found;
       const last = data.at(-1);
-      const nextCursor = hasMore && last ? cursors.seal(list, tenant, last) : null;
+      const nextCursor = hasMore && last ? sealer.seal(list, tenant, placeOf(last)) : null;
       return c.json({ data, pagination: { hasMore, nextCursor } });
     },
 
