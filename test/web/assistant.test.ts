@@ -1,0 +1,130 @@
+/** A person's own assistant, from its registration to what it did: beside it the pages on which they and their broker see it. */
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import type { Peer } from '../tools/peers.ts';
+import { Keeper, openLoopback, ways, Wire, type Loopback } from '../tools/whole-way.ts';
+import { signInAs } from './person.ts';
+
+const tool = 'svc_questions_create';
+const question = 'Which of the service contracts end with the sale?';
+
+let house: TestHouse;
+let browser: Browser;
+let loopback: Loopback;
+let buyer: Desk;
+let broker: Desk;
+let clientId: string;
+let assistant: Peer;
+
+beforeAll(async () => {
+  house = await openHouse({ demo: true });
+  browser = await openBrowser();
+  loopback = await openLoopback();
+  buyer = await deskOf('buyer');
+  broker = await deskOf('broker');
+  await house.sql('delete from deal_opt_ins where user_id = $1', [house.demo.people.buyer.user_id]);
+}, 120_000);
+afterAll(async () => {
+  await assistant?.close();
+  await browser?.close();
+  loopback?.close();
+  await house?.close();
+});
+
+async function deskOf(who: 'buyer' | 'broker'): Promise<Desk> {
+  const { cookie } = await signInAs(house, house.demo.people[who].user_id);
+  return openDesk(browser, house.origin, { cookie });
+}
+
+const dealId = () => house.demo.deals.with_everything;
+const ask = () => assistant.call(tool, { deal_id: dealId(), category: 'legal', question_text: question });
+
+/** Goes where a refusal says that it can be resolved. */
+async function resolve({ structuredContent }: Awaited<ReturnType<typeof ask>>): Promise<string> {
+  const { error, reason, resolve_url: url } = structuredContent as Record<string, string>;
+  expect(error).toBe('permission_denied');
+  await buyer.page.goto(url ?? '');
+  return reason ?? '';
+}
+
+/** Answers the consent page in a tab beside the application's, in the browser where the buyer is signed in. */
+async function allow(page: Page, url: URL): Promise<URLSearchParams> {
+  const consent = await page.context().newPage();
+  await consent.goto(url.href);
+  await consent.getByRole('heading', { name: /My assistant/ }).waitFor();
+  await consent.getByRole('button', { name: 'Allow' }).click();
+  await consent.waitForURL(`${loopback.redirectUri}?**`);
+  await consent.close();
+  return loopback.last();
+}
+
+describe("a buyer's assistant", { timeout: 60_000 }, () => {
+  test('is registered by its person, who copies its client_id', async () => {
+    const { page } = buyer;
+    await buyer.go('/settings/clients');
+    await page.getByRole('button', { name: 'Register client' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('My assistant');
+    await dialog.getByLabel('Redirect URIs').fill(loopback.redirectUri);
+    await dialog.getByRole('button', { name: 'Register' }).click();
+    clientId = await page
+      .getByRole('dialog', { name: 'My assistant is registered' })
+      .getByLabel('client_id', { exact: true })
+      .inputValue();
+    await page.getByRole('button', { name: 'Done' }).click();
+  });
+
+  test('is let in on the consent page, and the settings say so', async () => {
+    const way = ways['client 2.4.0, auto']!;
+    const keeper = new Keeper(clientId, loopback.redirectUri);
+    assistant = await way.go(`${house.mcpUrl}/api/mcp`, keeper, new Wire(), (url) => allow(buyer.page, url));
+    await buyer.go('/settings/clients');
+    await buyer.page
+      .getByRole('listitem')
+      .filter({ hasText: 'My assistant' })
+      .getByText(/^Connected/)
+      .first()
+      .waitFor();
+  });
+
+  test('writes once its person has turned on the tool, and writing on the deal', async () => {
+    await broker.go(`/deals/${dealId()}/questions`);
+    const { page } = buyer;
+    expect(await resolve(await ask())).toBe('missing_tool_grant');
+    await page.getByRole('switch', { name: 'Ask a question of the seller' }).click();
+    await expect
+      .poll(() => house.sql('select tool from tool_grants where client_id = $1', [clientId]))
+      .toEqual([{ tool }]);
+    expect(await resolve(await ask())).toBe('missing_deal_opt_in');
+    await page.getByRole('switch', { name: 'Let my assistants write here' }).click();
+    await expect
+      .poll(() => house.sql('select deal_id from deal_opt_ins where user_id = $1', [house.demo.people.buyer.user_id]))
+      .toEqual([{ deal_id: dealId() }]);
+    expect(await ask()).not.toHaveProperty('isError', true);
+  });
+
+  test('and what it wrote shows on the pages of both without a reload', async () => {
+    await broker.page.getByText(question).first().waitFor();
+    await buyer.go(`/deals/${dealId()}/questions`);
+    await buyer.page.getByText(question).first().waitFor();
+  });
+
+  test('reads what its person sees, and nothing more, once they have disconnected it', async () => {
+    const { structuredContent } = await assistant.call('svc_questions_list', { deal_id: dealId() });
+    expect(JSON.stringify(structuredContent)).toContain(question);
+    const { page } = buyer;
+    await buyer.go('/settings/clients');
+    await page.getByRole('button', { name: 'Actions for My assistant' }).click();
+    await page.getByRole('menuitem', { name: 'Disconnect' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Disconnect' }).click();
+    await page
+      .getByText(/disconnected/)
+      .first()
+      .waitFor();
+    await expect(assistant.call('svc_deals_list', {})).rejects.toThrow();
+    expect([...buyer.complaints, ...broker.complaints]).toEqual([]);
+  });
+});
