@@ -57,6 +57,7 @@ const variables = {
   DATA_DIR: variable(z.string().default('.data'), 'a directory'),
   DATABASE_URL: secret(postgresUrl.optional(), 'postgres://user:password@host:port/database'),
   MIGRATE_DATABASE_URL: secret(postgresUrl.optional(), 'postgres://owner:password@host:port/database'),
+  DATABASE_LISTEN_URL: secret(postgresUrl.optional(), 'postgres://user:password@host:port/database'),
   DATABASE_POOL: variable(whole(1, 200).default(10), 'a whole number of connections from 1 to 200'),
   DATABASE_PREPARE: variable(onOff.default(true), 'on, or off behind a transaction-mode pooler'),
   BASE_URL: variable(origin.optional(), 'the public origin, for instance https://deals.example.com, without a path'),
@@ -137,6 +138,8 @@ export interface Config {
   /** Not set: the embedded PostgreSQL under dataDir. */
   readonly databaseUrl: string | undefined;
   readonly migrateDatabaseUrl: string | undefined;
+  /** Where changes are heard; not set: at databaseUrl. */
+  readonly listenDatabaseUrl: string | undefined;
   readonly poolSize: number;
   /** False behind a transaction-mode pooler. */
   readonly prepare: boolean;
@@ -183,6 +186,9 @@ function readValues(env: Readonly<Record<string, string | undefined>>): Values {
   if (env['MIGRATE_DATABASE_URL'] && !env['DATABASE_URL']) {
     faults.push('MIGRATE_DATABASE_URL is set without DATABASE_URL; set both, or neither for the embedded PostgreSQL.');
   }
+  if (env['DATABASE_LISTEN_URL'] && !env['DATABASE_URL']) {
+    faults.push('DATABASE_LISTEN_URL is set without DATABASE_URL; it is for a DATABASE_URL that leads to a pooler.');
+  }
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.fromEntries(values) as Values;
 }
@@ -202,6 +208,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     dataDir: path.resolve(values.DATA_DIR),
     databaseUrl: values.DATABASE_URL,
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL,
+    listenDatabaseUrl: values.DATABASE_LISTEN_URL,
     poolSize: values.DATABASE_POOL,
     prepare: values.DATABASE_PREPARE,
     baseUrl: values.BASE_URL ?? localOrigin(values.HOST, values.PORT),

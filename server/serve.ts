@@ -49,7 +49,11 @@ export async function start(config: Config, log: Logger, prepare: Prepare, signa
     const limits = openLimits({ ceilings: config.rateLimits, clock, log, ...store });
     closers.push(() => limits.close());
 
-    const changes = openChanges(connections.server, (reason) =>
+    const { listenDatabaseUrl } = config;
+    if (!config.prepare && !listenDatabaseUrl)
+      log.warn('pages do not hear what changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
+    const listening = listenDatabaseUrl ? { connectionString: listenDatabaseUrl } : connections.server;
+    const changes = openChanges(listening, (reason) =>
       log.warn({ reason }, 'not hearing what changes: connecting again'),
     );
     closers.push(() => changes.close());

@@ -65,22 +65,20 @@ test.for([
   expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name} holds "`)]);
 });
 
-test.for(['DATABASE_URL', 'MIGRATE_DATABASE_URL', 'SMTP_URL', 'METRICS_TOKEN'])(
+test.for(['DATABASE_URL', 'MIGRATE_DATABASE_URL', 'DATABASE_LISTEN_URL', 'SMTP_URL', 'METRICS_TOKEN'])(
   'what %s holds is never repeated',
   (name) => {
     const [fault] = faultsOf({
       [name]: 'hunter2',
-      ...(name === 'MIGRATE_DATABASE_URL' ? { DATABASE_URL: 'postgres://a@b/c' } : {}),
+      ...(name.endsWith('_DATABASE_URL') || name === 'DATABASE_LISTEN_URL' ? { DATABASE_URL: 'postgres://a@b/c' } : {}),
     });
     expect(fault).toMatch(`${name} holds something else; it must be`);
     expect(fault).not.toContain('hunter2');
   },
 );
 
-test('the connection for migrations makes no sense alone', () => {
-  expect(faultsOf({ MIGRATE_DATABASE_URL: 'postgres://a@b/c' })).toEqual([
-    expect.stringMatching('without DATABASE_URL'),
-  ]);
+test.for(['MIGRATE_DATABASE_URL', 'DATABASE_LISTEN_URL'])('%s makes no sense alone', (name) => {
+  expect(faultsOf({ [name]: 'postgres://a@b/c' })).toEqual([expect.stringMatching('without DATABASE_URL')]);
 });
 
 test('with DATABASE_URL the nodes count requests together', () => {
