@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mailedToken, newPassword, Visitor } from '../auth/scene.ts';
 import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
@@ -81,13 +82,26 @@ describe('an invitation', () => {
     }
     const chain = await broker.ask(path, person('x@example.test', 'advisor', participants["seller's advisor"]));
     expect(chain.body.error.code).toBe('advisor_of_advisor');
-    const elsewhere = await broker.ask(path, person('x@example.test', 'advisor', randomUUID()));
-    expect(elsewhere).toMatchObject({ status: 400, body: { error: { details: [{ path: 'advises' }] } } });
+    const nobody = await broker.ask(path, person('x@example.test', 'advisor', randomUUID()));
+    expect(nobody).toMatchObject({ status: 400, body: { error: { details: [{ path: 'advises' }] } } });
+    // Whether there is such an advisor elsewhere is nothing that one finds out here.
+    const [elsewhere] = await web.house.sql<{ id: string }>(
+      `with advised as (insert into participants (deal_id, user_id, role, status) values ($1, $2, 'seller', 'active') returning id, deal_id)
+       insert into participants (deal_id, user_id, role, advises) select deal_id, $3, 'advisor', id from advised returning id`,
+      [
+        web.scene.records['deals/a deal of another brokerage'],
+        web.scene.people['outsider'],
+        web.scene.people['viewer'],
+      ],
+    );
+    expect(await broker.ask(path, person('x@example.test', 'advisor', elsewhere!.id))).toEqual(nobody);
   });
 
   test('is refused to who takes part already, and says which fields do not fit', async () => {
     const broker = await web.as('broker');
     expect((await broker.ask(path, person('seller@example.test'))).body.error.code).toBe('already_participant');
+    const lines = await broker.ask(path, { ...person('lines@example.test'), name: 'Ann\nBcc: everybody@example.test' });
+    expect(lines.body.error.details).toEqual([{ path: 'name', message: 'Leave out line breaks.' }]);
     const faulty = await broker.ask(path, { email: 'not an address', name: '', role: 'owner', advises: null });
     expect(faulty.status).toBe(400);
     expect(faulty.body.error.details.map((fault: { path: string }) => fault.path)).toEqual(
@@ -133,6 +147,48 @@ describe('an invitation', () => {
     expect(await trail(web.house, 'invitation.accept')).toMatchObject([
       { user_id: web.scene.people['invited'], deal_id: web.scene.deal, outcome: 'done' },
     ]);
+  });
+
+  test('waits for nobody whose account a passed-on link may have opened for a stranger', async () => {
+    const email = 'careful@example.test';
+    const invited = (await (await web.as('broker')).ask(path, person(email))).body.participant.id;
+    // A broker of another house invites the same address, and keeps the link.
+    const [{ id: deal } = { id: '' }] = await web.house.sql<{ id: string }>(
+      `insert into deals (organization_id, title) select id, 'A lure' from brokerages where slug = 'elsewhere' returning id`,
+    );
+    const [{ id: thief } = { id: '' }] = await web.house.sql<{ id: string }>(
+      `insert into users (email, name) values ('thief@example.test', 'Thief') returning id`,
+    );
+    await web.house.sql(
+      `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`,
+      [deal, thief],
+    );
+    const lure = await (await signInAs(web.house, thief)).ask(`/deals/${deal}/participants`, person(email));
+    const token = new URL(lure.body.invitation_url).searchParams.get('token');
+    const visitor = new Visitor(web.house.origin);
+    const opened = await visitor.json('/api/auth/invitation/accept', {
+      token,
+      name: 'Careful',
+      password: newPassword(),
+    });
+    expect(opened.status).toBe(200);
+    const seen = async () =>
+      ((await (await visitor.send('/api/web/home')).json()) as { invitations: { participant_id: string }[] })
+        .invitations;
+    const answer = async (how: string) =>
+      (await visitor.change<unknown>(`/api/web/invitations/${invited}/${how}`, {})).status;
+    expect(await seen()).toEqual([]);
+    expect([await answer('accept'), await answer('decline')]).toEqual([404, 404]);
+    expect((await visitor.send(`/api/web/deals/${web.scene.deal}`)).status).toBe(404);
+
+    // Whoever reads the mailbox takes the account over, and then it waits for them.
+    await visitor.json('/api/auth/reset', { email });
+    await expect.poll(() => mailedToken(web.house, 'password')).not.toBe('');
+    const password = newPassword();
+    await visitor.json('/api/auth/reset/confirm', { token: mailedToken(web.house, 'password'), password });
+    expect((await visitor.signIn({ email, password })).status).toBe(200);
+    expect(await seen()).toMatchObject([{ participant_id: invited }]);
+    expect(await answer('accept')).toBe(200);
   });
 
   test('may be declined, which ends its link', async () => {

@@ -17,18 +17,18 @@ import {
 import { mintToken, tokenDigest } from '../../domain/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
-import { line, pathId, readBody } from './input.ts';
+import { properName, pathId, readBody } from './input.ts';
 import { notAllowed } from './on-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
 import { nothingThere } from './problems.ts';
 
 const role = z.enum(['admin', 'broker', 'staff'], 'Choose a role.');
 const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
-const Rename = z.strictObject({ name: line(200) });
+const Rename = z.strictObject({ name: properName });
 const Role = z.strictObject({ role });
 const Invite = z.strictObject({
   email: z.string().trim().toLowerCase().max(254, 'At most 254 characters.').pipe(z.email('Write an e-mail address.')),
-  name: line(200),
+  name: properName,
   role,
   deliver: delivery,
 });

@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
+import { isTooDeep } from '../../http/json-depth.ts';
 import { invalid, nothingThere, Problem, type Fault } from './problems.ts';
 
 const largestBody = 262_144;
@@ -12,15 +13,20 @@ function faultsOf(error: z.ZodError): Fault[] {
   return error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
 }
 
-/** The JSON body as the schema gives it. Throws 400, 413 or 415. */
-export async function readBody<T extends z.ZodType>(c: Context, schema: T): Promise<z.output<T>> {
+/** The JSON body, as `parse` reads it, as the schema gives it. Throws 400, 413 or 415. */
+export async function readBody<T extends z.ZodType>(
+  c: Context,
+  schema: T,
+  parse: (text: string) => unknown = JSON.parse,
+): Promise<z.output<T>> {
   if (bodyType(c).type !== 'application/json') throw new Problem(415, 'validation_error', 'Send JSON.');
   const body = await boundedText(c, largestBody);
   if (body === 'too_large') throw new Problem(413, 'validation_error', 'This is too much at once.');
   if (body === 'not_text') throw new Problem(400, 'validation_error', 'Send JSON in UTF-8.');
+  if (isTooDeep(body.text)) throw new Problem(400, 'validation_error', 'The body is nested too deeply.');
   let value: unknown;
   try {
-    value = JSON.parse(body.text);
+    value = parse(body.text);
   } catch {
     throw new Problem(400, 'validation_error', 'The body is no JSON.');
   }
@@ -58,6 +64,9 @@ export const line = (max: number) =>
     .max(max, `At most ${max} characters.`)
     .refine(storable, 'This contains characters that cannot be stored.');
 
+/** The name of a person or a house: it also stands in mails and in other people's lists. */
+export const properName = line(200).regex(/^\P{Cc}*$/u, 'Leave out line breaks.');
+
 /** Text of several lines, 1 to `max` characters, kept as it is. */
 export const text = (max: number) =>
   z
@@ -71,8 +80,12 @@ export const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === undefined || value === '' ? null : value), schema.nullable());
 
 export const id = z.uuid('Choose one.');
-export const day = z.iso.date('Write a date as YYYY-MM-DD.');
-export const instant = z.iso.datetime({ offset: true, error: 'Write a time as RFC 3339.' });
+// The calendar of PostgreSQL begins with the year 1.
+const afterYearZero = (date: string): boolean => !date.startsWith('0000');
+export const day = z.iso.date('Write a date as YYYY-MM-DD.').refine(afterYearZero, 'There is no year 0.');
+export const instant = z.iso
+  .datetime({ offset: true, error: 'Write a time as RFC 3339.' })
+  .refine(afterYearZero, 'There is no year 0.');
 
 /** A decimal string of up to 16 digits before the point and 4 after; `signed` allows a minus. */
 export const decimal = ({ signed = false } = {}) =>

@@ -8,10 +8,10 @@ import { listMemberships, renameOneself } from '../../domain/people.ts';
 import { recoveryCodesLeft } from '../../domain/second-factor.ts';
 import { csrfToken } from '../../http/csrf.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
-import { line, readBody } from './input.ts';
+import { properName, readBody } from './input.ts';
 import { withPerson } from './person.ts';
 
-const Rename = z.strictObject({ name: line(200) });
+const Rename = z.strictObject({ name: properName });
 
 export function meRoutes(house: House): Hono {
   const about = async (c: Context) => {

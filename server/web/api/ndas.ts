@@ -4,13 +4,13 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { House } from '../../context.ts';
 import { nda, ndas, ndaTerms, revokeNda, sendNda, signNda } from '../../domain/ndas.ts';
-import { id, instant, line, optional, pathId, readBody, text } from './input.ts';
+import { id, instant, properName, optional, pathId, readBody, text } from './input.ts';
 import { notAllowed, onDeal, onRecord } from './on-record.ts';
 import { originOf } from './person.ts';
 import { Problem } from './problems.ts';
 
 const New = z.strictObject({ participant_id: id, terms: text(40_000), expires_at: optional(instant) });
-const Signature = z.strictObject({ signed_name: line(200) });
+const Signature = z.strictObject({ signed_name: properName });
 
 export function ndaRoutes(house: House): Hono {
   const app = new Hono();
