@@ -65,7 +65,13 @@ const list = (name: string, whose: string) =>
      order by a.at desc, a.id desc`,
   );
 
-const ofBrokerage = list('audit_of_brokerage', 'r.brokerage_id = $1');
+// A call on a deal that its caller does not see is a record of the deal's brokerage, for the admins: to the caller it
+// would tell that there is such a deal.
+const ofBrokerage = list(
+  'audit_of_brokerage',
+  `r.brokerage_id = $1 and (r.deal_id is null or r.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[])
+     or exists (select from deals seen where seen.id = r.deal_id))`,
+);
 const ofCaller = list('audit_of_caller', '$1::uuid is null and r.user_id = (select app.user_id())');
 
 /** The records that fit, the latest first, as far as the caller may see them; the place of the last when there are more. */

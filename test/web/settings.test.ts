@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openHouse, type TestHouse } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { addToken, caller } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
 const nowhere = '01900000-0000-7000-8000-000000000000';
@@ -404,6 +405,20 @@ describe('the audit trail', () => {
       for (const { user_id } of await read(name, { brokerage_id: scene.brokerage }))
         expect(user_id).toBe(scene.people[name]);
     expect(await read('admin', { brokerage_id: foreign })).toEqual([]);
+  });
+
+  test('does not tell of a deal that one cannot see', async () => {
+    const access = await addToken(house, scene.people['outsider']!);
+    const call = caller(house, access);
+    await call('svc_deals_get', { deal_id: scene.deal });
+    await call('svc_deals_get', { deal_id: nowhere });
+    const known = ({ action, outcome }: Seen) => ({ action, outcome });
+    const own = (await read('outsider')).filter(({ action }) => action === 'tool:svc_deals_get');
+    expect(own.map(known)).toEqual([known(own[0]!), known(own[0]!)]);
+    expect(await read('outsider', { brokerage_id: scene.brokerage, action: 'tool:' })).toEqual([]);
+    // Whoever runs the brokerage sees that somebody tried.
+    const tried = await read('admin', { brokerage_id: scene.brokerage, action: 'tool:svc_deals_get' });
+    expect(tried.filter(({ user_id }) => user_id === scene.people['outsider'])).toHaveLength(1);
   });
 
   test('is filtered by person, action, outcome and time', async () => {
