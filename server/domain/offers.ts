@@ -31,15 +31,22 @@ export interface Offer {
 interface ExactJson {
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
   rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): value is { readonly rawJSON: string };
 }
+const exactJson = JSON as unknown as ExactJson;
 
 // A number under an unknown key may have more digits than JavaScript's hold: it then stays what was written.
-/** The payload from its text, every digit of it. */
+/** A payload, or what it comes in, from its text, every digit of it. */
 export function exactly(text: string): OfferPayload {
-  const { parse, rawJSON } = JSON as unknown as ExactJson;
-  return parse(text, (_key, value, { source }) =>
-    typeof value === 'number' && source !== undefined && String(value) !== source ? rawJSON(source) : value,
+  return exactJson.parse(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && String(value) !== source ? exactJson.rawJSON(source) : value,
   ) as OfferPayload;
+}
+
+/** Whether something of {@link exactly} has a number in it that takes very many digits when it is written out, as the database does. */
+export function isVast(value: unknown): boolean {
+  if (exactJson.isRawJSON(value)) return /e[+-]?0*[1-9]\d{2}/i.test(value.rawJSON);
+  return typeof value === 'object' && value !== null && Object.values(value).some(isVast);
 }
 
 const list = rows<Omit<Offer, 'payload'> & { payload: string }, [dealId: string]>(

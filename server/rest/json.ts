@@ -1,6 +1,6 @@
 /** JSON from strangers, read strictly: what other parsers let pass in silence is refused in a sentence. */
 
-const deepest = 32;
+import { deepestJson, isTooDeep } from '../http/json-depth.ts';
 
 /** The text cannot be taken; `path` says where, '' for the whole. */
 export class JsonFault extends Error {
@@ -22,16 +22,6 @@ function pathOf(levels: readonly Level[]): string {
     .filter(({ keys }) => keys !== null)
     .map(({ key }) => key)
     .join('.');
-}
-
-/** Refuses nesting that nobody needs; on text that may still turn out not to be JSON. */
-function checkDepth(text: string): void {
-  let depth = 0;
-  for (const [token] of text.matchAll(tokens)) {
-    if (token === '{' || token === '[') depth += 1;
-    if (token === '}' || token === ']') depth -= 1;
-    if (depth > deepest) throw new JsonFault('', `The JSON is nested too deeply: at most ${deepest} levels.`);
-  }
 }
 
 /** Refuses a property that an object has twice: JSON.parse would keep the last and drop the others. */
@@ -59,7 +49,7 @@ export function readJson(bytes: Uint8Array): unknown {
     throw new JsonFault('', 'The body is not valid UTF-8.');
   }
   if (text.trim() === '') throw new JsonFault('', 'The body is empty: send a JSON object.');
-  checkDepth(text);
+  if (isTooDeep(text)) throw new JsonFault('', `The JSON is nested too deeply: at most ${deepestJson} levels.`);
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -198,6 +198,30 @@ describe('an offer', () => {
     ]);
   });
 
+  test('keeps every digit of a number that it does not know, and takes none that fills pages, nor nests without end', async () => {
+    const buyer = await web.as('new buyer');
+    const send = async (more: string) => {
+      const response = await fetch(`${web.house.origin}/api/web${path}`, {
+        method: 'POST',
+        headers: { ...buyer.headers, 'content-type': 'application/json' },
+        body: `{"payload":{"currency":"USD","purchase_price":"1300000","seller_note":null,${more}}}`,
+      });
+      return { status: response.status, text: await response.text() };
+    };
+    const kept = await send('"shares":12345678901234567890.1250');
+    expect([kept.status, kept.text]).toEqual([201, expect.stringMatching(/"shares": ?12345678901234567890\.1250[,}]/)]);
+    for (const [more, message] of [
+      ['"shares":1e131071', 'A number in it is too large or too small.'],
+      ['"shares":[{"of":1E-16000}]', 'A number in it is too large or too small.'],
+      [`"shares":${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'The body is nested too deeply.'],
+    ] as const) {
+      const refused = await send(more);
+      expect([more.slice(0, 40), refused.status]).toEqual([more.slice(0, 40), 400]);
+      expect(refused.text).toContain(message);
+    }
+    expect((await (await web.as('broker')).ask(path)).status).toBe(200);
+  });
+
   test('is seen by the deal side and by its own', async () => {
     await (await web.as('other buyer')).ask(path, { payload: { ...payload, purchase_price: '1250000' } });
     const buyers = async (caller: string) =>
@@ -222,19 +246,19 @@ describe('an offer', () => {
     const accept = (caller: Awaited<ReturnType<typeof web.as>>, offer: string, until = inDays(30)) =>
       caller.ask(`/offers/${offer}/accept`, { expires_at: until });
 
-    expect((await accept(await web.as('seller'), of('new buyer', 2))).status).toBe(403);
-    expect((await accept(await web.as('new buyer'), of('new buyer', 2))).status).toBe(403);
+    expect((await accept(await web.as('seller'), of('new buyer', 3))).status).toBe(403);
+    expect((await accept(await web.as('new buyer'), of('new buyer', 3))).status).toBe(403);
     expect((await accept(await web.as('new buyer'), of('other buyer', 1))).status).toBe(404);
     expect((await accept(broker, of('new buyer', 1))).body.error.code).toBe('offer_superseded');
-    expect((await accept(broker, of('new buyer', 2), inDays(-1))).body.error.code).toBe('expires_in_the_past');
-    const accepted = await accept(broker, of('new buyer', 2));
+    expect((await accept(broker, of('new buyer', 3), inDays(-1))).body.error.code).toBe('expires_in_the_past');
+    const accepted = await accept(broker, of('new buyer', 3));
     expect(accepted).toMatchObject({
       status: 200,
       body: { deal: { state: 'exclusivity', exclusive_buyer_user_id: web.scene.people['new buyer'] } },
     });
     expect((await accept(broker, of('other buyer', 1))).body.error.code).toBe('exclusivity_runs');
     expect((await trail(web.house, 'offer.accept'))[0]).toMatchObject({
-      subject_id: of('new buyer', 2),
+      subject_id: of('new buyer', 3),
       deal_id: web.scene.idle,
     });
 
@@ -243,7 +267,7 @@ describe('an offer', () => {
         .filter((one: { accepted_at: string | null }) => one.accepted_at)
         .map((one: { buyer_name: string; revision_number: number }) => [one.buyer_name, one.revision_number]);
     for (const caller of ['broker', 'seller', 'new buyer'])
-      expect(await acceptedFor(caller)).toEqual([['new buyer', 2]]);
+      expect(await acceptedFor(caller)).toEqual([['new buyer', 3]]);
     expect(await acceptedFor('other buyer')).toEqual([]);
     // The other buyer cannot tell that the sale goes elsewhere, and may go on offering.
     expect((await (await web.as('other buyer')).ask(path, { payload })).status).toBe(201);

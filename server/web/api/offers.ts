@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { House } from '../../context.ts';
 import { acceptOffer, dealOffers, dealOfOffer, submitOffer } from '../../domain/deal-offers.ts';
 import { asDealPage, dealPage } from '../../domain/deal-page.ts';
+import { exactly, isVast } from '../../domain/offers.ts';
 import { day, decimal, instant, optional, pathId, readBody, text } from './input.ts';
 import { notAllowed, onDeal, onRecord } from './on-record.ts';
 import { asPerson, originOf } from './person.ts';
@@ -13,18 +14,20 @@ import { nothingThere } from './problems.ts';
 const amount = optional(decimal());
 
 // Keys that we do not know are kept as they come.
-const Payload = z.looseObject({
-  currency: z.string().regex(/^[A-Z]{3}$/, 'Choose a currency.'),
-  purchase_price: decimal(),
-  cash_at_close: amount,
-  seller_note: amount,
-  earnout: amount,
-  rollover_equity: amount,
-  financing_contingency: z.boolean('Choose yes or no.').nullable().default(null),
-  target_close_date: optional(day),
-  expires_at: optional(instant),
-  terms: optional(text(20_000)),
-});
+const Payload = z
+  .looseObject({
+    currency: z.string().regex(/^[A-Z]{3}$/, 'Choose a currency.'),
+    purchase_price: decimal(),
+    cash_at_close: amount,
+    seller_note: amount,
+    earnout: amount,
+    rollover_equity: amount,
+    financing_contingency: z.boolean('Choose yes or no.').nullable().default(null),
+    target_close_date: optional(day),
+    expires_at: optional(instant),
+    terms: optional(text(20_000)),
+  })
+  .refine((payload) => !isVast(payload), 'A number in it is too large or too small.');
 const Submission = z.strictObject({ payload: Payload });
 const Acceptance = z.strictObject({ expires_at: instant });
 
@@ -39,7 +42,7 @@ export function offerRoutes(house: House): Hono {
 
   app.post('/deals/:id/offers', async (c) => {
     const dealId = pathId(c);
-    const { payload } = await readBody(c, Submission);
+    const { payload } = await readBody(c, Submission, exactly);
     const [submitted] = await onDeal(house, c, dealId, submitOffer(dealId, payload, originOf(c)));
     return c.json(submitted, 201);
   });
