@@ -48,6 +48,20 @@ test('9. client_id unknown or malformed', async () => {
   await refused({ client_id: clientId.toUpperCase() });
 });
 
+test('9. a client of somebody else is like one that there is not, whatever the redirect_uri', async () => {
+  const bob = await addPerson(house, 'Bob');
+  for (const redirect_uri of [callback, 'https://evil.example/']) {
+    const pages = await Promise.all(
+      [clientId, '01900000-0000-7000-8000-000000000000'].map((client_id) =>
+        visit(authorizeUrl(house, { client_id, redirect_uri }), bob),
+      ),
+    );
+    expect(pages.map(({ status }) => status)).toEqual([400, 400]);
+    const [theirs, nobodys] = await Promise.all(pages.map((page) => page.text()));
+    expect(theirs).toBe(nobodys);
+  }
+});
+
 test('10. client deleted or disabled', async () => {
   const gone = await addClient(house, ada);
   await house.sql('update connected_clients set deleted_at = app.now() where id = $1', [gone]);
@@ -138,6 +152,8 @@ test('17. portless loopback: any port, and nothing else may differ', async () =>
     'http://localhost:51234/callback?x=1',
     'http://localhost:51234:2/callback',
     'http://localhost:/callback',
+    'http://localhost:65536/callback',
+    'http://localhost:99999/callback',
     'http://localhost:5@evil.example/callback',
     'http://localhost.evil.example:51234/callback',
   ]) {

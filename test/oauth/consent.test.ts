@@ -191,7 +191,9 @@ describe('refused decisions', () => {
     const elsewhere = { ...ada, session, cookie: `dealkeep=${session}` };
     const { request: foreign = '' } = await openConsent(house, elsewhere, { client_id: clientId });
     await nothingCameOf(await decide(house, ada, yes({ ...fields, request: foreign })), 400);
-    await nothingCameOf(await decide(house, ada, yes({ ...fields, request: '' })), 400);
+    const given = fields['request'] ?? '';
+    for (const altered of ['', `${given}.x`, `${given}=`, given.replace('.', '.\n')])
+      await nothingCameOf(await decide(house, ada, yes({ ...fields, request: altered })), 400);
   });
 
   test('46. the client and its redirect URI are looked at again', async () => {

@@ -41,9 +41,10 @@ function parsed(payload: string): ConsentRequest | null {
 
 /** The request that {@link sealRequest} made for this very session, or null. */
 export function openRequest(session: string, field: string): ConsentRequest | null {
-  const [payload = '', given = ''] = field.split('.');
-  const expected = signature(session, payload);
-  const presented = Buffer.from(given, 'base64url');
+  const [payload = '', ...rest] = field.split('.');
+  // As text: base64 can be written in several ways.
+  const expected = Buffer.from(signature(session, payload).toString('base64url'));
+  const presented = Buffer.from(rest.join('.'));
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) return null;
   return parsed(payload);
 }

@@ -30,19 +30,19 @@ export function showConsent(house: House): Handler {
     const clientId = asClientId(parameters.one('client_id'));
     const redirectUri = parameters.one('redirect_uri');
     if (clientId === null) return refusalPage(c, 400, noSuchClient);
-    if (redirectUri === undefined) return refusalPage(c, 400, otherRedirectUri);
+    // A port that no URL can have passes for any port of this machine in the database.
+    if (redirectUri === undefined || !URL.canParse(redirectUri)) return refusalPage(c, 400, otherRedirectUri);
     const session = sessionToken(c);
     const [person, client, brokerages] = await house.database.together(
       enterWithSession(sessionDigest(c)),
       authorizingClient(clientId, redirectUri),
       ownBrokerageNames(),
     );
-    if (client === null) return refusalPage(c, 400, noSuchClient);
+    if (client === null || (person !== null && !client.works)) return refusalPage(c, 400, noSuchClient);
     if (!client.redirect_matches) return refusalPage(c, 400, otherRedirectUri);
 
     // Signing in comes before any redirect to the client: a link alone sends no stranger on.
     if (session === null || person === null) return signInAndReturn(c, pathname + search);
-    if (!client.works) return refusalPage(c, 400, noSuchClient);
 
     const fault = firstFault(parameters, baseUrl);
     const state = parameters.one('state');
