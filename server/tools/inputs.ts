@@ -7,15 +7,21 @@ const allowances = z.registry<{ allowed: string }>();
 /** A UUID in any case, as PostgreSQL takes it; lower-case afterwards. */
 export const id = () => z.guid().toLowerCase().register(allowances, { allowed: 'a UUID' });
 
-/** Text of so many characters (Unicode code points, as PostgreSQL and JSON Schema count them). */
+function textFault(value: string, least: number, most: number): string | null {
+  if (value.includes('\0')) return 'It contains a null character (U+0000).';
+  if (!value.isWellFormed()) return 'It contains half of a surrogate pair, which is no character.';
+  const length = value.length > most ? [...value].length : value.length;
+  return length < least || length > most ? `It has ${length} characters.` : null;
+}
+
+/** Text of so many characters (Unicode code points, as PostgreSQL and JSON Schema count them), all of which can be stored. */
 export function text(least: number, most: number) {
-  const fits = (value: string) => {
-    const length = value.length > most ? [...value].length : value.length;
-    return length >= least && length <= most;
-  };
   return z
     .string()
-    .refine(fits, { error: ({ input }) => `It has ${[...(input as string)].length} characters.` })
+    .superRefine((value, context) => {
+      const message = textFault(value, least, most);
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    })
     .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most })
     .register(allowances, {
       allowed: least > 0 ? `text of ${least} to ${most} characters` : `text of at most ${most} characters`,
@@ -26,8 +32,12 @@ export function text(least: number, most: number) {
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words).register(allowances, { allowed: `one of: ${words.join(', ')}` });
 
-/** A day that the calendar has. */
-export const date = () => z.iso.date().register(allowances, { allowed: 'a date, written YYYY-MM-DD' });
+/** A day that the calendar has; there is no year 0. */
+export const date = () =>
+  z.iso
+    .date()
+    .refine((value) => !value.startsWith('0000'), { error: 'There is no year 0.' })
+    .register(allowances, { allowed: 'a date, written YYYY-MM-DD' });
 
 /** A whole number that JSON keeps exactly. */
 export const wholeAmount = () =>

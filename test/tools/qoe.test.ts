@@ -115,17 +115,22 @@ describe('svc_qoe_pl_periods', () => {
   });
 
   test('takes real dates only', async () => {
-    for (const start_date of ['2026-02-30', '2026-1-1', '2026-01-01T00:00:00Z', 'yesterday', '', 20260101]) {
+    // The calendar of PostgreSQL begins with the year 1.
+    for (const start_date of [
+      '2026-02-30',
+      '2026-1-1',
+      '2026-01-01T00:00:00Z',
+      'yesterday',
+      '',
+      20260101,
+      '0000-01-01',
+    ]) {
       const refusal = await as('broker').refused('svc_qoe_pl_periods', { ...deal(), start_date });
       expect(refusal).toMatchObject({
         error: 'validation_error',
         details: [{ path: 'start_date', allowed: 'a date, written YYYY-MM-DD' }],
       });
     }
-    // The calendar of PostgreSQL begins with the year 1.
-    expect(await as('broker').refused('svc_qoe_pl_periods', { ...deal(), start_date: '0000-01-01' })).toMatchObject({
-      error: 'validation_error',
-    });
   });
 
   test('is for the workspace', async () => {

@@ -206,9 +206,14 @@ describe('svc_questions_create', () => {
     ]) {
       expect(await buyer.refused(askQuestion, question(wrong))).toMatchObject({ error: 'validation_error' });
     }
-    expect(await buyer.refused(askQuestion, question({ question_text: 'a\u0000b' }))).toMatchObject({
-      error: 'validation_error',
-    });
+    // Said before anything is asked of the database, so also to who may not write.
+    const reader = asking(house, await addToken(house, scene.people.viewer.userId, { scopes: ['mcp:read'] }));
+    for (const question_text of ['a\u0000b', 'a\ud83d', '\ude00b'])
+      for (const person of [buyer, reader])
+        expect(await person.refused(askQuestion, question({ question_text }))).toMatchObject({
+          error: 'validation_error',
+          details: [{ path: 'question_text', message: expect.stringContaining('It contains') }],
+        });
   });
 });
 
