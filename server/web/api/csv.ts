@@ -1,9 +1,9 @@
 /** CSV files for people who open them in a spreadsheet: written so that nothing in them is run, and read again. */
 
 // A spreadsheet runs what begins like a formula. An apostrophe in front makes it text; of a text that has apostrophes
-// there already, reading takes one away again.
-const likeFormula = /^'*[=+\-@\t\r]/;
-const likeProtected = /^'+[=+\-@\t\r]/;
+// there already, reading takes one away again. The full-width signs are what some spreadsheets of East Asia take for the same.
+const likeFormula = /^'*[=+\-@\t\r\n＝＋－＠]/;
+const likeProtected = /^'+[=+\-@\t\r\n＝＋－＠]/;
 
 function cell(value: string | null): string {
   const text = value ?? '';
