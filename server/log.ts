@@ -49,14 +49,19 @@ const options: LoggerOptions = {
 
 const plain = new Set(['level', 'time', 'msg', 'err']);
 
+// What a stranger puts into a path must neither begin a line of its own nor steer the terminal.
+const visible = (text: string): string =>
+  text.replaceAll(/[^\P{C}\n]|[\u2028\u2029]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
+const inOneLine = (text: string): string => visible(text).replaceAll('\n', '\\n');
+
 /** A line for the eyes of whoever started the server in a terminal. */
 function forTerminal(line: string): string {
   const entry = JSON.parse(line) as { level: string; time: string; msg?: string; err?: { stack?: string } };
   const rest = Object.entries(entry).filter(([name]) => !plain.has(name));
   const details = rest.map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const level = entry.level === 'info' ? '' : `${entry.level}: `;
-  const stack = entry.err?.stack ? `\n${entry.err.stack}` : '';
-  return `${entry.time.slice(11, 19)} ${level}${[entry.msg, ...details].filter(Boolean).join('  ')}${stack}\n`;
+  const stack = entry.err?.stack ? `\n${visible(entry.err.stack)}` : '';
+  return `${entry.time.slice(11, 19)} ${level}${inOneLine([entry.msg, ...details].filter(Boolean).join('  '))}${stack}\n`;
 }
 
 /** A logger at `level` that writes to `destination`, by default standard output: JSON, or readable lines in a terminal. */

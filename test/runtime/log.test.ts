@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createLog } from '../../server/log.ts';
 import { openHouse, type TestHouse } from '../harness.ts';
 
@@ -85,6 +85,20 @@ test('a request leaves one line with its id, address, path and status, and no qu
     status: 404,
     address: '127.0.0.1',
   });
+});
+
+test('what a stranger puts into a path stays in its line, and steers no terminal', () => {
+  const { isTTY } = process.stdout;
+  let text = '';
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((line) => Boolean((text += String(line))));
+  try {
+    process.stdout.isTTY = true;
+    createLog('info').info({ path: '/a\n12:00:00 error: forged\u001b]0;x\u0007\u009b2J\u202e' }, 'request');
+  } finally {
+    process.stdout.isTTY = isTTY;
+    write.mockRestore();
+  }
+  expect(text.slice(8)).toBe(' request  path=/a\\n12:00:00 error: forged\\u{1b}]0;x\\u{7}\\u{9b}2J\\u{202e}\n');
 });
 
 test('metrics count requests by face, for this machine alone, or for who holds the token', async () => {
