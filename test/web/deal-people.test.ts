@@ -219,6 +219,30 @@ describe('a person', () => {
     expect((await trail(web.house, 'participant.remove'))[0]).toMatchObject({ subject_id: other });
   });
 
+  test('comes back in another role to what that role sees, and to no more', async () => {
+    const broker = await web.as('broker');
+    const buyer = await web.as('exclusive buyer');
+    const id = web.scene.participants['exclusive buyer']!;
+    const seen = async () => {
+      const of = async (what: string) => (await buyer.ask(`/deals/${web.scene.deal}/${what}`)).body;
+      const kinds = (await of('documents')).items.map((one: { confidentiality: string }) => one.confidentiality);
+      return {
+        figures: (await of('qoe')).progress.length > 0,
+        selected: kinds.includes('selected_buyer_only'),
+        public: kinds.includes('public'),
+      };
+    };
+    expect(await seen()).toEqual({ figures: true, selected: true, public: true });
+    await broker.ask(`${path}/${id}`, undefined, 'DELETE');
+    const [{ email } = { email: '' }] = await web.house.sql<{ email: string }>(
+      'select email from users where id = $1',
+      [web.scene.people['exclusive buyer']],
+    );
+    await broker.ask(path, person(email, 'viewer'));
+    expect((await buyer.ask(`/invitations/${id}/accept`, {})).status).toBe(200);
+    expect(await seen()).toEqual({ figures: false, selected: false, public: true });
+  });
+
   test('who leaves by their own hand is answered without the page', async () => {
     const gone = await (await web.as('broker')).ask(`${path}/${web.scene.participants['broker']}`, undefined, 'DELETE');
     expect(gone).toEqual({ status: 204, body: null });
