@@ -7,7 +7,8 @@ import type { House } from './context.ts';
 import { Unavailable } from './database/errors.ts';
 import { addressing } from './http/client-address.ts';
 import { operations, startMetrics } from './http/operations.ts';
-import { problem, servePlainStyle } from './http/pages.ts';
+import { nothingHere, problem } from './http/pages.ts';
+import { servePlainStyle } from './http/plain-style.ts';
 import { requestId, requestIdOf } from './http/request-id.ts';
 import { publicOrigin } from './http/session.ts';
 import { oauthFace } from './oauth/face.ts';
@@ -34,7 +35,7 @@ export function createApp(house: House): Hono {
   app.route('/', webFace(house));
   app.route('/', application.last);
 
-  app.notFound((c) => problem(c, 404, 'not_found', 'There is nothing at this address.'));
+  app.notFound(nothingHere);
   app.onError((error, c) => {
     if (error instanceof HTTPException) return error.getResponse();
     const id = requestIdOf(c);

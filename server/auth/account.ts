@@ -26,9 +26,9 @@ const linkExpired = () =>
 function confirmPage(c: Context, token: string) {
   return cardPage(c, {
     title: 'Confirm your new address',
+    lead: 'From now on you sign in with the address that this link was mailed to.',
     body: html`<form method="post" action="/confirm-address">
       ${csrfField(sessionToken(c) ?? '')} ${hidden('token', token)}
-      <p>From now on you sign in with the address that this link was mailed to.</p>
       <p><button class="full">Confirm</button></p>
     </form>`,
   });

@@ -1,7 +1,7 @@
 /** Pieces of the pages of this face. */
 
 import type { Context } from 'hono';
-import { html, type Html } from '../http/html.ts';
+import { html, type Html, type HtmlValue } from '../http/html.ts';
 import { page, type Page } from '../http/pages.ts';
 import type { Fault } from './action.ts';
 
@@ -46,18 +46,23 @@ export function faultNotice(fault: Fault | undefined): Html | null {
 export const newPasswordHint =
   'At least 8 characters. A few unrelated words are easy to keep in mind and hard to guess.';
 
-/** A page with one card: a heading, why it is shown again, and the form. */
+/** A page with one task: a heading, what it is about, and a card with why it is shown again and the form. */
 export function cardPage(
   c: Context,
-  { title, fault, body, ...options }: Omit<Page, 'body' | 'status'> & { fault?: Fault | undefined; body: Html },
+  {
+    title,
+    lead,
+    fault,
+    body,
+    ...options
+  }: Omit<Page, 'body' | 'status'> & { lead?: HtmlValue; fault?: Fault | undefined; body: Html },
 ): Response {
   return page(c, {
     ...options,
     title,
     ...(fault ? { status: fault.status } : {}),
-    body: html`<div class="card">
-      <h1>${title}</h1>
-      ${faultNotice(fault)} ${body}
-    </div>`,
+    body: html`<h1>${title}</h1>
+      ${lead ? html`<p class="lead">${lead}</p>` : null}
+      <div class="card">${faultNotice(fault)} ${body}</div>`,
   });
 }

@@ -31,32 +31,32 @@ const roles: Readonly<Record<string, string>> = {
 
 function invites({ brokerage_name, deal_title, role }: Invitation): Html {
   const what = deal_title === null ? 'join them' : html`take part in the deal <strong>${deal_title}</strong>`;
-  return html`<p><strong>${brokerage_name}</strong> invites you to ${what} as ${roles[role] ?? role}.</p>`;
+  return html`<strong>${brokerage_name}</strong> invites you to ${what} as ${roles[role] ?? role}.`;
 }
 
 function firstPage(c: Context, token: string, invitation: Invitation, name: string, fault?: Fault) {
   return cardPage(c, {
     title: 'You are invited',
+    lead: invites(invitation),
     fault,
-    body: html`${invites(invitation)}
-      <form method="post" action="/accept-invitation/new">
-        ${hidden('token', token)}
-        <input type="hidden" name="email" autocomplete="username" value="${invitation.email}" />
-        ${field({ label: 'Your name', name: 'name', autocomplete: 'name', value: name })}
-        ${field({ label: `Password for ${invitation.email}`, name: 'password', type: 'password', autocomplete: 'new-password', hint: newPasswordHint, autofocus: true })}
-        <p><button class="full">Accept</button></p>
-      </form>`,
+    body: html`<form method="post" action="/accept-invitation/new">
+      ${hidden('token', token)}
+      <input type="hidden" name="email" autocomplete="username" value="${invitation.email}" />
+      ${field({ label: 'Your name', name: 'name', autocomplete: 'name', value: name })}
+      ${field({ label: `Password for ${invitation.email}`, name: 'password', type: 'password', autocomplete: 'new-password', hint: newPasswordHint, autofocus: true })}
+      <p><button class="full">Accept</button></p>
+    </form>`,
   });
 }
 
 function acceptPage(c: Context, token: string, invitation: Invitation) {
   return cardPage(c, {
     title: 'You are invited',
-    body: html`${invites(invitation)}
-      <form method="post" action="/accept-invitation">
-        ${csrfField(sessionToken(c) ?? '')} ${hidden('token', token)}
-        <p><button class="full">Accept</button></p>
-      </form>`,
+    lead: invites(invitation),
+    body: html`<form method="post" action="/accept-invitation">
+      ${csrfField(sessionToken(c) ?? '')} ${hidden('token', token)}
+      <p><button class="full">Accept</button></p>
+    </form>`,
   });
 }
 

@@ -23,6 +23,7 @@ export function servePasskeyScript(app: Hono): void {
 /** Signs in with a passkey; not shown where the browser has none. */
 export function passkeyButton(label: string, returnTo: string): Html {
   return html`<div data-passkey="sign-in" data-return-to="${returnTo}" hidden>
+    <p class="or">or</p>
     <p><button type="button" class="second full">${label}</button></p>
     <p class="notice bad" role="alert" hidden></p>
   </div>`;

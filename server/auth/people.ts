@@ -95,8 +95,8 @@ async function peoplePage(house: House, c: Context, fault?: Fault, entered: Read
 function linkPage(c: Context, email: string, link: string) {
   return cardPage(c, {
     title: 'The invitation',
-    body: html`<p>Give this link to ${email}. It works once, for 14 days, and is not shown again.</p>
-      <pre class="code">${link}</pre>
+    lead: `Give this link to ${email}. It works once, for 14 days, and is not shown again.`,
+    body: html`<pre class="code">${link}</pre>
       <p><a class="button" href="/settings/people">Done</a></p>`,
   });
 }

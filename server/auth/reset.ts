@@ -23,13 +23,13 @@ const linkExpired = () => new Fault(410, 'link_expired', 'This link is used up o
 function askPage(c: Context, email?: string, fault?: Fault) {
   return cardPage(c, {
     title: 'Forgot your password?',
+    lead: 'We mail you a link by which you choose a new one.',
     fault,
-    body: html`<p>We mail you a link by which you choose a new one.</p>
-      <form method="post" action="/reset">
+    body: html`<form method="post" action="/reset">
         ${field({ label: 'E-mail address', name: 'email', type: 'email', autocomplete: 'username', value: email, autofocus: true })}
         <p><button class="full">Send the link</button></p>
       </form>
-      <p><a href="/sign-in">Back to sign-in</a></p>`,
+      <p class="after"><a href="/sign-in">Back to sign-in</a></p>`,
   });
 }
 
@@ -37,7 +37,7 @@ function sentPage(c: Context) {
   return cardPage(c, {
     title: 'Look into your mail',
     body: html`<p role="status">${sent}</p>
-      <p><a href="/sign-in">Back to sign-in</a></p>`,
+      <p class="after"><a href="/sign-in">Back to sign-in</a></p>`,
   });
 }
 

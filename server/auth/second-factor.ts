@@ -34,9 +34,9 @@ async function showSecret(c: Context, email: string, secret: string, fault?: Fau
   const image = `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`;
   return cardPage(c, {
     title: 'Set up your authenticator',
+    lead: 'Scan this with an authenticator app, then enter the six digits that it shows.',
     fault,
-    body: html`<p>Scan this with an authenticator app, then enter the six digits that it shows.</p>
-      <img class="qr" src="${image}" alt="QR code of the key below" />
+    body: html`<img class="qr" src="${image}" alt="QR code of the key below" />
       <p>Or type this key into the app:<br /><code>${secret.replace(/(.{4})(?=.)/g, '$1 ')}</code></p>
       <form method="post" action="${setUpPath}/confirm">
         ${csrfField(sessionToken(c) ?? '')}
@@ -51,11 +51,8 @@ async function showSecret(c: Context, email: string, secret: string, fault?: Fau
 function showRecoveryCodes(c: Context, codes: readonly string[]) {
   return cardPage(c, {
     title: 'Your recovery codes',
-    body: html`<p>
-        Keep these where you find them without your phone. Each signs you in once when you cannot use the authenticator.
-        They are not shown again.
-      </p>
-      <pre class="code codes">${codes.map((code) => html`<span>${code}</span> `)}</pre>
+    lead: 'Keep these where you find them without your phone. Each signs you in once when you cannot use the authenticator. They are not shown again.',
+    body: html`<pre class="code codes">${codes.map((code) => html`<span>${code}</span> `)}</pre>
       <p><a class="button" href="/settings/security">I have kept them</a></p>`,
   });
 }

@@ -24,16 +24,16 @@ const used = () =>
 function setUpPage(c: Context, token: string, entered: Readonly<Record<string, string>> = {}, fault?: Fault) {
   return cardPage(c, {
     title: 'Set up Dealkeep',
+    lead: 'You create the first brokerage and become its admin. You can invite everybody else after that.',
     fault,
-    body: html`<p>You create the first brokerage and become its admin. You can invite everybody else after that.</p>
-      <form method="post" action="/set-up">
-        ${hidden('token', token)}
-        ${field({ label: 'Name of the brokerage', name: 'brokerage_name', autocomplete: 'organization', value: entered['brokerage_name'], autofocus: true })}
-        ${field({ label: 'Your name', name: 'name', autocomplete: 'name', value: entered['name'] })}
-        ${field({ label: 'Your e-mail address', name: 'email', type: 'email', autocomplete: 'username', value: entered['email'] })}
-        ${field({ label: 'Password', name: 'password', type: 'password', autocomplete: 'new-password', hint: newPasswordHint })}
-        <p><button class="full">Create the brokerage</button></p>
-      </form>`,
+    body: html`<form method="post" action="/set-up">
+      ${hidden('token', token)}
+      ${field({ label: 'Name of the brokerage', name: 'brokerage_name', autocomplete: 'organization', value: entered['brokerage_name'], autofocus: true })}
+      ${field({ label: 'Your name', name: 'name', autocomplete: 'name', value: entered['name'] })}
+      ${field({ label: 'Your e-mail address', name: 'email', type: 'email', autocomplete: 'username', value: entered['email'] })}
+      ${field({ label: 'Password', name: 'password', type: 'password', autocomplete: 'new-password', hint: newPasswordHint })}
+      <p><button class="full">Create the brokerage</button></p>
+    </form>`,
   });
 }
 

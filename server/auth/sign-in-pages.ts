@@ -24,13 +24,14 @@ export function signInPage(c: Context, returnTo: string, email?: string, fault?:
         <p><button class="full">Sign in</button></p>
       </form>
       ${passkeyButton('Sign in with a passkey', returnTo)}
-      <p><a href="/reset">Forgot your password?</a></p>`,
+      <p class="after"><a href="/reset">Forgot your password?</a></p>`,
   });
 }
 
 export function codePage(c: Context, returnTo: string, fault?: Fault) {
   return cardPage(c, {
     title: 'One more step',
+    lead: 'Your password is right. One more thing, to be sure that it is you.',
     fault,
     formAction: formActionTo(returnTo),
     scripts: [passkeyScript],
@@ -46,19 +47,19 @@ export function codePage(c: Context, returnTo: string, fault?: Fault) {
         <p><button class="full">Continue</button></p>
       </form>
       ${passkeyButton('Use a passkey instead', returnTo)}
-      <p><a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">Start again</a></p>`,
+      <p class="after">
+        <a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">Start again</a>
+      </p>`,
   });
 }
 
 export function reauthenticatePage(c: Context, email: string, returnTo: string, fault?: Fault) {
   return cardPage(c, {
     title: 'Is it you?',
+    lead: `You are about to change something that protects your account. Enter the password of ${email} once more.`,
     fault,
     scripts: [passkeyScript],
-    body: html`<p>
-        You are about to change something that protects your account. Enter the password of ${email} once more.
-      </p>
-      <form method="post" action="/re-authenticate">
+    body: html`<form method="post" action="/re-authenticate">
         ${csrfField(sessionToken(c) ?? '')} ${hidden('return_to', returnTo)}
         <input type="hidden" name="email" autocomplete="username" value="${email}" />
         ${field({ label: 'Password', name: 'password', type: 'password', autocomplete: 'current-password', autofocus: true })}

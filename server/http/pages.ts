@@ -1,13 +1,12 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import type { Context, Hono } from 'hono';
+/** What every plain page has around its content, and the pages that only say what went wrong. */
+
+import type { Context } from 'hono';
+import { getCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { html, type Html } from './html.ts';
+import { plainStyle } from './plain-style.ts';
 import { isSecure, ourOrigin } from './session.ts';
 import { wantsPage } from './sign-in-first.ts';
-
-const style = readFileSync(new URL('./plain.css', import.meta.url), 'utf8');
-const styleHref = `/plain.css?v=${createHash('sha256').update(style).digest('hex').slice(0, 12)}`;
 
 /** The settings pages, in the order of the menu. */
 export const settingsMenu: readonly { href: string; label: string }[] = [
@@ -23,8 +22,10 @@ export interface Page {
   title: string;
   body: Html;
   status?: ContentfulStatusCode;
-  /** The signed-in person: shows their name, the settings menu and sign-out. `csrf` is the session's CSRF token. */
+  /** The signed-in person: shows their name and sign-out. `csrf` is the session's CSRF token. */
   person?: { name: string; csrf: string };
+  /** Leaves the settings' menu out: a page with one question, which nothing leads away from. */
+  question?: boolean;
   /** Room for lists and tables; without it the page is one narrow column. */
   wide?: boolean;
   /** 'anywhere' leaves form-action out of the policy, which Chromium also applies to redirects after a form (consent). */
@@ -37,6 +38,7 @@ function contentPolicy({ formAction = 'self', scripts = [] }: Page): string {
   return [
     "default-src 'none'",
     "style-src 'self'",
+    "font-src 'self'",
     "img-src 'self' data:",
     ...(scripts.length > 0 ? ["script-src 'self'", "connect-src 'self'"] : []),
     ...(formAction === 'self' ? ["form-action 'self'"] : []),
@@ -56,30 +58,49 @@ function referrerPolicy(origin: string): string {
   return trusted ? 'no-referrer' : 'same-origin';
 }
 
-function bar(c: Context, person: Page['person']): Html {
-  if (person === undefined) return html`<header class="bar"><a class="brand" href="/">Dealkeep</a></header>`;
-  return html`<header class="bar">
-    <a class="brand" href="/">Dealkeep</a>
-    <nav aria-label="Settings">
-      <ul class="menu">
-        ${settingsMenu.map(({ href, label }) =>
-          c.req.path === href
-            ? html`<li><a href="${href}" aria-current="page">${label}</a></li>`
-            : html`<li><a href="${href}">${label}</a></li>`,
-        )}
-      </ul>
-    </nav>
-    <span class="who">${person.name}</span>
-    <form method="post" action="/sign-out">
-      <input type="hidden" name="csrf" value="${person.csrf}" />
-      <button class="second small">Sign out</button>
-    </form>
-  </header>`;
+/** The application's mark. */
+export const mark: Html = html`<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+  <rect width="32" height="32" rx="8" />
+  <path d="M10 8h5.5a8 8 0 0 1 0 16H10V8Z" />
+  <circle cx="15" cy="16" r="2.1" />
+</svg>`;
+
+function menu({ req: { path } }: Context): Html {
+  const standing = (href: string) =>
+    path === href ? html` aria-current="page"` : path.startsWith(`${href}/`) && html` aria-current="true"`;
+  return html`<nav aria-label="Settings">
+    <ul class="menu">
+      ${settingsMenu.map(({ href, label }) => html`<li><a href="${href}" ${standing(href)}>${label}</a></li>`)}
+    </ul>
+  </nav>`;
+}
+
+function bar(c: Context, { person, question = false }: Page): Html {
+  const brand = html`<a class="brand" href="/">${mark}Dealkeep</a>`;
+  if (person === undefined) return html`<header class="bar">${brand}</header>`;
+  return html`<a class="skip" href="#main">Skip to the page</a>
+    <header class="bar">
+      ${brand} ${!question && menu(c)}
+      <div class="who">
+        <span>${person.name}</span>
+        <form method="post" action="/sign-out">
+          <input type="hidden" name="csrf" value="${person.csrf}" />
+          <button class="second small">Sign out</button>
+        </form>
+      </div>
+    </header>`;
+}
+
+/** The theme that the person chose in the application, which keeps it in a cookie for these pages; else the system's. */
+function theme(c: Context): Html | null {
+  const chosen = getCookie(c, 'dealkeep-theme');
+  return chosen === 'dark' || chosen === 'light' ? html` data-theme="${chosen}"` : null;
 }
 
 /** Answers with a whole page: never cached, never framed, nothing from elsewhere, everything escaped. */
 export function page(c: Context, options: Page): Response {
   const { title, body, status = 200, person, wide = false, scripts = [] } = options;
+  const { href, fontHrefs } = plainStyle();
   c.header('Content-Security-Policy', contentPolicy(options));
   c.header('X-Frame-Options', 'DENY');
   c.header('X-Content-Type-Options', 'nosniff');
@@ -87,43 +108,73 @@ export function page(c: Context, options: Page): Response {
   c.header('Cache-Control', 'no-store');
   if (isSecure(c)) c.header('Strict-Transport-Security', 'max-age=31536000');
   const markup = html`<!doctype html>
-    <html lang="en">
+    <html lang="en" ${theme(c)}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} · Dealkeep</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="${styleHref}" />
+        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
+        ${fontHrefs.map((font) => html`<link rel="preload" as="font" type="font/woff2" crossorigin href="${font}" />`)}
+        <link rel="stylesheet" href="${href}" />
         ${scripts.map((src) => html`<script type="module" src="${src}"></script>`)}
       </head>
       <body>
-        ${bar(c, person)}
-        <main${wide ? html` class="wide"` : null}>${body}</main>
+        ${bar(c, options)}
+        <main id="main" ${wide && html` class="wide"`}>${body}</main>
+        ${person === undefined && html`<footer class="foot">Every sale from listing to closing, in one place.</footer>`}
       </body>
     </html>`;
   return c.html(markup.text, status);
 }
 
-/** A page that only says what went wrong and what to do; a program gets the same as JSON `{error: {code, message}}`. */
-export function problem(c: Context, status: ContentfulStatusCode, code: string, message: string): Response {
+const headings: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
+  403: 'You may not do this',
+  404: 'There is nothing here for you',
+  410: 'This link no longer works',
+  413: 'That was too large',
+  429: 'Too many attempts',
+  500: 'Something failed on our side',
+  503: 'Dealkeep is not ready just now',
+};
+
+interface Problem {
+  readonly status: ContentfulStatusCode;
+  readonly code: string;
+  readonly message: string;
+  /** What a page says instead of the heading for the status, and of the message. */
+  readonly heading?: string;
+  readonly words?: string;
+}
+
+function tell(c: Context, { status, code, message, heading, words }: Problem): Response {
   if (wantsPage(c)) {
+    const title = heading ?? headings[status] ?? 'That did not work';
     return page(c, {
-      title: 'Not done',
+      title,
       status,
-      body: html`<h1>That did not work</h1>
-        <p class="notice bad">${message}</p>`,
+      body: html`<div class="card alone">
+        <h1>${title}</h1>
+        <p role="alert">${words ?? message}</p>
+        <a class="button" href="/">Go home</a>
+      </div>`,
     });
   }
   c.header('Cache-Control', 'no-store');
   return c.json({ error: { code, message } }, status);
 }
 
-/** Serves the style sheet of the plain pages, under a name that changes with it. */
-export function servePlainStyle(app: Hono): void {
-  app.get('/plain.css', (c) => {
-    c.header('Content-Type', 'text/css; charset=utf-8');
-    c.header('X-Content-Type-Options', 'nosniff');
-    c.header('Cache-Control', c.req.query('v') === undefined ? 'no-cache' : 'public, max-age=31536000, immutable');
-    return c.body(style);
+/** A page that only says what went wrong and what to do; a program gets the same as JSON `{error: {code, message}}`. */
+export function problem(c: Context, status: ContentfulStatusCode, code: string, message: string): Response {
+  return tell(c, { status, code, message });
+}
+
+/** The answer at an address that leads nowhere. */
+export function nothingHere(c: Context): Response {
+  return tell(c, {
+    status: 404,
+    code: 'not_found',
+    message: 'There is nothing at this address.',
+    heading: 'There is no page at this address',
+    words: 'The link may be out of date, or mistyped.',
   });
 }

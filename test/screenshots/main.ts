@@ -113,7 +113,8 @@ async function signedOut(browser: Browser, origin: string): Promise<void> {
   }));
   for (const shot of shots) await take(page, 'nobody', shot, origin);
   await page.goto(`${origin}/plain`);
-  for (const shot of shots.slice(0, 2)) await take(page, 'nobody', { ...shot, name: `plain-${shot.name}` }, origin);
+  for (const shot of shots) await take(page, 'nobody', { ...shot, name: `plain-${shot.name}` }, origin);
+  await take(page, 'nobody', { name: 'plain-start', path: '/plain' }, origin);
   await take(page, 'nobody', { name: 'bad-client', path: '/api/mcp/authorize?client_id=unknown' }, origin);
   await context.close();
 }
@@ -130,10 +131,16 @@ async function signedIn(browser: Browser, demo: Demo, who: 'admin' | 'broker' | 
     { name: 'deals', path: '/deals' },
     ...(await linksOn(page, `${origin}/deals/${deal}`, `/deals/${deal}`, 'deal')),
     { name: 'deal-not-there', path: `/deals/${crypto.randomUUID()}` },
+    { name: 'deals-new', path: '/deals?new=true' },
+    { name: 'deals-none', path: '/deals?search=nothing-fits-this' },
     { name: 'contacts', path: '/contacts' },
+    { name: 'contacts-new', path: '/contacts?open=new' },
+    { name: 'contacts-import', path: '/contacts?open=import' },
     ...(await linksOn(page, `${origin}/settings/profile`, '/settings', 'settings')),
     { name: 'settings-client-tools', path: `/settings/clients/${person.client_id}/tools` },
     { name: 'settings-deal-tools', path: `/settings/deals/${deal}/tools` },
+    { name: 'settings-nowhere', path: '/settings/nowhere' },
+    { name: 'confirm-address', path: '/confirm-address?token=shown' },
     { name: 'consent', path: consentPath(person, demo.redirect_uri) },
   ];
   for (const shot of new Map(shots.map((one) => [one.path, one])).values()) await take(page, who, shot, origin);
@@ -147,6 +154,10 @@ async function signedIn(browser: Browser, demo: Demo, who: 'admin' | 'broker' | 
     { name: 'deal-tools', path: `/settings/deals/${deal}/tools` },
     { name: 'keys', path: '/settings/keys' },
     { name: 'security', path: '/settings/security' },
+    { name: 'people', path: '/settings/people' },
+    { name: 're-authenticate', path: '/re-authenticate?return_to=/settings/keys' },
+    { name: 'sign-out', path: '/sign-out' },
+    { name: 'not-there', path: `/settings/clients/${crypto.randomUUID()}` },
   ];
   for (const { name, path: at } of plain) await take(page, who, { name: `plain-${name}`, path: at }, origin);
   await context.close();

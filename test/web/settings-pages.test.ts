@@ -126,13 +126,13 @@ describe('an admin', { timeout: 180_000 }, () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('navigation', { name: 'Settings' }).getByText('Renamed Brokers').waitFor();
     await admin.go('/settings/audit');
-    await page.getByRole('row').filter({ hasText: 'brokerage rename' }).click();
+    await page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).click();
     await page.getByRole('dialog').getByText('brokerage.rename').waitFor();
     await expectAccessible(page);
     await page.keyboard.press('Escape');
     await page.getByLabel('About').selectOption('API keys');
-    await page.getByRole('row').filter({ hasText: 'api key revoke' }).first().waitFor();
-    await page.getByRole('row').filter({ hasText: 'brokerage rename' }).waitFor({ state: 'detached' });
+    await page.getByRole('row').filter({ hasText: 'Revoke an API key' }).first().waitFor();
+    await page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).waitFor({ state: 'detached' });
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Export' }).click();
     expect((await download).suggestedFilename()).toBe('audit-trail.csv');
@@ -221,11 +221,11 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('button', { name: 'I have kept them' }).click();
     await page.getByText(/recovery codes left/).waitFor();
 
-    await page.getByLabel('Present password').fill('wrong one, surely');
+    await page.getByLabel('Current password').fill('wrong one, surely');
     await page.getByLabel('New password').fill(`${password} and more`);
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('The current password is not right.').waitFor();
-    await page.getByLabel('Present password').fill(password);
+    await page.getByLabel('Current password').fill(password);
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Your password is changed').first().waitFor();
     await page.getByRole('button', { name: 'Remove authenticator' }).click();

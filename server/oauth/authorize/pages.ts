@@ -6,7 +6,7 @@ import type { Scope } from '../../domain/connected-clients.ts';
 import { isLoopback } from '../../domain/redirect-uris.ts';
 import { csrfField, csrfToken } from '../../http/csrf.ts';
 import { html, type Html } from '../../http/html.ts';
-import { page } from '../../http/pages.ts';
+import { mark, page } from '../../http/pages.ts';
 import { sealRequest, type ConsentRequest } from './consent-request.ts';
 import { endpoints } from '../metadata.ts';
 
@@ -16,11 +16,11 @@ export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: 
     title: 'Not connected',
     status,
     body: html`<h1>This client cannot be connected</h1>
-      <p class="notice bad">${message}</p>
-      <p>
-        Nothing was allowed. Go back to the client and start again, or look at
-        <a href="/settings/clients">your connected clients</a>.
-      </p>`,
+      <section class="card">
+        <p class="notice bad" role="alert">${message}</p>
+        <p>Nothing was allowed. Go back to the client and start again, or look at the clients that you have.</p>
+        <p><a class="button second full" href="/settings/clients">Your connected clients</a></p>
+      </section>`,
   });
 }
 
@@ -45,7 +45,7 @@ function scopeChoice(scope: Scope): Html {
       ? html`<input type="checkbox" checked disabled /><input type="hidden" name="scope" value="${scope}" />`
       : html`<input type="checkbox" name="scope" value="${scope}" checked />`;
   return html`<label class="choice"
-    >${box}<span><strong>${title}</strong> <code>${scope}</code><br />${words}</span></label
+    >${box}<span><strong>${title}</strong> <code>${scope}</code> <span>${words}</span></span></label
   >`;
 }
 
@@ -53,6 +53,14 @@ function registeredBy({ registered_by, registered_by_caller, shared_with, regist
   const who = registered_by_caller ? 'you' : registered_by;
   return html`${who}, on
   ${registered_at.slice(0, 10)}${shared_with === null ? null : html`; shared with ${shared_with}`}`;
+}
+
+/** Who asks and who is asked, side by side. */
+function lockup(name: string): Html {
+  const [initial = '?'] = name;
+  return html`<div class="lockup" aria-hidden="true">
+    <span class="tile">${initial.toUpperCase()}</span><span class="between"></span>${mark}
+  </div>`;
 }
 
 export interface Consenting {
@@ -66,53 +74,59 @@ export interface Consenting {
 /** The consent page. A form of its own, without scripts. */
 export function consentPage(c: Context, { session, person, brokerages, client, request }: Consenting): Response {
   const { host } = new URL(request.redirectUri);
-  const body = html`<h1>Let ${client.name} use Dealkeep in your name?</h1>
-    <section class="card">
-      <dl>
-        <dt>Client</dt>
-        <dd><strong>${client.name}</strong></dd>
-        <dt>Registered by</dt>
-        <dd>${registeredBy(client)}</dd>
-        <dt>Answers go to</dt>
-        <dd><code>${host}</code></dd>
-        <dt>Your account</dt>
-        <dd>${person.name}<br />${person.email}</dd>
-        ${
-          brokerages.length > 0
-            ? html`<dt>Brokerage</dt>
-                <dd>${brokerages.join(', ')}</dd>`
-            : null
-        }
-      </dl>
-    </section>
-    ${
-      isLoopback(request.redirectUri)
-        ? html`<p class="notice warn">
-            The answer goes to a program on this computer. Any program here could be waiting for it: allow this only if
-            you have just started the connection yourself.
-          </p>`
-        : null
-    }
+  const name = client.name ?? 'This client';
+  const loopback = html`<p class="notice warn">
+    The answer goes to a program on this computer. Any program here could be waiting for it: allow this only if you have
+    just started the connection yourself.
+  </p>`;
+  const body = html`${lockup(name)}
+    <h1>Let <bdi>${name}</bdi> use Dealkeep in your name?</h1>
     <form method="post" action="${endpoints.authorize}">
       ${csrfField(session)}
       <input type="hidden" name="request" value="${sealRequest(session, request)}" />
-      <fieldset>
-        <legend>It will be able to</legend>
-        ${request.scopes.map(scopeChoice)}
-      </fieldset>
-      <p class="quiet">
-        Each access lasts one hour and is renewed while the client is used: the connection ends after 30 days without
-        use, and after 180 days in any case. You can end it at any time under
-        <a href="/settings/clients">Connected clients</a>.
-      </p>
-      <div class="actions">
-        <button name="decision" value="approve">Allow</button>
-        <button name="decision" value="deny" class="second">Deny</button>
+      <div class="card consent">
+        <dl>
+          <dt>Your account</dt>
+          <dd><strong>${person.name}</strong><br />${person.email}</dd>
+          ${
+            brokerages.length > 0
+              ? html`<dt>Brokerage</dt>
+                  <dd>${brokerages.join(', ')}</dd>`
+              : null
+          }
+        </dl>
+        <fieldset>
+          <legend>It will be able to</legend>
+          ${request.scopes.map(scopeChoice)}
+        </fieldset>
+        <p class="never">
+          It never sees more than you do. It cannot open documents, make or accept offers, or change your account.
+        </p>
+        <dl>
+          <dt>Answers go to</dt>
+          <dd><strong>${host}</strong></dd>
+          <dt>Registered by</dt>
+          <dd>${registeredBy(client)}</dd>
+        </dl>
+        ${isLoopback(request.redirectUri) && loopback}
+        <div class="decide">
+          <button name="decision" value="deny" class="second">Deny</button>
+          <button name="decision" value="approve">Allow</button>
+          <p class="quiet">
+            Deny takes you back to ${host} and tells it that you said no. It sees nothing, and nothing is connected.
+          </p>
+        </div>
       </div>
-    </form>`;
+    </form>
+    <p class="quiet after">
+      Each access lasts one hour and is renewed while the client is used: the connection ends after 30 days without use,
+      and after 180 days in any case. You can end it at any time under
+      <a href="/settings/clients">Connected clients</a>.
+    </p>`;
   return page(c, {
-    title: `Connect ${client.name ?? 'a client'}`,
+    title: `Connect ${name}`,
     person: { name: person.name, csrf: csrfToken(session) },
+    question: true,
     formAction: 'anywhere',
     body,
   });

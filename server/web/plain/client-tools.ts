@@ -39,7 +39,7 @@ function toolRow(c: Context, tool: WriteTool, grant: ToolGrant | undefined): Htm
   const on = grant?.active ?? false;
   return html`<li>
     <span class="grow"
-      ><strong>${writeToolTitles[tool]}</strong> <code>${tool}</code><br /><small>${standing(grant)}</small></span
+      ><strong>${writeToolTitles[tool]}</strong><br /><small><code>${tool}</code> · ${standing(grant)}</small></span
     >
     <form method="post" class="actions">
       ${csrfOf(c)}<input type="hidden" name="tool" value="${tool}" />
@@ -61,20 +61,22 @@ export function clientToolPages(house: House): Hono {
     if (found instanceof Response) return found;
     const [person, client, grants] = found;
     if (client === null) return notThere(c, noClient);
-    const body = html`<p>
+    const body = html`<p class="lead">
         What <a href="/settings/clients/${id}">${client.name}</a> may write in your name. Each tool is off until you
         turn it on; on a deal it also needs that <a href="/settings/tools">you let tools write there</a>. An end counts
         to the end of that day, UTC.
       </p>
-      <ul class="rows">
-        ${writeTools.map((tool) =>
-          toolRow(
-            c,
-            tool,
-            grants.find((grant) => grant.tool === tool),
-          ),
-        )}
-      </ul>`;
+      <section class="card">
+        <ul class="rows">
+          ${writeTools.map((tool) =>
+            toolRow(
+              c,
+              tool,
+              grants.find((grant) => grant.tool === tool),
+            ),
+          )}
+        </ul>
+      </section>`;
     const done = c.req.query('done') === 'yes' ? 'Saved.' : undefined;
     return settingsPage(c, person, {
       title: `Tools of ${client.name}`,

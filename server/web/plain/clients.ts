@@ -51,50 +51,38 @@ const doneOf = (c: Context): string | undefined => told[c.req.query('done') ?? '
 
 function state(client: ConnectedClient): string {
   if (client.disabled) return 'switched off';
-  return client.scopes === null ? 'not connected' : client.scopes.join(' ');
+  return client.scopes === null ? 'not connected' : `connected with ${client.scopes.join(' and ')}`;
 }
 
 function clientRow(c: Context, client: ConnectedClient): Html {
-  return html`<tr>
-    <td>
-      <a href="${path}/${client.id}">${client.name}</a>
-      ${client.brokerage_name === null ? null : html`<br /><small>shared with ${client.brokerage_name}</small>`}
-    </td>
-    <td>${state(client)}</td>
-    <td>${day(client.created_at)}</td>
-    <td>${moment(client.last_used_at)}</td>
-    <td>
-      ${
-        client.scopes === null
-          ? null
-          : html`<form method="post" action="${path}/${client.id}/disconnect">
-              ${csrfOf(c)}<button class="second small">Disconnect</button>
-            </form>`
-      }
-    </td>
-  </tr>`;
+  return html`<li>
+    <span class="grow">
+      <a href="${path}/${client.id}">${client.name}</a>${
+        client.brokerage_name === null ? null : html` <small>shared with ${client.brokerage_name}</small>`
+      }<br />
+      <small>
+        ${state(client)} · registered ${day(client.created_at)} ·
+        ${client.last_used_at === null ? 'never used' : `last used ${moment(client.last_used_at)}`}
+      </small>
+    </span>
+    ${client.scopes === null ? null : action(c, client, 'disconnect', 'Disconnect', 'second small')}
+  </li>`;
 }
 
 function listBody(c: Context, toolServer: string, clients: readonly ConnectedClient[], form: ClientForm): Html {
-  const table = html`<table>
-    <thead>
-      <tr>
-        <th>Client</th>
-        <th>Scopes</th>
-        <th>Created</th>
-        <th>Last used</th>
-        <th></th>
-      </tr>
-    </thead>
-    <tbody>
-      ${clients.map((client) => clientRow(c, client))}
-    </tbody>
-  </table>`;
-  return html`<p>
+  return html`<p class="lead">
       Programs that you let look at your deals through the tool server, <code>${toolServer}</code>. Each sees what you
       see, and writes only where you have turned that on.
     </p>
-    ${clients.length === 0 ? html`<p class="quiet">You have no clients yet.</p>` : table}
+    <section class="card">
+      ${
+        clients.length === 0
+          ? html`<p class="quiet">You have no clients yet. Register the one that you want to connect.</p>`
+          : html`<ul class="rows">
+              ${clients.map((client) => clientRow(c, client))}
+            </ul>`
+      }
+    </section>
     <section class="card" id="new">
       <h2>Register a client</h2>
       ${presetLinks()}
@@ -144,7 +132,7 @@ function clientBody(c: Context, client: ConnectedClient, brokerages: readonly Br
         <dd><code>${client.id}</code></dd>
         <dt>Registered by</dt>
         <dd>${client.created_by_name ?? 'somebody who is no longer here'}, on ${day(client.created_at)}</dd>
-        <dt>Scopes</dt>
+        <dt>State</dt>
         <dd>${state(client)}</dd>
         <dt>Connected since</dt>
         <dd>${moment(client.connected_at)}</dd>

@@ -65,7 +65,7 @@ function brokersStop(c: Context, { stopped_at }: DealToolWriting): Html {
 
 function dealBody(c: Context, writing: DealToolWriting): Html {
   const { title, stopped_at, stopped_by_name, may_stop } = writing;
-  return html`<p>
+  return html`<p class="lead">
       Whether tools may write on <strong>${title}</strong> in your name: ask questions, record adjustments and the like.
       Each tool must also be turned on for the client that uses it.
     </p>
@@ -93,7 +93,7 @@ export function dealToolPages(house: House): Hono {
     const found = await asPerson(house, c, connectedClients(), dealsToolWriting());
     if (found instanceof Response) return found;
     const [person, clients, deals] = found;
-    const body = html`<p>
+    const body = html`<p class="lead">
         Writing through a tool needs both: the tool turned on for the client that uses it, and the deal opened to tools
         by you.
       </p>

@@ -113,7 +113,8 @@ function listBody(
   brokerages: Brokerages,
   typed: URLSearchParams,
 ): Html {
-  if (brokerages.length === 0) return html`<p>API keys are managed by the admins of a brokerage. You are not one.</p>`;
+  if (brokerages.length === 0)
+    return html`<p class="lead">API keys are managed by the admins of a brokerage. You are not one.</p>`;
   const recently = person.recently_authenticated;
   const create = recently
     ? html`<section class="card" id="new">
@@ -123,7 +124,7 @@ function listBody(
     : html`<p class="notice warn">
         To create or rotate a key, <a href="${reauthenticate}">confirm that it is you</a> first.
       </p>`;
-  return html`<p>
+  return html`<p class="lead">
       With a key a program reads and adds the contacts of your brokerage through the
       <a href="/api/v1/docs">REST API</a>. It stops working when whoever created it leaves the brokerage.
     </p>

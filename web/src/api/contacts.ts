@@ -7,12 +7,14 @@ import { upload } from './upload.ts';
 
 export type ContactSort = 'display_name' | '-display_name' | 'created_at' | '-created_at';
 
-export const contactsQuery = (brokerageId: Id, filter: ContactsSearch) =>
+type ContactFilter = Omit<ContactsSearch, 'open'> & { limit?: number };
+
+export const contactsQuery = (brokerageId: Id, filter: ContactFilter) =>
   infiniteQueryOptions({
     queryKey: keys.contacts(brokerageId, filter),
     queryFn: ({ pageParam, signal }) =>
       api.get<Items<Contact>>('/web/contacts', {
-        query: { brokerage_id: brokerageId, sort: 'display_name', ...filter, cursor: pageParam, limit: 200 },
+        query: { brokerage_id: brokerageId, sort: 'display_name', limit: 200, ...filter, cursor: pageParam },
         signal,
       }),
     initialPageParam: null as string | null,

@@ -19,6 +19,8 @@ interface LayerProps {
 
 interface DialogProps extends LayerProps {
   size?: 'sm' | 'md' | 'lg' | 'xl';
+  /** Stays when the page beside it is clicked or Escape is pressed: it shows what cannot be shown again. */
+  shownOnce?: boolean;
 }
 
 const widths = { sm: 'sm:max-w-md', md: 'sm:max-w-xl', lg: 'sm:max-w-3xl', xl: 'sm:max-w-5xl' };
@@ -54,8 +56,18 @@ export function Actions({ children, className }: { children: ReactNode; classNam
 }
 
 /** A task of its own over the page. On phones it rises from the bottom. */
-export function Dialog({ open, onOpenChange, title, description, footer, size = 'md', children }: DialogProps) {
+export function Dialog({
+  open,
+  onOpenChange,
+  title,
+  description,
+  footer,
+  size = 'md',
+  shownOnce = false,
+  children,
+}: DialogProps) {
   const [layer, setLayer] = useState<HTMLElement | null>(null);
+  const stay = (event: Event) => shownOnce && event.preventDefault();
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
@@ -64,6 +76,8 @@ export function Dialog({ open, onOpenChange, title, description, footer, size = 
           <Radix.Content
             ref={setLayer}
             {...(description ? {} : { 'aria-describedby': undefined })}
+            onEscapeKeyDown={stay}
+            onInteractOutside={stay}
             className={cx(
               'appear-dialog pointer-events-auto relative flex max-h-[92dvh] w-full flex-col bg-surface shadow-3',
               'rounded-t-xl pb-[env(safe-area-inset-bottom)] sm:max-h-[86dvh] sm:rounded-xl',

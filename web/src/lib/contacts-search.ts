@@ -1,10 +1,12 @@
-/** What the list of contacts keeps in its address: search, archived or not, and order. */
+/** What the list of contacts keeps in its address: search, archived or not, order, and what is open over it. */
 import type { ContactSort } from '../api/contacts.ts';
 
 export interface ContactsSearch {
   search?: string;
   archived?: true;
   sort?: ContactSort;
+  /** The dialog for a new contact, for an import, or for the contact with this id. */
+  open?: string;
 }
 
 const isSort = (value: unknown): value is ContactSort =>
@@ -18,5 +20,6 @@ export function readContactsSearch(query: Record<string, unknown>): ContactsSear
     ...(typeof search === 'string' && search !== '' && { search }),
     ...(query.archived === true && { archived: true as const }),
     ...(isSort(query.sort) && { sort: query.sort }),
+    ...(typeof query.open === 'string' && query.open !== '' && { open: query.open }),
   };
 }

@@ -4,6 +4,8 @@ import { useSyncExternalStore } from 'react';
 export type ThemeChoice = 'system' | 'light' | 'dark';
 
 const stored = 'dealkeep.theme';
+// The pages that the server draws, the one that asks for consent among them, know of the choice by a cookie.
+const cookie = 'dealkeep-theme';
 const system = window.matchMedia('(prefers-color-scheme: dark)');
 const followers = new Set<() => void>();
 let choice: ThemeChoice = read();
@@ -39,6 +41,7 @@ export function chooseTheme(next: ThemeChoice): void {
   try {
     if (next === 'system') localStorage.removeItem(stored);
     else localStorage.setItem(stored, next);
+    document.cookie = `${cookie}=${next}; path=/; max-age=${next === 'system' ? 0 : 31_536_000}; samesite=lax`;
   } catch {
     // Without storage the choice lasts until the page is left.
   }

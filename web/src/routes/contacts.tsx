@@ -1,113 +1,27 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import {
-  Archive,
-  ArchiveRestore,
-  Building2,
-  ContactRound,
-  Download,
-  Plus,
-  SearchX,
-  Upload,
-  UserRound,
-} from 'lucide-react';
+import { Archive, ContactRound, Download, Plus, SearchX, Upload } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
 import { contactsExport, contactsQuery, useContactActions, type ContactSort } from '../api/contacts.ts';
 import { useBrokerage } from '../api/me.ts';
 import type { Contact, Id } from '../api/types.ts';
-import { Button, IconButton } from '../components/button.tsx';
+import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
-import { DataTable, type Column } from '../components/data-table.tsx';
+import { DataTable } from '../components/data-table.tsx';
 import { SearchInput, Select } from '../components/input.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { Pagination } from '../components/pagination.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../components/states.tsx';
-import { Time } from '../components/time.tsx';
 import { toast, toastError } from '../components/toast.tsx';
 import { readContactsSearch, type ContactsSearch } from '../lib/contacts-search.ts';
-import { contactTypes } from '../lib/states.ts';
 import { useDraft } from '../lib/use-draft.ts';
 import { ContactDialog } from './contact/contact-dialog.tsx';
+import { archiveColumn, contactCard, contactColumns } from './contact/contact-rows.tsx';
 import { ImportDialog } from './contact/import-dialog.tsx';
 
 const route = getRouteApi('/app/contacts');
 
 type SearchChange = { [K in keyof ContactsSearch]?: ContactsSearch[K] | undefined };
-
-function Name({ contact }: { contact: Contact }) {
-  const Icon = contact.type === 'company' ? Building2 : UserRound;
-  return (
-    <span className="flex items-center gap-2.5">
-      <Icon className="size-4 shrink-0 text-faint" aria-hidden />
-      <span className="sr-only">{contactTypes[contact.type]}: </span>
-      <span className="truncate font-medium text-ink">{contact.display_name}</span>
-    </span>
-  );
-}
-
-const Nothing = () => <span className="text-faint">–</span>;
-
-const columns: Column<Contact>[] = [
-  {
-    id: 'name',
-    header: 'Name',
-    sort: 'display_name',
-    width: 'minmax(12rem, 2fr)',
-    cell: (contact) => <Name contact={contact} />,
-  },
-  {
-    id: 'email',
-    header: 'E-mail',
-    width: 'minmax(10rem, 1.6fr)',
-    from: 'sm',
-    cell: ({ email }) => (email === null ? <Nothing /> : <span className="block truncate text-soft">{email}</span>),
-  },
-  {
-    id: 'phone',
-    header: 'Phone',
-    width: 'minmax(9rem, 1fr)',
-    from: 'md',
-    cell: ({ phone }) =>
-      phone === null ? <Nothing /> : <span className="block truncate text-soft tabular">{phone}</span>,
-  },
-  {
-    id: 'created',
-    header: 'Added',
-    sort: 'created_at',
-    width: '8.5rem',
-    align: 'end',
-    from: 'lg',
-    cell: ({ created_at }) => <Time at={created_at} className="text-soft" />,
-  },
-];
-
-const archiveColumn = (toggle: (contact: Contact) => void): Column<Contact> => ({
-  id: 'archive',
-  header: 'Archive',
-  hideHeader: true,
-  width: '4rem',
-  align: 'end',
-  cell: (contact) => (
-    <IconButton
-      size="sm"
-      label={`${contact.archived_at === null ? 'Archive' : 'Restore'} ${contact.display_name}`}
-      icon={contact.archived_at === null ? <Archive className="size-4" /> : <ArchiveRestore className="size-4" />}
-      onClick={(event) => {
-        event.stopPropagation();
-        toggle(contact);
-      }}
-    />
-  ),
-});
-
-const renderCard = (contact: Contact) => (
-  <>
-    <Name contact={contact} />
-    <span className="mt-1 block truncate pl-6.5 text-sm text-soft">
-      {[contact.email, contact.phone].filter(Boolean).join(' · ') || 'No e-mail or phone'}
-    </span>
-  </>
-);
 
 /** The search, and whether archived contacts are shown instead. */
 function Filters({ search, change }: { search: ContactsSearch; change: (part: SearchChange) => void }) {
@@ -127,7 +41,7 @@ function Filters({ search, change }: { search: ContactsSearch; change: (part: Se
           value={search.archived ? 'archived' : 'present'}
           onChange={(which) => change({ archived: which === 'archived' ? true : undefined })}
           options={[
-            { value: 'present', label: 'Present contacts' },
+            { value: 'present', label: 'Active contacts' },
             { value: 'archived', label: 'Archived contacts' },
           ]}
         />
@@ -138,11 +52,17 @@ function Filters({ search, change }: { search: ContactsSearch; change: (part: Se
 
 type Open = { kind: 'new' } | { kind: 'import' } | { kind: 'contact'; contact: Contact } | null;
 
+/** What the address asks to be open. */
+function askedFor(wanted: string | undefined, rows: readonly Contact[]): Open {
+  if (wanted === 'new' || wanted === 'import') return { kind: wanted };
+  const contact = rows.find(({ id }) => id === wanted);
+  return contact ? { kind: 'contact', contact } : null;
+}
+
 function Contacts({ brokerageId }: { brokerageId: Id }) {
-  const filter = route.useSearch();
+  const { open: wanted, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const [open, setOpen] = useState<Open>(null);
-  const close = () => setOpen(null);
+  const [chosen, setChosen] = useState<Open>(null);
   const query = useInfiniteQuery({ ...contactsQuery(brokerageId, filter), placeholderData: keepPreviousData });
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
   const { archive, restore } = useContactActions(brokerageId);
@@ -153,6 +73,11 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
     },
     [navigate],
   );
+  const open = chosen ?? askedFor(wanted, rows);
+  const close = () => {
+    setChosen(null);
+    if (wanted !== undefined) change({ open: undefined });
+  };
   const { mutateAsync: putAway } = archive;
   const { mutateAsync: takeBack } = restore;
   const toggle = useCallback(
@@ -169,15 +94,15 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
     },
     [putAway, takeBack],
   );
-  const table = useMemo(() => [...columns, archiveColumn((contact) => void toggle(contact))], [toggle]);
-  const onOpen = useCallback((contact: Contact) => setOpen({ kind: 'contact', contact }), []);
+  const table = useMemo(() => [...contactColumns, archiveColumn((contact) => void toggle(contact))], [toggle]);
+  const onOpen = useCallback((contact: Contact) => setChosen({ kind: 'contact', contact }), [setChosen]);
   const openNew = (
-    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOpen({ kind: 'new' })}>
+    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setChosen({ kind: 'new' })}>
       New contact
     </Button>
   );
   const openImport = (
-    <Button icon={<Upload className="size-4" />} onClick={() => setOpen({ kind: 'import' })}>
+    <Button icon={<Upload className="size-4" />} onClick={() => setChosen({ kind: 'import' })}>
       Import
     </Button>
   );
@@ -211,7 +136,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
                   rowKey={(contact) => contact.id}
                   columns={table}
                   onOpen={onOpen}
-                  renderCard={renderCard}
+                  renderCard={contactCard}
                   sort={filter.sort ?? 'display_name'}
                   onSort={(sort) => change({ sort: sort as ContactSort })}
                   more={query.hasNextPage}
@@ -229,7 +154,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
                 title="No contact fits"
                 action={<Button onClick={() => change({ search: undefined })}>Clear search</Button>}
               >
-                Try fewer words, or look among the {filter.archived ? 'present' : 'archived'} contacts.
+                Try fewer words, or look among the {filter.archived ? 'active' : 'archived'} contacts.
               </EmptyState>
             ) : filter.archived ? (
               <EmptyState icon={Archive} title="Nothing archived">

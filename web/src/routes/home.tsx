@@ -41,7 +41,7 @@ function Invitation({ invitation }: { invitation: DealInvitation }) {
       async () => {
         await declineInvitation(invitation.participant_id);
         await client.invalidateQueries({ queryKey: keys.home });
-        toast('Declined.');
+        toast('Invitation declined');
       },
     );
   return (

@@ -1,15 +1,13 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { LogOut, Monitor, Moon, Sun, UserRound } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { signOut } from '../api/auth.ts';
 import { chooseBrokerage, useBrokerage, useMe } from '../api/me.ts';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../components/menu.tsx';
-import { toastError } from '../components/toast.tsx';
 import { chooseTheme, useTheme } from '../lib/theme.ts';
+import { useLeave } from './use-leave.ts';
 
 const themes = [
-  { value: 'system', label: 'Like the system', icon: <Monitor /> },
+  { value: 'system', label: 'As the device', icon: <Monitor /> },
   { value: 'light', label: 'Light', icon: <Sun /> },
   { value: 'dark', label: 'Dark', icon: <Moon /> },
 ] as const;
@@ -19,17 +17,7 @@ export function AccountMenu({ trigger, side }: { trigger: ReactNode; side: 'top'
   const { memberships } = useMe();
   const brokerage = useBrokerage();
   const theme = useTheme();
-  const navigate = useNavigate();
-  const client = useQueryClient();
-  const leave = async () => {
-    try {
-      await signOut();
-      await navigate({ to: '/sign-in' });
-      client.clear();
-    } catch (error) {
-      toastError(error);
-    }
-  };
+  const leave = useLeave();
   return (
     <Menu trigger={trigger} side={side} align="start">
       <MenuItem asChild>

@@ -1,15 +1,30 @@
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, type LinkOptions } from '@tanstack/react-router';
 import { Command } from 'cmdk';
-import { CornerDownLeft, Handshake, Moon, Plus, Search, Settings, Sun } from 'lucide-react';
+import {
+  Building2,
+  CornerDownLeft,
+  Handshake,
+  LogOut,
+  Moon,
+  Plus,
+  RotateCw,
+  Search,
+  Settings,
+  Sun,
+  Upload,
+  UserRound,
+} from 'lucide-react';
 import { Dialog } from 'radix-ui';
 import { useDeferredValue, useState, type ReactNode } from 'react';
+import { contactsQuery } from '../api/contacts.ts';
 import { dealsQuery } from '../api/deals.ts';
 import { useBrokerage, useMe } from '../api/me.ts';
 import { StatePill } from '../components/badge.tsx';
 import { dealStates } from '../lib/states.ts';
 import { chooseTheme } from '../lib/theme.ts';
 import { placesFor, settingsFor } from './navigation.ts';
+import { useLeave } from './use-leave.ts';
 
 const row =
   'group flex cursor-pointer items-center gap-3 rounded-md px-3 py-2 text-ink select-none data-[selected=true]:bg-accent-wash ' +
@@ -34,6 +49,8 @@ function Entry({ value, icon, onSelect, children }: EntryProps) {
   );
 }
 
+const mostContacts = 5;
+
 interface CommandPaletteProps {
   open: boolean;
   onOpenChange: (open: boolean) => void;
@@ -52,6 +69,12 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
     enabled: open,
     placeholderData: keepPreviousData,
   });
+  const contacts = useInfiniteQuery({
+    ...contactsQuery(brokerage?.brokerage_id ?? '', { search, limit: mostContacts }),
+    enabled: open && brokerage !== null && search !== '',
+    placeholderData: keepPreviousData,
+  });
+  const leave = useLeave();
   const close = () => {
     onOpenChange(false);
     setTyped('');
@@ -61,6 +84,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
     void navigate(link);
   };
   const found = deals.data?.pages[0]?.items.slice(0, 6) ?? [];
+  const people = search === '' ? [] : (contacts.data?.pages[0]?.items ?? []);
   const role = brokerage?.role ?? null;
   const places = (
     <Command.Group heading="Pages" className={group}>
@@ -98,7 +122,9 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
               <Command.Input
                 value={typed}
                 onValueChange={setTyped}
-                placeholder="Search deals, pages and actions"
+                placeholder={
+                  role === null ? 'Search deals, pages and actions' : 'Search deals, contacts, pages and actions'
+                }
                 className="w-full bg-transparent py-3.5 text-md outline-none placeholder:text-faint"
               />
             </div>
@@ -120,6 +146,21 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
                   ))}
                 </Command.Group>
               )}
+              {people.length > 0 && (
+                <Command.Group heading="Contacts" className={group}>
+                  {people.map(({ id, type, display_name, email, phone }) => (
+                    <Entry
+                      key={id}
+                      value={`contact ${display_name} ${email ?? ''} ${phone ?? ''} ${id}`}
+                      icon={type === 'company' ? <Building2 /> : <UserRound />}
+                      onSelect={() => go({ to: '/contacts', search: { search: display_name, open: id } })}
+                    >
+                      <span className="truncate">{display_name}</span>
+                      <span className="truncate text-sm text-faint">{email ?? phone}</span>
+                    </Entry>
+                  ))}
+                </Command.Group>
+              )}
               {search !== '' && places}
               <Command.Group heading="Actions" className={group}>
                 {(role === 'admin' || role === 'broker') && (
@@ -130,6 +171,24 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
                   >
                     New deal
                   </Entry>
+                )}
+                {role !== null && (
+                  <>
+                    <Entry
+                      value="action new contact add person company"
+                      icon={<Plus />}
+                      onSelect={() => go({ to: '/contacts', search: { open: 'new' } })}
+                    >
+                      New contact
+                    </Entry>
+                    <Entry
+                      value="action import contacts csv file"
+                      icon={<Upload />}
+                      onSelect={() => go({ to: '/contacts', search: { open: 'import' } })}
+                    >
+                      Import contacts
+                    </Entry>
+                  </>
                 )}
                 <Entry
                   value="action light appearance theme"
@@ -147,10 +206,13 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
                 </Entry>
                 <Entry
                   value="action load everything again refresh"
-                  icon={<Search />}
+                  icon={<RotateCw />}
                   onSelect={() => (void client.invalidateQueries(), close())}
                 >
                   Load everything again
+                </Entry>
+                <Entry value="action sign out leave log out" icon={<LogOut />} onSelect={() => (close(), void leave())}>
+                  Sign out
                 </Entry>
               </Command.Group>
             </Command.List>

@@ -16,21 +16,17 @@ import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { DateField } from '../../components/value-fields.tsx';
 import { formatExactly } from '../../lib/format.ts';
+import { actionWords, detailName, detailWords, outcomeWords } from '../../lib/audit-words.ts';
 import { auditSubjects, optionsOf } from '../../lib/states.ts';
 import { SettingsPage } from './settings-page.tsx';
 
 const wentWell = ({ outcome }: AuditRecord) => outcome === 'done' || outcome === 'ok';
-/** An action or reason as words: "Deal move", "Tool: questions list". */
-function words(name: string): string {
-  const text = name.replace('tool:svc_', 'tool: ').replace(/[._]|:(?! )/g, ' ');
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
 const whoOf = ({ user_name, key_name, user_id }: AuditRecord) =>
   user_name ?? (key_name === null ? (user_id === null ? 'The service' : 'Somebody else') : `Key ${key_name}`);
 
 function Outcome({ record }: { record: AuditRecord }) {
   if (wentWell(record)) return <span className="text-soft">Done</span>;
-  return <Badge tone="bad">{words(record.outcome)}</Badge>;
+  return <Badge tone="bad">{outcomeWords(record.outcome)}</Badge>;
 }
 
 function Who({ record }: { record: AuditRecord }) {
@@ -44,12 +40,21 @@ function Who({ record }: { record: AuditRecord }) {
   );
 }
 
+/** In words; the name that programs and the exported file have for it when pointed at. */
+function What({ record }: { record: AuditRecord }) {
+  return (
+    <span title={record.action} className="block min-w-0 truncate font-medium text-ink">
+      {actionWords(record)}
+    </span>
+  );
+}
+
 const columns: Column<AuditRecord>[] = [
   {
     id: 'action',
     header: 'What',
     width: 'minmax(11rem, 1.6fr)',
-    cell: (record) => <span className="block truncate font-medium text-ink">{words(record.action)}</span>,
+    cell: (record) => <What record={record} />,
   },
   { id: 'who', header: 'Who', width: 'minmax(9rem, 1.2fr)', cell: (record) => <Who record={record} /> },
   {
@@ -66,7 +71,7 @@ const columns: Column<AuditRecord>[] = [
 const renderCard = (record: AuditRecord) => (
   <>
     <span className="flex items-start justify-between gap-3">
-      <span className="min-w-0 truncate font-medium">{words(record.action)}</span>
+      <What record={record} />
       <Time at={record.at} className="text-sm text-soft" />
     </span>
     <span className="mt-1 flex items-center justify-between gap-3 text-sm text-soft">
@@ -79,7 +84,7 @@ const renderCard = (record: AuditRecord) => (
 function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
   const details = Object.entries(record.details);
   return (
-    <Drawer open onOpenChange={(open) => !open && onClose()} title={words(record.action)}>
+    <Drawer open onOpenChange={(open) => !open && onClose()} title={actionWords(record)}>
       <Facts>
         <Fact label="When" wide>
           {formatExactly(record.at)}
@@ -110,8 +115,8 @@ function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose: () =>
           </Fact>
         )}
         {details.map(([name, value]) => (
-          <Fact key={name} label={words(name)}>
-            {typeof value === 'string' ? value : JSON.stringify(value)}
+          <Fact key={name} label={detailName(name)}>
+            {detailWords(name, value)}
           </Fact>
         ))}
       </Facts>

@@ -83,6 +83,7 @@ function CodesDialog({ codes, onClose }: { codes: readonly string[]; onClose: ()
     <Dialog
       open
       size="sm"
+      shownOnce
       onOpenChange={(open) => !open && onClose()}
       title="Your recovery codes"
       description="Keep them where you find them without your phone. Each signs you in once. They are not shown again."

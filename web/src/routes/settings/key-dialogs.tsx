@@ -150,7 +150,7 @@ export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProp
     >
       <form {...form.props} id={id} className="flex flex-col gap-4">
         {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="The present token" error={form.errors.overlap_seconds}>
+        <Field label="The current token" error={form.errors.overlap_seconds}>
           <Select {...form.field('overlap_seconds')} name="overlap_seconds" options={optionsOf(overlaps)} />
         </Field>
       </form>
@@ -163,6 +163,7 @@ export function TokenDialog({ made, onClose }: { made: ApiKeyCreated; onClose: (
   return (
     <Dialog
       open
+      shownOnce
       onOpenChange={(open) => !open && onClose()}
       title={`The token of ${made.key.name}`}
       description="Copy it now: it is not shown again, and nobody here can find it out."

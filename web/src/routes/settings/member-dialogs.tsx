@@ -85,6 +85,7 @@ export function InvitedMemberDialog({ brokerageId, invited, onInvited, onClose }
     <Dialog
       open
       size="sm"
+      shownOnce={url !== null}
       onOpenChange={(open) => !open && onClose()}
       title={`${member.name} is invited`}
       description={

@@ -25,7 +25,7 @@ function PasswordCard() {
   const form = useForm({
     initial: { current_password: '', password: '' },
     check: (values) =>
-      required(values, { current_password: 'Type your present password.', password: 'Type a new password.' }),
+      required(values, { current_password: 'Type your current password.', password: 'Type a new password.' }),
     about: { password_wrong: 'current_password', password_refused: 'password' },
     submit: (input) => changePassword.mutateAsync(input),
     onDone: () => {
@@ -41,7 +41,7 @@ function PasswordCard() {
       <form {...form.props} className="flex max-w-md flex-col gap-4">
         {form.fault && <Notice tone="bad">{form.fault}</Notice>}
         <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
-        <Field label="Present password" error={form.errors.current_password}>
+        <Field label="Current password" error={form.errors.current_password}>
           <PasswordInput {...form.text('current_password')} autoComplete="current-password" />
         </Field>
         <NewPassword {...form.text('password')} error={form.errors.password} />

@@ -1,0 +1,128 @@
+/** The pages that work without scripts: of one family with the application, accessible, and never a dead end. */
+
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser } from '../browser.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { signInAs } from './person.ts';
+
+let house: TestHouse;
+let browser: Browser;
+
+beforeAll(async () => {
+  house = await openHouse({ demo: true });
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.close();
+});
+
+/** Opens a browser that asked for plain pages, as the demo's admin or as nobody. */
+async function inPlain(
+  { signedIn = true, ...options }: BrowserContextOptions & { signedIn?: boolean },
+  work: (page: Page) => Promise<void>,
+): Promise<void> {
+  const context = await browser.newContext({ baseURL: house.origin, ...options });
+  await context.addCookies([{ name: 'dealkeep-plain', value: '1', url: house.origin }]);
+  if (signedIn) {
+    const { cookie } = await signInAs(house, house.demo.people.admin.user_id);
+    await context.addCookies([{ ...cookie, url: house.origin }]);
+  }
+  await work(await context.newPage()).finally(() => context.close());
+}
+
+const styleOf = (page: Page, selector: string, property: string) =>
+  page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${property}')`);
+
+async function consentPath(): Promise<string> {
+  const [client] = await house.sql<{ id: string; uri: string }>(
+    `select id, redirect_uris[1] as uri from connected_clients where created_by = $1 and not disabled and deleted_at is null limit 1`,
+    [house.demo.people.admin.user_id],
+  );
+  const query = { response_type: 'code', code_challenge_method: 'S256', scope: 'mcp:read mcp:write', state: 'st' };
+  return `/api/mcp/authorize?${new URLSearchParams({ ...query, client_id: client!.id, redirect_uri: client!.uri, code_challenge: 'c'.repeat(43) })}`;
+}
+
+describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+  test('the settings and the consent page are accessible and fit a phone', { timeout: 120_000 }, async () => {
+    const [client] = await house.sql<{ id: string }>('select id from connected_clients where created_by = $1 limit 1', [
+      house.demo.people.admin.user_id,
+    ]);
+    const paths = [
+      '/settings/clients',
+      `/settings/clients/${client!.id}`,
+      `/settings/clients/${client!.id}/tools`,
+      '/settings/tools',
+      `/settings/deals/${house.demo.deals.with_everything}/tools`,
+      '/settings/keys',
+      '/plain',
+      await consentPath(),
+    ];
+    await inPlain({ colorScheme, bypassCSP: true, viewport: { width: 390, height: 800 } }, async (page) => {
+      for (const path of paths) {
+        await page.goto(path);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect([path, violations.map(({ id, nodes }) => [id, nodes[0]?.html])]).toEqual([path, []]);
+        expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 390]);
+      }
+    });
+  });
+});
+
+test('colours and fonts are the application’s, without a script', async () => {
+  await inPlain({ javaScriptEnabled: true, colorScheme: 'dark', signedIn: false }, async (page) => {
+    const refused: string[] = [];
+    page.on('console', (message) => /Content Security Policy/.test(message.text()) && refused.push(message.text()));
+    await page.goto('/sign-in');
+    const plain = [await styleOf(page, 'body', 'background-color'), await styleOf(page, 'body', 'color')];
+    await page.evaluate('document.fonts.ready.then(() => true)');
+    expect(await page.evaluate(`document.fonts.check('14px Inter')`)).toBe(true);
+    await page.context().clearCookies();
+    await page.goto('/sign-in');
+    await page.locator('#root h1').waitFor();
+    expect([await styleOf(page, 'body', 'background-color'), await styleOf(page, 'body', 'color')]).toEqual(plain);
+    expect(refused).toEqual([]);
+  });
+});
+
+test('the theme chosen in the application holds on the pages that the server draws', async () => {
+  const context = await browser.newContext({ baseURL: house.origin, colorScheme: 'light' });
+  const { cookie } = await signInAs(house, house.demo.people.admin.user_id);
+  await context.addCookies([{ ...cookie, url: house.origin }]);
+  const page = await context.newPage();
+  await page.goto('/settings/profile');
+  await page.getByRole('radio', { name: 'Dark' }).check({ force: true });
+  await page.locator('html[data-theme=dark]').waitFor();
+  const paper = await styleOf(page, 'body', '--paper');
+  await page.goto(await consentPath());
+  await page.getByRole('button', { name: 'Deny' }).waitFor();
+  expect(await styleOf(page, 'body', '--paper')).toBe(paper);
+  await context.close();
+});
+
+test('without scripts the first page leads on, and never in a circle', async () => {
+  await inPlain({ javaScriptEnabled: false }, async (page) => {
+    for (const path of ['/', '/deals']) {
+      await page.goto(path);
+      await page.getByRole('heading', { name: 'This page needs scripts' }).waitFor();
+    }
+    await page.getByRole('link', { name: 'Connected clients' }).click();
+    await page.getByRole('heading', { name: 'Connected clients', level: 1 }).waitFor();
+  });
+});
+
+test('an unknown address says so, and leads home; a program gets JSON', async () => {
+  await inPlain({ javaScriptEnabled: false, signedIn: false }, async (page) => {
+    const answer = await page.goto('/nowhere');
+    expect(answer?.status()).toBe(404);
+    await page.getByRole('heading', { name: 'There is no page at this address' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Go home' }).getAttribute('href')).toBe('/');
+  });
+  const answer = await fetch(`${house.origin}/nowhere`);
+  expect([answer.status, await answer.json()]).toEqual([
+    404,
+    { error: { code: 'not_found', message: 'There is nothing at this address.' } },
+  ]);
+});

@@ -1,0 +1,85 @@
+/** How a contact looks in the list: as a row of columns, and as a card on a phone. */
+import { Archive, ArchiveRestore, Building2, UserRound } from 'lucide-react';
+import type { Contact } from '../../api/types.ts';
+import { IconButton } from '../../components/button.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { Time } from '../../components/time.tsx';
+import { contactTypes } from '../../lib/states.ts';
+
+function Name({ contact }: { contact: Contact }) {
+  const Icon = contact.type === 'company' ? Building2 : UserRound;
+  return (
+    <span className="flex items-center gap-2.5">
+      <Icon className="size-4 shrink-0 text-faint" aria-hidden />
+      <span className="sr-only">{contactTypes[contact.type]}: </span>
+      <span className="truncate font-medium text-ink">{contact.display_name}</span>
+    </span>
+  );
+}
+
+const Nothing = () => <span className="text-faint">–</span>;
+
+/** What is shown of each. */
+export const contactColumns: Column<Contact>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    sort: 'display_name',
+    width: 'minmax(12rem, 2fr)',
+    cell: (contact) => <Name contact={contact} />,
+  },
+  {
+    id: 'email',
+    header: 'E-mail',
+    width: 'minmax(10rem, 1.6fr)',
+    from: 'sm',
+    cell: ({ email }) => (email === null ? <Nothing /> : <span className="block truncate text-soft">{email}</span>),
+  },
+  {
+    id: 'phone',
+    header: 'Phone',
+    width: 'minmax(9rem, 1fr)',
+    from: 'md',
+    cell: ({ phone }) =>
+      phone === null ? <Nothing /> : <span className="block truncate text-soft tabular">{phone}</span>,
+  },
+  {
+    id: 'created',
+    header: 'Added',
+    sort: 'created_at',
+    width: '8.5rem',
+    align: 'end',
+    from: 'lg',
+    cell: ({ created_at }) => <Time at={created_at} className="text-soft" />,
+  },
+];
+
+/** The column with the button that archives a contact, or brings it back. */
+export const archiveColumn = (toggle: (contact: Contact) => void): Column<Contact> => ({
+  id: 'archive',
+  header: 'Archive',
+  hideHeader: true,
+  width: '4rem',
+  align: 'end',
+  cell: (contact) => (
+    <IconButton
+      size="sm"
+      label={`${contact.archived_at === null ? 'Archive' : 'Restore'} ${contact.display_name}`}
+      icon={contact.archived_at === null ? <Archive className="size-4" /> : <ArchiveRestore className="size-4" />}
+      onClick={(event) => {
+        event.stopPropagation();
+        toggle(contact);
+      }}
+    />
+  ),
+});
+
+/** What a row becomes on a phone. */
+export const contactCard = (contact: Contact) => (
+  <>
+    <Name contact={contact} />
+    <span className="mt-1 block truncate pl-6.5 text-sm text-soft">
+      {[contact.email, contact.phone].filter(Boolean).join(' · ') || 'No e-mail or phone'}
+    </span>
+  </>
+);
