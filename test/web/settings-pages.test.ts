@@ -163,7 +163,8 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.waitForURL('**/settings/tools?client=*');
     const tool = page.getByRole('switch', { name: 'Ask a question of the seller' });
     await tool.click();
-    await page.getByLabel('Ask a question of the seller: until').fill('2099-01-01T12:00');
+    await page.getByRole('button', { name: 'Set an end for Ask a question of the seller' }).click();
+    await page.getByLabel('Ask a question of the seller: on until').fill('2099-01-01T12:00');
     await expect
       .poll(() =>
         house.sql('select tool, expires_at is not null as ends from tool_grants where client_id = $1', [clientId]),

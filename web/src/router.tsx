@@ -97,6 +97,7 @@ const app = createRoute({
   },
   component: AppShell,
   errorComponent: LonePageFault,
+  notFoundComponent: () => <NotFound />,
 });
 
 const home = createRoute({
@@ -198,6 +199,7 @@ const settings = createRoute({
   getParentRoute: () => app,
   path: '/settings',
   component: lazyRouteComponent(() => import('./routes/settings/frame.tsx')),
+  notFoundComponent: () => <NotFound level={2} />,
 });
 
 const settingsPages = settings.addChildren([
@@ -281,7 +283,7 @@ export const router = createRouter({
   defaultPendingMs: 150,
   defaultPendingComponent: PagePending,
   defaultErrorComponent: PageFault,
-  defaultNotFoundComponent: NotFound,
+  defaultNotFoundComponent: () => <NotFound />,
   scrollRestoration: true,
 });
 

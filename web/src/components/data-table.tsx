@@ -57,7 +57,7 @@ function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
     <div
       role="columnheader"
       {...(by && { 'aria-sort': sorted })}
-      className={cx('flex min-w-0 items-center px-4 py-2', align === 'end' && 'justify-end')}
+      className={cx('flex min-w-0 items-center px-3 py-2 first:pl-4 last:pr-4', align === 'end' && 'justify-end')}
     >
       {by && onSort ? (
         <button
@@ -139,7 +139,11 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
         </div>
       ) : (
         columns.map((column, place) => (
-          <div key={column.id} role="gridcell" className={cx('min-w-0 px-4', column.align === 'end' && 'text-right')}>
+          <div
+            key={column.id}
+            role="gridcell"
+            className={cx('min-w-0 px-3 first:pl-4 last:pr-4', column.align === 'end' && 'text-right')}
+          >
             {place === 0 ? linked(column.cell(row)) : column.cell(row)}
           </div>
         ))

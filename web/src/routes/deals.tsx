@@ -48,19 +48,21 @@ const columns: Column<DealRow>[] = [
     id: 'title',
     header: 'Deal',
     sort: 'title',
-    width: 'minmax(15rem, 2.8fr)',
+    width: 'minmax(15rem, 4fr)',
     cell: (deal) => (
       <>
-        <span className="block truncate font-medium text-ink">{deal.title}</span>
+        <span title={deal.title} className="block truncate font-medium text-ink">
+          {deal.title}
+        </span>
         <span className="block truncate text-sm text-faint">{placeOf(deal)}</span>
       </>
     ),
   },
-  { id: 'state', header: 'State', sort: 'state', width: 'minmax(8rem, 1.2fr)', cell: (deal) => <State deal={deal} /> },
+  { id: 'state', header: 'State', sort: 'state', width: 'minmax(8rem, 1fr)', cell: (deal) => <State deal={deal} /> },
   {
     id: 'role',
     header: 'Your role',
-    width: '9.75rem',
+    width: '8.5rem',
     from: 'lg',
     cell: (deal) => <Badge tone={callerRoles[deal.caller_role].tone}>{callerRoles[deal.caller_role].label}</Badge>,
   },
@@ -68,7 +70,7 @@ const columns: Column<DealRow>[] = [
     id: 'price',
     header: 'Asking price',
     sort: 'asking_price',
-    width: 'minmax(8rem, 0.9fr)',
+    width: '8.5rem',
     align: 'end',
     from: 'md',
     cell: (deal) => <Money amount={deal.asking_price} currency={deal.currency} />,
@@ -76,7 +78,7 @@ const columns: Column<DealRow>[] = [
   {
     id: 'questions',
     header: 'Questions',
-    width: '6.25rem',
+    width: '5.75rem',
     align: 'end',
     from: 'xl',
     cell: (deal) => <OpenQuestions count={deal.open_questions} />,
@@ -85,7 +87,7 @@ const columns: Column<DealRow>[] = [
     id: 'updated',
     header: 'Updated',
     sort: 'updated_at',
-    width: '8.5rem',
+    width: '7.75rem',
     align: 'end',
     from: 'sm',
     cell: (deal) => <Time at={deal.updated_at} className="text-soft" />,

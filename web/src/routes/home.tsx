@@ -97,9 +97,9 @@ function Exclusivities({ exclusivities }: Pick<Home, 'exclusivities'>) {
             <Link
               to="/deals/$dealId"
               params={{ dealId: one.deal_id }}
-              className="flex items-center justify-between gap-4 px-4 py-2 -outline-offset-2 hover:bg-hover sm:px-5"
+              className="block px-4 py-2 -outline-offset-2 hover:bg-hover sm:px-5"
             >
-              <span className="min-w-0 truncate">{one.deal_title}</span>
+              <span className="block truncate">{one.deal_title}</span>
               <Countdown until={one.expires_at} className="text-sm" />
             </Link>
           </li>

@@ -31,12 +31,12 @@ export function LonePageFault(props: ErrorComponentProps) {
   );
 }
 
-/** An address that leads nowhere. */
-export function NotFound() {
+/** An address that leads nowhere; `level` 2 where the page has a heading already. */
+export function NotFound({ level = 1 }: { level?: 1 | 2 }) {
   useTitle('Page not found');
   return (
     <EmptyState
-      level={1}
+      level={level}
       icon={Compass}
       title="There is no page at this address"
       action={

@@ -43,8 +43,11 @@ function Who({ record }: { record: AuditRecord }) {
 /** In words; the name that programs and the exported file have for it when pointed at. */
 function What({ record }: { record: AuditRecord }) {
   return (
-    <span title={record.action} className="block min-w-0 truncate font-medium text-ink">
-      {actionWords(record)}
+    <span className="block min-w-0">
+      <span title={record.action} className="block truncate font-medium text-ink">
+        {actionWords(record)}
+      </span>
+      {record.deal_title !== null && <span className="block truncate text-sm text-faint">{record.deal_title}</span>}
     </span>
   );
 }
@@ -53,18 +56,11 @@ const columns: Column<AuditRecord>[] = [
   {
     id: 'action',
     header: 'What',
-    width: 'minmax(11rem, 1.6fr)',
+    width: 'minmax(13rem, 2fr)',
     cell: (record) => <What record={record} />,
   },
   { id: 'who', header: 'Who', width: 'minmax(9rem, 1.2fr)', cell: (record) => <Who record={record} /> },
-  {
-    id: 'deal',
-    header: 'Deal',
-    width: 'minmax(8rem, 1.2fr)',
-    from: 'xl',
-    cell: ({ deal_title }) => <span className="block truncate text-soft">{deal_title ?? '–'}</span>,
-  },
-  { id: 'outcome', header: 'Outcome', width: '8rem', from: 'md', cell: (record) => <Outcome record={record} /> },
+  { id: 'outcome', header: 'Outcome', width: '8.5rem', from: 'md', cell: (record) => <Outcome record={record} /> },
   { id: 'at', header: 'When', width: '8.5rem', align: 'end', cell: ({ at }) => <Time at={at} className="text-soft" /> },
 ];
 
@@ -236,7 +232,7 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
                   onOpen={setShown}
                   renderCard={renderCard}
                   more={query.hasNextPage}
-                  rowHeight={3.5}
+                  rowHeight={3.75}
                 />
                 <Pagination
                   shown={rows.length}

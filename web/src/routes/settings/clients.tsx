@@ -143,11 +143,15 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
         <CopyField value={client.client_id} label={`client_id of ${client.name}`} />
       </Field>
       <Facts className="mt-4 sm:grid-cols-3">
-        <Fact label="Authorized to">
-          {client.scopes.length === 0 ? '–' : client.scopes.map((scope) => clientScopes[scope]).join(', ')}
-        </Fact>
-        <Fact label="Connected">{client.connected_at === null ? '–' : <Time at={client.connected_at} />}</Fact>
-        <Fact label="Last used">{client.last_used_at === null ? '–' : <Time at={client.last_used_at} />}</Fact>
+        {client.connected_at !== null && (
+          <>
+            <Fact label="Authorized to">{client.scopes.map((scope) => clientScopes[scope]).join(', ')}</Fact>
+            <Fact label="Connected">
+              <Time at={client.connected_at} />
+            </Fact>
+            <Fact label="Last used">{client.last_used_at === null ? 'Never' : <Time at={client.last_used_at} />}</Fact>
+          </>
+        )}
         <Fact label="Redirect URIs" wide>
           <ul className="text-sm text-soft">
             {client.redirect_uris.map((uri) => (

@@ -81,16 +81,18 @@ function MemberRow({ member, actions }: { member: Member; actions: MemberActions
   return (
     <li className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
       <Avatar name={member.name} />
-      <div className="min-w-0 flex-1">
-        <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
-          <span className="truncate font-medium">{member.name}</span>
-          {member.user_id === user.id && <span className="text-sm text-faint">(you)</span>}
-        </p>
-        <p className="truncate text-sm text-faint">{member.email}</p>
-      </div>
-      <div className="flex flex-col items-end gap-1 sm:flex-row sm:items-center sm:gap-2">
-        {member.status === 'invited' && <StatePill look={participantStates.invited} />}
-        <Badge tone={role.tone}>{role.label}</Badge>
+      <div className="min-w-0 flex-1 sm:flex sm:items-center sm:justify-between sm:gap-4">
+        <div className="min-w-0">
+          <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+            <span className="truncate font-medium">{member.name}</span>
+            {member.user_id === user.id && <span className="text-sm text-faint">(you)</span>}
+          </p>
+          <p className="truncate text-sm text-faint">{member.email}</p>
+        </div>
+        <div className="flex shrink-0 items-center gap-2 max-sm:mt-1.5">
+          {member.status === 'invited' && <StatePill look={participantStates.invited} />}
+          <Badge tone={role.tone}>{role.label}</Badge>
+        </div>
       </div>
       {actions && <MemberMenu member={member} {...actions} />}
     </li>

@@ -24,7 +24,7 @@ function NameCard() {
     onDone: () => toast('Name saved'),
   });
   return (
-    <Card title="Name">
+    <Card title="Your name">
       <form {...form.props} className="flex max-w-md flex-col gap-4">
         {form.fault && <Notice tone="bad">{form.fault}</Notice>}
         <Field label="Name" error={form.errors.name} hint="Everybody on your deals reads it.">

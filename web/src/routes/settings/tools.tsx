@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plug } from 'lucide-react';
+import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { keys } from '../../api/keys.ts';
 import { useOptimistic } from '../../api/optimistic.ts';
@@ -41,6 +42,7 @@ type Tool = ToolSettings['write_tools'][number];
 
 function ToolRow({ tool, clientId, grants }: { tool: Tool; clientId: Id; grants: ToolSettings['grants'] }) {
   const { mutate } = useGrant();
+  const [choosing, setChoosing] = useState(false);
   const grant = grants.find((one) => one.client_id === clientId && one.tool === tool.name);
   const change = (on: boolean, expires_at: Instant | null) =>
     mutate({ client_id: clientId, tool: tool.name, on, expires_at });
@@ -50,20 +52,31 @@ function ToolRow({ tool, clientId, grants }: { tool: Tool; clientId: Id; grants:
         label={tool.title}
         hint={<code className="break-all">{tool.name}</code>}
         checked={grant !== undefined}
-        onChange={(on) => change(on, null)}
+        onChange={(on) => {
+          setChoosing(false);
+          change(on, null);
+        }}
       />
-      {grant && (
-        <Field label={`${tool.title}: until`} hideLabel className="max-w-60">
+      {grant?.expires_at === null && !choosing && (
+        <p className="-mt-1.5 text-sm text-faint">
+          On until you turn it off.{' '}
+          <button
+            type="button"
+            onClick={() => setChoosing(true)}
+            className="rounded-sm text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2.5"
+          >
+            Set an end<span className="sr-only"> for {tool.title}</span>
+          </button>
+        </p>
+      )}
+      {grant && (grant.expires_at !== null || choosing) && (
+        <Field label="On until" className="max-w-60">
           <DateTimeField
+            aria-label={`${tool.title}: on until`}
             value={grant.expires_at ?? ''}
             onChange={(until) => change(true, until === '' ? null : until)}
           />
         </Field>
-      )}
-      {grant && (
-        <p className="-mt-1.5 text-sm text-faint">
-          {grant.expires_at === null ? 'Until you turn it off. Choose a time above for an end.' : 'Ends at that time.'}
-        </p>
       )}
     </li>
   );
