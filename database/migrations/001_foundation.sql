@@ -209,6 +209,19 @@ create index members_by_user on members (user_id);
 select app.protect('members');
 create trigger touch before update on members for each row execute function app.touch();
 
+-- Only the person invited can accept; who invites can do no more than take it back.
+create function app.check_acceptance() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if new.user_id is distinct from app.user_id() and app.user_id() is not null then
+    perform app.refuse('not_yours_to_accept', 'Only the person invited can accept an invitation.');
+  end if;
+  return new;
+end
+$$;
+create trigger check_acceptance before update of status on members for each row
+  when (old.status <> 'active' and new.status = 'active') execute function app.check_acceptance();
+
 -- The brokerages in which the caller is an active member with one of these roles; {} for nobody and for keys.
 create function app.brokerages_as(variadic roles text[]) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$

@@ -321,16 +321,6 @@ $$;
 create trigger end_exclusivity after update of state on deals for each row
   when (new.state in ('draft', 'listed', 'under_offer', 'withdrawn')) execute function app.end_exclusivity_with_deal();
 
--- Only the person invited can accept; a broker or an admin invites and removes.
-create function app.check_acceptance() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  if new.user_id is distinct from app.user_id() and app.user_id() is not null then
-    perform app.refuse('not_yours_to_accept', 'Only the person invited can accept an invitation.');
-  end if;
-  return new;
-end
-$$;
 create trigger check_acceptance before update of status on participants for each row
   when (old.status = 'invited' and new.status = 'active') execute function app.check_acceptance();
 

@@ -134,6 +134,29 @@ test('the server cannot switch security off or become the owner', async () => {
   expect(await refusal(server.query('alter table deals disable row level security'))).toMatch(/^42501 /);
 });
 
+test('nobody is made a member or a participant without accepting', async () => {
+  const { outsider, removed } = scene.people;
+  await owner.query(
+    `insert into members (brokerage_id, user_id, role, status) values ($1, $2, 'admin', 'invited'), ($1, $3, 'staff', 'removed')`,
+    [scene.brokerage, outsider, removed],
+  );
+  const join = (caller: string, id: string | undefined) =>
+    refusal(as(caller, [`update members set status = 'active' where user_id = $1 returning 1`, [id]]));
+  for (const id of [outsider, removed])
+    expect(await join('admin', id)).toBe('DK001 Only the person invited can accept an invitation.');
+  // The invited is no admin yet: the row is not theirs to change either, only to accept by its link.
+  expect(await as('outsider', [`update members set status = 'active' returning 1`])).toEqual([]);
+  expect(
+    await as('admin', [`update members set status = 'removed' where user_id = $1 returning status`, [outsider]]),
+  ).toEqual([{ status: 'removed' }]);
+  await owner.query('delete from members where user_id = any ($1)', [[outsider, removed]]);
+  expect(
+    await refusal(
+      as('broker', [`update participants set status = 'active' where id = $1`, [scene.participants['invited']]]),
+    ),
+  ).toBe('DK001 Only the person invited can accept an invitation.');
+});
+
 test('no row is moved into another tenant or deal', async () => {
   const elsewhere = scene.records['brokerages/another brokerage'];
   for (const text of [
