@@ -67,6 +67,7 @@ function fitting(pattern: RegExp, allowed: string) {
   };
 }
 
+const emailAddress = fitting(/^[^\s@]+@[^\s@]+$/, 'an e-mail address');
 const json = ['--json', 'print the result as JSON'] as const;
 const brokerage = ['--brokerage <id or slug>', 'the brokerage'] as const;
 
@@ -138,15 +139,12 @@ interface UserOptions extends Administration.NewUser {
   json?: boolean;
 }
 
-/** Adds the commands to `program`. */
-export function addCommands(program: Command): void {
-  addKeys(program);
-  program
-    .command('users')
-    .description('People.')
+function addUsers(program: Command): void {
+  const users = program.command('users').description('People.');
+  users
     .command('create')
     .description('Invite a person to a brokerage. Prints the one-time link by which they choose a password.')
-    .requiredOption('--email <email>', 'their address', fitting(/^[^\s@]+@[^\s@]+$/, 'an e-mail address'))
+    .requiredOption('--email <email>', 'their address', emailAddress)
     .requiredOption('--name <name>', 'their name', fitting(/^.{1,200}$/, '1 to 200 characters'))
     .requiredOption(...brokerage)
     .addOption(new Option('--role <role>', 'their role').choices(['admin', 'broker', 'staff']).makeOptionMandatory())
@@ -160,6 +158,36 @@ export function addCommands(program: Command): void {
         ({ email, invitation_url }) => `${email} is invited. The link works once, for 14 days:\n${invitation_url}`,
       ),
     );
+  const suspension = (name: string, description: string, suspended: boolean, words: string) =>
+    users
+      .command(name)
+      .description(description)
+      .argument('<email>', 'their address', emailAddress)
+      .option(...json)
+      .action((given: string, options: { json?: boolean }) =>
+        command(
+          ({ do: { suspendUser }, client }) => suspendUser(client, given, suspended),
+          ({ email }) => `${email} ${words}`,
+        )(options),
+      );
+  suspension(
+    'suspend',
+    'Shut a person out: sessions and connected clients end at once, and API keys that they created stop.',
+    true,
+    'is suspended and signed out everywhere. Connected clients are disconnected; API keys that they created are refused.',
+  );
+  suspension(
+    'restore',
+    'Let a suspended person in again: they sign in and connect their clients anew; their API keys work again.',
+    false,
+    'may sign in again, and the API keys that they created work again.',
+  );
+}
+
+/** Adds the commands to `program`. */
+export function addCommands(program: Command): void {
+  addKeys(program);
+  addUsers(program);
   program
     .command('brokerages')
     .description('Brokerages.')

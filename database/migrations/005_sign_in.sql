@@ -169,17 +169,21 @@ $$;
 create function app.on_credentials_changed(user_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$ begin end $$;
 
-create function app.end_with_suspension() returns trigger
+-- Suspending somebody, and taking that back: what the operator does, with `dealkeep users`.
+create function app.on_suspension() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  perform app.end_sessions_of(new.id);
-  perform app.on_credentials_changed(new.id);
-  perform app.record(new.id, 'user.suspend', 'done', null, null, null);
+  if new.suspended_at is not null then
+    perform app.end_sessions_of(new.id);
+    perform app.on_credentials_changed(new.id);
+  end if;
+  perform app.record(new.id, case when new.suspended_at is null then 'user.restore' else 'user.suspend' end, 'done',
+    '{"by": "operator"}', null, null);
   return null;
 end
 $$;
-create trigger end_with_suspension after update of suspended_at on users for each row
-  when (old.suspended_at is null and new.suspended_at is not null) execute function app.end_with_suspension();
+create trigger on_suspension after update of suspended_at on users for each row
+  when ((old.suspended_at is null) <> (new.suspended_at is null)) execute function app.on_suspension();
 
 -- The live session of this token, when the person signed in within the last ten minutes; refuses when it was longer
 -- ago; no row when there is none.

@@ -138,6 +138,31 @@ export async function createUser(
   });
 }
 
+export interface SuspendedUser {
+  id: string;
+  email: string;
+  name: string;
+  suspended_at: string | null;
+}
+
+/**
+ * Shuts a person out at once, or with `suspended` false lets them in again; what ended with the suspension stays ended.
+ * Throws {@link NotPossible} when nobody has the address, or they are so already.
+ */
+export async function suspendUser(client: pg.ClientBase, email: string, suspended: boolean): Promise<SuspendedUser> {
+  const address = email.toLowerCase();
+  const changed = await one<SuspendedUser>(
+    client,
+    `update public.users set suspended_at = case when $2 then app.now() end
+     where email = $1 and (suspended_at is null) = $2 returning id, email, name, suspended_at`,
+    [address, suspended],
+  );
+  if (changed) return changed;
+  if (await one(client, 'select 1 from public.users where email = $1', [address]))
+    throw new NotPossible(`${address} is ${suspended ? 'suspended already' : 'not suspended'}.`);
+  throw new NotPossible(`Nobody has the e-mail address "${address}".`);
+}
+
 export interface NewKey {
   readonly brokerage: string;
   readonly name: string;

@@ -51,6 +51,14 @@ test.for([
     ['--email', '--name', '--brokerage', '--role', '--json'],
   ],
   [
+    ['users', 'suspend'],
+    ['<email>', '--json'],
+  ],
+  [
+    ['users', 'restore'],
+    ['<email>', '--json'],
+  ],
+  [
     ['brokerages', 'create'],
     ['--name', '--slug', '--json'],
   ],
