@@ -10,6 +10,7 @@ import { operations, startMetrics } from './http/operations.ts';
 import { nothingHere, problem } from './http/pages.ts';
 import { servePlainStyle } from './http/plain-style.ts';
 import { requestId, requestIdOf } from './http/request-id.ts';
+import { safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin } from './http/session.ts';
 import { oauthFace } from './oauth/face.ts';
 import { restFace } from './rest/face.ts';
@@ -22,6 +23,7 @@ export function createApp(house: House): Hono {
   const { config, log } = house;
   const app = new Hono();
   const metrics = startMetrics(house);
+  app.use(safeHeaders(config.baseUrl));
   app.use(requestId, addressing(config.trustedProxies), metrics.observe, publicOrigin(config.baseUrl));
 
   app.route('/', operations(house, metrics));
@@ -29,7 +31,7 @@ export function createApp(house: House): Hono {
   app.route('/api/v1', restFace(house));
   app.route('/', oauthFace(house));
   app.route('/', toolsFace(house));
-  const application = staticFaces(house);
+  const application = staticFaces();
   app.route('/', application.first);
   app.route('/', authFace(house));
   app.route('/', webFace(house));

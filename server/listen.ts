@@ -22,7 +22,12 @@ export class CannotListen extends Error {
 
 const notReady: RequestListener = (request, response) => {
   const alive = request.url === '/healthz';
-  response.writeHead(alive ? 200 : 503, { 'Content-Type': 'text/plain', 'Retry-After': '1' });
+  response.writeHead(alive ? 200 : 503, {
+    'Content-Type': 'text/plain',
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+    'Retry-After': '1',
+  });
   response.end(alive ? 'ok\n' : 'Starting: try again in a moment.\n');
 };
 

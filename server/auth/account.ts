@@ -68,7 +68,6 @@ export function accountRoutes(house: House, security: Again): Hono {
     view(async (c) => {
       const [caller] = await asCaller(house, c);
       const { user_id: id, email, name, recently_authenticated, second_factor } = caller;
-      c.header('Cache-Control', 'no-store');
       const csrf_token = csrfToken(sessionToken(c) ?? '');
       return c.json({ user: { id, email, name }, csrf_token, recently_authenticated, second_factor });
     }),

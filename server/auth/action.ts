@@ -1,11 +1,11 @@
 /** What the changes of this face have in common: reading what was sent, answering a program and a form alike. */
 
 import type { Context, Handler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Busy, Conflict, Denied, Invalid, Refusal } from '../database/errors.ts';
 import { TooManyHashes } from '../domain/password-hashes.ts';
+import { bodyAtMost } from '../http/bounded-body.ts';
 import { problem } from '../http/pages.ts';
 import { signInFirst } from '../http/sign-in-first.ts';
 
@@ -45,10 +45,9 @@ export type Again = (
 const largestBody = 65_536;
 
 /** The body of a change is small; more than 64 KiB is refused with 413. */
-export const smallBody = bodyLimit({
-  maxSize: largestBody,
-  onError: (c) => problem(c, 413, 'too_large', `This is too large: at most ${largestBody} bytes.`),
-});
+export const smallBody = bodyAtMost(largestBody, (c) =>
+  problem(c, 413, 'too_large', `This is too large: at most ${largestBody} bytes.`),
+);
 
 function mediaType(c: Context): string {
   return (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
@@ -97,7 +96,6 @@ async function answerFault(
   if (fault === null) throw error;
   if (fault.retryAfter !== undefined) c.header('Retry-After', String(fault.retryAfter));
   if (asPage) return show(fault);
-  c.header('Cache-Control', 'no-store');
   return c.json({ error: { code: fault.code, message: fault.message } }, fault.status);
 }
 
@@ -124,7 +122,6 @@ export function action<T>(
       const parsed = schema.safeParse(entered);
       if (!parsed.success) throw invalid(parsed.error);
       const { json, go } = await handle(c, parsed.data);
-      c.header('Cache-Control', 'no-store');
       if (!form) return c.json(json);
       return typeof go === 'string' ? c.redirect(go, 303) : await go(c);
     } catch (error) {

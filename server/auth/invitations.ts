@@ -93,7 +93,6 @@ export function invitationRoutes(house: House): Hono {
     view(async (c) => {
       const { email, name, role, brokerage_name, deal_title, has_password } = await find(c.req.query('token'));
       const kind = deal_title === null ? 'brokerage' : 'deal';
-      c.header('Cache-Control', 'no-store');
       return c.json({ email, name, role, kind, brokerage_name, deal_title, has_password });
     }),
   );

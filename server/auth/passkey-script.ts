@@ -14,7 +14,6 @@ export const passkeyScript = `/passkeys.js?v=${createHash('sha256').update(scrip
 export function servePasskeyScript(app: Hono): void {
   app.get('/passkeys.js', (c) => {
     c.header('Content-Type', 'text/javascript; charset=utf-8');
-    c.header('X-Content-Type-Options', 'nosniff');
     c.header('Cache-Control', c.req.query('v') === undefined ? 'no-cache' : 'public, max-age=31536000, immutable');
     return c.body(script);
   });

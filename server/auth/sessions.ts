@@ -55,7 +55,6 @@ export function sessionRoutes(house: House, security: Again): Hono {
     '/api/auth/sessions',
     view(async (c) => {
       const [, sessions] = await asCaller(house, c, listSessions(sessionDigest(c)));
-      c.header('Cache-Control', 'no-store');
       return c.json({ sessions });
     }),
   );

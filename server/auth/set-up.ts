@@ -42,7 +42,6 @@ export function setUpRoutes(house: House): Hono {
   const { database } = house;
   const app = new Hono();
   app.get('/api/auth/ways', async (c) => {
-    c.header('Cache-Control', 'no-store');
     return c.json({ set_up_open: await database.run(isSetUpOpen()), provider: null });
   });
   app.get(

@@ -1,6 +1,7 @@
 /** Reads the body of a request as text, never more of it than the reader can take. */
 
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 
 /** The media type of the body in lower case, and its charset when one is named. */
@@ -8,6 +9,19 @@ export function bodyType(c: Context): { type: string; charset: string | undefine
   const [type = '', ...parameters] = (c.req.header('content-type') ?? '').split(';').map((part) => part.trim());
   const charset = parameters.map((part) => /^charset="?([^"]*)"?$/i.exec(part)?.[1]).find((name) => name !== undefined);
   return { type: type.toLowerCase(), charset: charset?.toLowerCase() };
+}
+
+/**
+ * Lets nobody through whose body is larger than `limit` bytes; `refuse` answers them. One that announces its length is not
+ * touched: a body that is begun and left keeps its connection from the next request.
+ */
+export function bodyAtMost(limit: number, refuse: (c: Context) => Response): MiddlewareHandler {
+  const unannounced = bodyLimit({ maxSize: limit, onError: refuse });
+  return async (c, next) => {
+    const announced = c.req.header('content-length');
+    if (announced === undefined) return unannounced(c, next);
+    return Number(announced) > limit ? refuse(c) : next();
+  };
 }
 
 async function readBytes(c: Context, limit: number): Promise<Uint8Array | null> {

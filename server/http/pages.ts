@@ -5,7 +5,7 @@ import { getCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { html, type Html } from './html.ts';
 import { plainStyle } from './plain-style.ts';
-import { isSecure, ourOrigin } from './session.ts';
+import { ourOrigin } from './session.ts';
 import { wantsPage } from './sign-in-first.ts';
 
 /** The settings pages, in the order of the menu. */
@@ -97,16 +97,12 @@ function theme(c: Context): Html | null {
   return chosen === 'dark' || chosen === 'light' ? html` data-theme="${chosen}"` : null;
 }
 
-/** Answers with a whole page: never cached, never framed, nothing from elsewhere, everything escaped. */
+/** Answers with a whole page: nothing from elsewhere, everything escaped. */
 export function page(c: Context, options: Page): Response {
   const { title, body, status = 200, person, wide = false, scripts = [] } = options;
   const { href, fontHrefs } = plainStyle();
   c.header('Content-Security-Policy', contentPolicy(options));
-  c.header('X-Frame-Options', 'DENY');
-  c.header('X-Content-Type-Options', 'nosniff');
   c.header('Referrer-Policy', referrerPolicy(ourOrigin(c)));
-  c.header('Cache-Control', 'no-store');
-  if (isSecure(c)) c.header('Strict-Transport-Security', 'max-age=31536000');
   const markup = html`<!doctype html>
     <html lang="en" ${theme(c)}>
       <head>
@@ -159,7 +155,6 @@ function tell(c: Context, { status, code, message, heading, words }: Problem): R
       </div>`,
     });
   }
-  c.header('Cache-Control', 'no-store');
   return c.json({ error: { code, message } }, status);
 }
 

@@ -64,7 +64,6 @@ export function plainStyle(): PlainStyle {
 export function servePlainStyle(app: Hono): void {
   app.get('/plain.css', (c) => {
     c.header('Content-Type', 'text/css; charset=utf-8');
-    c.header('X-Content-Type-Options', 'nosniff');
     c.header('Cache-Control', c.req.query('v') === undefined ? 'no-cache' : 'public, max-age=31536000, immutable');
     return c.body(plainStyle().css);
   });

@@ -18,7 +18,6 @@ export function thisPath(c: Context): string {
  * (303); anything else gets 401 with code `not_signed_in`.
  */
 export function signInFirst(c: Context): Response {
-  c.header('Cache-Control', 'no-store');
   if (wantsPage(c)) {
     // A form that was sent is not sent again after signing in: the person returns to the start.
     const back = c.req.method === 'GET' || c.req.method === 'HEAD' ? thisPath(c) : '/';

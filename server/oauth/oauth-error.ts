@@ -40,9 +40,8 @@ const descriptions: Record<GrantFault, string> = {
 
 export const grantError = (fault: GrantFault): OAuthError => new OAuthError(fault, descriptions[fault]);
 
-/** Answers with an error as JSON, never cached. */
+/** Answers with an error as JSON. */
 export function answerError(c: Context, { code, status, message, retryAfter }: OAuthError): Response {
-  c.header('Cache-Control', 'no-store');
   if (retryAfter !== undefined) c.header('Retry-After', String(retryAfter));
   return c.json({ error: code, error_description: message }, status);
 }

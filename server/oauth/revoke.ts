@@ -20,7 +20,6 @@ export function revocationEndpoint(house: House): Handler {
     await limitClient(house, clientId);
     const outcome = await house.database.run(revokeToken(clientId, digestOf(token), originOf(c)));
     if (outcome === 'invalid_client') throw grantError('invalid_client');
-    c.header('Cache-Control', 'no-store');
     return c.body(null, 200);
   };
 }

@@ -118,7 +118,6 @@ export function tokenEndpoint(house: House): Handler {
     await limitClient(house, clientId);
     const resource = askedResource(house, parameters);
     const issued = await grant.exchange({ house, overlap, c, parameters, clientId, resource, arrived });
-    c.header('Cache-Control', 'no-store');
     return c.json({
       access_token: issued.access,
       token_type: 'Bearer',

@@ -60,7 +60,6 @@ export function serveDocs(face: Hono, baseUrl: string): void {
   );
   serve('/docs', (c) => {
     c.header('Content-Security-Policy', policy);
-    c.header('Referrer-Policy', 'no-referrer');
     return c.html(page);
   });
   for (const { name, type, text } of files) {

@@ -73,7 +73,6 @@ export function insufficientScope(scope: string): Fault {
 
 /** Sends the envelope of a fault. */
 export function answerFault(c: Context, fault: Fault): Response {
-  c.header('Cache-Control', 'no-store');
   for (const [name, value] of Object.entries(fault.headers)) c.header(name, value);
   const { code, message, details } = fault;
   return c.json({ error: details === undefined ? { code, message } : { code, message, details } }, fault.status);

@@ -13,11 +13,6 @@ export function restFace(house: House): Hono {
   const face = new Hono();
   const contacts = contactEndpoints(house, openCallers(house));
   face.onError(onError(house.log));
-  face.use(async (c, next) => {
-    c.header('Cache-Control', 'no-store');
-    c.header('X-Content-Type-Options', 'nosniff');
-    await next();
-  });
 
   face.get('/contacts', contacts.list);
   face.post('/contacts', contacts.create);

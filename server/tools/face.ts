@@ -19,7 +19,7 @@ interface Progress {
   message: unknown;
 }
 
-const everyAnswer = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff', Vary: 'Origin' };
+const everyAnswer = { 'Cache-Control': 'no-store', Vary: 'Origin' };
 
 function asFault(error: unknown, { log }: House, requestId: string): Fault {
   if (error instanceof Fault) return error;

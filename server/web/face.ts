@@ -1,8 +1,8 @@
 /** The web face: the JSON that the application's pages ask for, and the plain settings pages, which work without scripts. */
 
 import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import type { House } from '../context.ts';
+import { bodyAtMost } from '../http/bounded-body.ts';
 import { csrfGuard } from '../http/csrf.ts';
 import { problem } from '../http/pages.ts';
 import { apiFace } from './api/face.ts';
@@ -28,7 +28,7 @@ export function webFace(house: House): Hono {
   for (const path of guarded) {
     face.use(
       path,
-      bodyLimit({ maxSize: largestForm, onError: (c) => problem(c, 413, 'too_large', 'The form is too large.') }),
+      bodyAtMost(largestForm, (c) => problem(c, 413, 'too_large', 'The form is too large.')),
       csrfGuard,
     );
   }

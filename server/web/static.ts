@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Hono, type Context } from 'hono';
-import type { House } from '../context.ts';
 import { plainSwitch, wantsApplication } from './first-page.ts';
 
 const built = path.join(import.meta.dirname, '../../web/dist');
@@ -30,18 +29,27 @@ const pages = [
 
 /**
  * No script or style but our own files. React and Radix set styles through the object model, which the policy does not
- * reach; a PDF is previewed in a frame, from our own address or as a blob.
+ * reach.
  */
-const contentPolicy = [
+const pagePolicy = [
   "default-src 'self'",
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data: blob:",
   "connect-src 'self'",
-  "frame-src 'self' blob:",
+  "frame-src 'none'",
   "object-src 'none'",
   "base-uri 'none'",
   "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** A worker goes by the policy of its own file, and the decoders of PDF.js are WebAssembly. */
+const assetPolicy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "base-uri 'none'",
+  "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
 
@@ -101,11 +109,11 @@ function isKnown(c: Context, etag: string): boolean {
   return presented.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
 }
 
-function send(c: Context, file: BuiltFile, caching: string): Response {
+function send(c: Context, file: BuiltFile, caching: string, policy?: string): Response {
+  if (policy !== undefined) c.header('Content-Security-Policy', policy);
   c.header('Cache-Control', caching);
   c.header('ETag', file.etag);
   c.header('Vary', 'Accept-Encoding');
-  c.header('X-Content-Type-Options', 'nosniff');
   if (isKnown(c, file.etag)) return c.body(null, 304);
   const coding = codingFor(c.req.header('accept-encoding') ?? '', file);
   const body = file.bodies.get(coding) ?? new Uint8Array();
@@ -126,7 +134,7 @@ export interface Application {
  * The built application's files and pages. What it reads of the build stays in memory, so that a new build is served
  * whole or not at all. When nothing is built it has no routes, and the plain pages are there alone.
  */
-export function staticFaces({ config }: House, directory = built): Application {
+export function staticFaces(directory = built): Application {
   const first = new Hono();
   const last = new Hono();
   const build = readBuild(directory);
@@ -134,16 +142,13 @@ export function staticFaces({ config }: House, directory = built): Application {
   if (!index) return { first, last };
 
   const pageHeaders: Record<string, string> = {
-    'Content-Security-Policy': contentPolicy,
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
     'Referrer-Policy': 'same-origin',
-    'X-Frame-Options': 'DENY',
-    ...(config.baseUrl.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
   };
   const show = (c: Context) => {
     for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
-    return send(c, index, 'no-cache');
+    return send(c, index, 'no-cache', pagePolicy);
   };
   first.route('/', plainSwitch());
   for (const page of pages) {
@@ -154,7 +159,7 @@ export function staticFaces({ config }: House, directory = built): Application {
   // A hash of the content is part of these names: what is at one of them never changes.
   last.get('/assets/*', (c) => {
     const file = build.get(c.req.path);
-    return file ? send(c, file, 'public, max-age=31536000, immutable') : c.notFound();
+    return file ? send(c, file, 'public, max-age=31536000, immutable', assetPolicy) : c.notFound();
   });
   for (const [name, file] of build) {
     if (name === '/index.html' || name.startsWith('/assets/')) continue;

@@ -35,21 +35,6 @@ test('there are routes to hold to this', () => {
   expect(routes.length).toBeGreaterThan(30);
 });
 
-test('no change is made without the CSRF token of the session, or on behalf of another site', async () => {
-  const broker = await web.as('broker');
-  const { cookie } = broker.headers as { cookie: string };
-  for (const { method, path } of routes.filter((route) => !readOnly.has(route.method))) {
-    const bare = await ask(path, method, { cookie });
-    expect([method, path, bare.status]).toEqual([method, path, 403]);
-    const wrong = await ask(path, method, { cookie, 'x-csrf-token': 'AAAA' });
-    expect([method, path, wrong.status]).toEqual([method, path, 403]);
-    const foreign = await ask(path, method, { ...broker.headers, origin: 'https://elsewhere.example' });
-    expect([method, path, foreign.status]).toEqual([method, path, 403]);
-    const nobody = await ask(path, method, {});
-    expect([method, path, nobody.status]).toEqual([method, path, 403]);
-  }
-});
-
 test('nothing is read without a session, and nothing is kept by a cache', async () => {
   for (const { method, path } of routes.filter((route) => route.method === 'GET')) {
     const response = await ask(path, method, {});

@@ -22,8 +22,6 @@ function withAnswer(uri: string, answer: Record<string, string | undefined>): st
 
 // 302, as the specification says; never 307, which would send the form with its CSRF token on to the client.
 function redirect(c: Context, location: string): Response {
-  c.header('Cache-Control', 'no-store');
-  c.header('Referrer-Policy', 'no-referrer');
   return c.redirect(location, 302);
 }
 

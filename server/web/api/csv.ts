@@ -24,5 +24,4 @@ export const readCell = (text: string): string => (likeProtected.test(text) ? te
 export const csvHeaders = (name: string): Record<string, string> => ({
   'Content-Type': 'text/csv; charset=utf-8',
   'Content-Disposition': `attachment; filename="${name}.csv"`,
-  'X-Content-Type-Options': 'nosniff',
 });

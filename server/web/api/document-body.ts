@@ -48,9 +48,6 @@ function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string,
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
   );
   c.header('Cross-Origin-Resource-Policy', 'same-origin');
-  c.header('Referrer-Policy', 'no-referrer');
-  c.header('X-Content-Type-Options', 'nosniff');
-  c.header('X-Frame-Options', 'DENY');
   c.header('Accept-Ranges', 'bytes');
   if (etag !== null) c.header('ETag', etag);
 }

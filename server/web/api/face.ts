@@ -1,10 +1,9 @@
 /** The JSON face of the web application, below /api/web: what its pages ask for, and what they change. */
 
 import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import type { House } from '../../context.ts';
 import { Unavailable } from '../../database/errors.ts';
-import { bodyType } from '../../http/bounded-body.ts';
+import { bodyAtMost, bodyType } from '../../http/bounded-body.ts';
 import { csrfGuard } from '../../http/csrf.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { activityRoutes } from './activity.ts';
@@ -31,10 +30,9 @@ import { qoeRoutes } from './qoe.ts';
 import { questionRoutes } from './questions.ts';
 import { toolRoutes } from './tools.ts';
 
-const formLimit = bodyLimit({
-  maxSize: 65_536,
-  onError: (c) => answerProblem(c, new Problem(413, 'validation_error', 'This is too much at once.')),
-});
+const formLimit = bodyAtMost(65_536, (c) =>
+  answerProblem(c, new Problem(413, 'validation_error', 'This is too much at once.')),
+);
 
 /** Every route behind the CSRF guard; nothing here is ever kept by a cache. */
 export function apiFace(house: House): Hono {

@@ -1,0 +1,24 @@
+/** What every answer tells a browser of itself, whichever face it comes from. */
+
+import type { MiddlewareHandler } from 'hono';
+
+/** For what is no page: nothing is loaded or run, whatever a browser makes of it, and nobody frames it. */
+const nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/**
+ * Sets the headers that hold of everything, and the strictest of those that an answer has not set itself: its policy,
+ * what a link tells of where it was followed, and how long it is kept.
+ */
+export function safeHeaders(baseUrl: string): MiddlewareHandler {
+  const secure = baseUrl.startsWith('https:');
+  return async (c, next) => {
+    await next();
+    const { headers } = c.res;
+    headers.set('X-Content-Type-Options', 'nosniff');
+    headers.set('X-Frame-Options', 'DENY');
+    if (secure) headers.set('Strict-Transport-Security', 'max-age=31536000');
+    if (!headers.has('Content-Security-Policy')) headers.set('Content-Security-Policy', nothing);
+    if (!headers.has('Referrer-Policy')) headers.set('Referrer-Policy', 'no-referrer');
+    if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
+  };
+}

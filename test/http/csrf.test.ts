@@ -1,0 +1,193 @@
+/** No change is made because a browser happens to hold a session: of every route that changes something, by every door. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { csrfToken } from '../../server/http/csrf.ts';
+import { mintToken } from '../../server/domain/secret-tokens.ts';
+import { openAccount, signedInVisitor, Visitor, type Account } from '../auth/scene.ts';
+import { changing, openWalk, type Route, type Walk } from './routes.ts';
+
+/** What asks for no session, and why. A session that comes along does nothing there. */
+const withoutSession: Readonly<Record<string, string>> = {
+  '/api/v1/contacts': 'an API key in a header',
+  '/api/mcp': 'an access token in a header',
+  '/api/mcp/': 'an access token in a header',
+  '/mcp': 'an access token in a header',
+  '/mcp/': 'an access token in a header',
+  '/api/mcp/token': 'a code or refresh token in the body',
+  '/api/mcp/revoke': 'a token in the body',
+};
+
+/** What comes before any session, so that there is nothing to bind a token to: guarded by where it comes from. */
+const beforeSession: Readonly<Record<string, string>> = {
+  '/sign-in': 'a password',
+  '/sign-in/code': 'the step cookie and a code',
+  '/reset': 'an address, to which a mail goes',
+  '/reset/new': 'the link of that mail',
+  '/set-up': 'the link of the first run',
+  '/accept-invitation/new': 'the link of an invitation',
+  '/api/auth/sign-in': 'a password',
+  '/api/auth/second-factor': 'the step cookie and a code',
+  '/api/auth/reset': 'an address, to which a mail goes',
+  '/api/auth/reset/confirm': 'the link of that mail',
+  '/api/auth/set-up': 'the link of the first run',
+  '/api/auth/invitation/accept': 'the link of an invitation',
+  '/api/auth/passkey/options': 'nothing: it gives a challenge',
+  '/api/auth/passkey/sign-in': 'the answer of a passkey',
+};
+
+let walk: Walk;
+let cookie: string;
+let token: string;
+
+beforeAll(async () => {
+  walk = await openWalk();
+  const headers = await walk.signedIn();
+  cookie = headers['cookie'] ?? '';
+  token = headers['x-csrf-token'] ?? '';
+});
+afterAll(() => walk?.close());
+
+const isForm = (path: string) => !path.startsWith('/api/') || path === '/api/mcp/authorize';
+
+async function attempt(method: string, path: string, headers: Record<string, string>): Promise<Response> {
+  const response = await fetch(walk.house.origin + path, {
+    method,
+    redirect: 'manual',
+    body: isForm(path) ? 'x=1' : '{}',
+    headers: { 'content-type': isForm(path) ? 'application/x-www-form-urlencoded' : 'application/json', ...headers },
+  });
+  await response.body?.cancel();
+  return response;
+}
+
+/** The consent page reads the token from its form alone. */
+const formOnly = new Set(['/api/mcp/authorize']);
+const changes = (): Route[] => walk.routes.filter(({ method }) => changing.includes(method));
+const bySession = () => changes().filter(({ pattern }) => !(pattern in withoutSession) && !(pattern in beforeSession));
+const untouched = () =>
+  walk.house.sql(`select (select count(*) from audit_records) as records, (select count(*) from users) as users,
+    (select count(*) from deals) as deals, (select count(*) from vault.sessions where ended_at is null) as sessions`);
+
+test('every exception is a route, and there are many that are none', () => {
+  const known = new Set(walk.routes.map(({ pattern }) => pattern));
+  expect([...Object.keys(withoutSession), ...Object.keys(beforeSession)].filter((path) => !known.has(path))).toEqual(
+    [],
+  );
+  expect(bySession().length).toBeGreaterThan(100);
+});
+
+test('125. a change without the token of the session is refused by every route that goes by one', async () => {
+  const before = await untouched();
+  const another = csrfToken(mintToken());
+  for (const { method, path } of bySession()) {
+    const answers = [
+      await attempt(method, path, { cookie }),
+      await attempt(method, path, { cookie, 'x-csrf-token': '' }),
+      await attempt(method, path, { cookie, 'x-csrf-token': 'AAAA' }),
+      await attempt(method, path, { cookie, 'x-csrf-token': another }),
+      await attempt(method, path, {
+        cookie,
+        'x-csrf-token': another,
+        origin: walk.house.origin,
+        'sec-fetch-site': 'same-origin',
+      }),
+    ];
+    expect([method, path, ...answers.map(({ status }) => status)]).toEqual([method, path, 403, 403, 403, 403, 403]);
+  }
+  expect(await untouched()).toEqual(before);
+});
+
+test('125. a change that another site asks for is refused by every route, even with the right token', async () => {
+  const before = await untouched();
+  for (const { method, path } of [...bySession(), ...changes().filter(({ pattern }) => pattern in beforeSession)]) {
+    const right = { cookie, 'x-csrf-token': token };
+    const answers = [
+      await attempt(method, path, { ...right, origin: 'https://elsewhere.example' }),
+      await attempt(method, path, { ...right, origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' }),
+      await attempt(method, path, { ...right, 'sec-fetch-site': 'cross-site' }),
+      await attempt(method, path, { ...right, 'sec-fetch-site': 'same-site' }),
+      await attempt(method, path, { ...right, origin: 'null' }),
+      await attempt(method, path, { ...right, origin: `${walk.house.origin}.elsewhere.example` }),
+    ];
+    expect([method, path, ...answers.map(({ status }) => status)]).toEqual([
+      method,
+      path,
+      403,
+      403,
+      403,
+      403,
+      403,
+      403,
+    ]);
+  }
+  expect(await untouched()).toEqual(before);
+});
+
+test('125. a token without a session is worth nothing', async () => {
+  const before = await untouched();
+  for (const { method, path, pattern } of bySession()) {
+    const { status, headers } = await attempt(method, path, { 'x-csrf-token': token });
+    // Who decides on a client and is signed out by now is sent to sign in, and asked again.
+    const toSignIn = formOnly.has(pattern) && (headers.get('location') ?? '').startsWith('/sign-in?');
+    expect([method, path, toSignIn ? 403 : status]).toEqual([method, path, 403]);
+  }
+  expect(await untouched()).toEqual(before);
+});
+
+test('where another credential is asked for, a session with its token is none', async () => {
+  const before = await untouched();
+  const own = { cookie, 'x-csrf-token': token, origin: walk.house.origin };
+  for (const path of Object.keys(withoutSession)) {
+    for (const method of changing) {
+      const { status } = await attempt(method, path, own);
+      expect([method, path, [400, 401, 405, 415].includes(status)]).toEqual([method, path, true]);
+    }
+  }
+  expect(await untouched()).toEqual(before);
+});
+
+test('no other method slips past: what a path does not have changes nothing', async () => {
+  const before = await untouched();
+  const known = new Set(changes().map(({ method, path }) => `${method} ${path}`));
+  for (const path of new Set(walk.routes.map((route) => route.path))) {
+    for (const method of changing.filter((one) => !known.has(`${one} ${path}`))) {
+      const { status } = await attempt(method, path, { cookie, 'x-csrf-token': token, origin: walk.house.origin });
+      expect([method, path, status >= 400 && status < 500]).toEqual([method, path, true]);
+    }
+  }
+  expect(await untouched()).toEqual(before);
+});
+
+describe('the token of a session', () => {
+  let ann: Account;
+  let visitor: Visitor;
+  beforeAll(async () => {
+    ann = await openAccount(walk.house);
+    visitor = await signedInVisitor(walk.house, ann);
+  });
+  const own = () => csrfToken(visitor.cookies.get('dealkeep') ?? '');
+
+  test('is taken from a header or a field, of our own pages and of programs', async () => {
+    const fields = { csrf: own(), name: ann.name };
+    expect((await visitor.form('/settings/security/name', fields)).status).toBe(303);
+    // A page with no-referrer sends its forms with Origin: null.
+    expect((await visitor.form('/settings/security/name', fields, { origin: 'null' })).status).toBe(303);
+    expect((await visitor.json('/api/auth/profile', { name: ann.name }, { 'x-csrf-token': own() })).status).toBe(200);
+    // A field is no header: JSON of another site would need no preflight otherwise.
+    expect((await visitor.json('/api/auth/profile', fields)).status).toBe(403);
+  });
+
+  test('is another one after the session was renewed', async () => {
+    const before = own();
+    await visitor.signIn(ann);
+    expect(own()).not.toBe(before);
+    expect((await visitor.json('/api/auth/profile', { name: ann.name }, { 'x-csrf-token': before })).status).toBe(403);
+  });
+
+  test('is explained on a page to a person, and not redirected', async () => {
+    const answer = await visitor.form('/settings/security/name', { name: 'Mallory', csrf: 'x' });
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get('location')).toBeNull();
+    expect(await answer.text()).toContain('Reload the page');
+  });
+});

@@ -1,0 +1,234 @@
+/** What every answer of the house tells a browser of itself: every route, every method, signed in or not, also when it fails. */
+
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connect } from '../policies/scene.ts';
+import { addToken } from '../tools/scene.ts';
+import { brokerage } from '../rest/scene.ts';
+import { authorizeUrl, callback } from '../oauth/scene.ts';
+import { changing, openWalk, type Walk } from './routes.ts';
+
+const build = path.join(import.meta.dirname, '../../web/dist');
+
+/** The same for everybody who asks, so that it may be kept. Everything else is a person's, or could be. */
+const forEverybody = [
+  /^\/assets\//,
+  /^\/(icon\.svg|manifest\.webmanifest|theme\.js|plain\.css|passkeys\.js)$/,
+  /^\/\.well-known\//,
+  /^\/api\/v1\/(openapi\.json|docs\/.+)$/,
+];
+
+interface Answer {
+  readonly what: string;
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+function policyOf(headers: Headers): Map<string, string[]> {
+  const directives = (headers.get('content-security-policy') ?? '').split(';').map((one) => one.trim().split(/\s+/));
+  return new Map(directives.map(([name = '', ...sources]) => [name, sources]));
+}
+
+/** What is wrong with an answer, in words. */
+function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean): string[] {
+  const faults: string[] = [];
+  const hold = (holds: boolean, fault: string) => {
+    if (!holds) faults.push(`${what} (${status}): ${fault}`);
+  };
+  const policy = policyOf(headers);
+  const sources = (directive: string) => policy.get(directive) ?? policy.get('default-src') ?? ['*'];
+  const scripts = new Set(sources('script-src'));
+  // The decoders of PDF.js, in a worker, which goes by the policy of its own file.
+  if (at.startsWith('/assets/')) scripts.delete("'wasm-unsafe-eval'");
+  hold(
+    [...scripts].every((source) => source === "'self'" || source === "'none'"),
+    `scripts from ${[...scripts].join(' ')}`,
+  );
+  hold(
+    [...policy.values()].flat().every((source) => !/^\*$|^https?:|unsafe-(eval|hashes)$/.test(source)),
+    'a source too wide',
+  );
+  const styles = sources('style-src');
+  hold(!styles.includes("'unsafe-inline'") || at === '/api/v1/docs', 'inline styles');
+  hold(policy.get('frame-ancestors')?.join() === "'none'", 'may be framed');
+  hold(policy.get('base-uri')?.join() === "'none'", 'base-uri');
+  hold(sources('object-src').join() === "'none'", 'object-src');
+  const forms = policy.get('form-action')?.join();
+  // Chromium holds a client's own redirect, behind the forms on the way of a grant, to the policy as well.
+  const toClient = at === '/api/mcp/authorize' || at.startsWith('/sign-in?return_to=%2Fapi%2Fmcp%2Fauthorize');
+  hold(forms === "'none'" || forms === "'self'" || (forms === undefined && toClient), `forms go to ${forms}`);
+
+  hold(headers.get('x-frame-options') === 'DENY', 'X-Frame-Options');
+  hold(headers.get('x-content-type-options') === 'nosniff', 'X-Content-Type-Options');
+  hold(['no-referrer', 'same-origin'].includes(headers.get('referrer-policy') ?? ''), 'Referrer-Policy');
+  const strict = headers.get('strict-transport-security');
+  hold(secure ? Number(/^max-age=(\d+)/.exec(strict ?? '')?.[1]) >= 31_536_000 : strict === null, `HSTS ${strict}`);
+  const kept = headers.get('cache-control') ?? '';
+  const page = (headers.get('content-type') ?? '').startsWith('text/html') && kept === 'no-cache';
+  const mayBeKept = status < 400 && (forEverybody.some((known) => known.test(at)) || page);
+  hold(kept === 'no-store' || mayBeKept, `Cache-Control ${kept || 'missing'}`);
+  return faults;
+}
+
+const houses = [
+  { name: 'http', baseUrl: undefined, secure: false },
+  { name: 'https', baseUrl: 'https://deals.example.com', secure: true },
+];
+
+describe.each(houses)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure }) => {
+  let walk: Walk;
+  beforeAll(async () => {
+    walk = await openWalk(baseUrl);
+  });
+  afterAll(() => walk?.close());
+
+  async function ask(method: string, at: string, init: RequestInit = {}): Promise<Answer> {
+    const signal = AbortSignal.timeout(30_000);
+    const response = await fetch(walk.house.origin + at, { method, redirect: 'manual', signal, ...init });
+    // The stream of changes has no end of its own.
+    await response.body?.cancel();
+    return { what: `${method} ${at}`, path: at, status: response.status, headers: response.headers };
+  }
+  const expectFaultless = (answers: readonly Answer[]) =>
+    expect(answers.flatMap((answer) => faultsOf(answer, secure))).toEqual([]);
+  const statuses = (answers: readonly Answer[]) => new Set(answers.map(({ status }) => status));
+  const browser = { accept: 'text/html', 'sec-fetch-dest': 'document' };
+  const plain = { accept: 'text/html' };
+
+  test('every route, by every method, to nobody', async () => {
+    const paths = [...new Set(walk.routes.map((route) => route.path))];
+    expect(paths.length).toBeGreaterThan(150);
+    const answers: Answer[] = [];
+    for (const at of paths) {
+      for (const method of ['GET', 'HEAD', 'OPTIONS', ...changing]) answers.push(await ask(method, at));
+      answers.push(await ask('GET', at, { headers: browser }), await ask('GET', at, { headers: plain }));
+      answers.push(await ask('POST', at, { headers: { ...plain, origin: 'https://elsewhere.example' } }));
+    }
+    expectFaultless(answers);
+    for (const status of [200, 204, 303, 400, 401, 403, 404, 405, 415]) expect(statuses(answers)).toContain(status);
+  });
+
+  test('every route to somebody who is signed in: what they see, and what they change', async () => {
+    const answers: Answer[] = [];
+    for (const { path: at } of walk.routes.filter(({ method }) => method === 'GET')) {
+      const headers = await walk.signedIn();
+      for (const how of [{}, browser, plain]) answers.push(await ask('GET', at, { headers: { ...headers, ...how } }));
+    }
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(120);
+    for (const { method, path: at } of walk.routes.filter((route) => changing.includes(route.method))) {
+      const headers = { ...(await walk.signedIn()), 'content-type': 'application/json' };
+      answers.push(await ask(method, at, { headers, body: '{}' }));
+    }
+    expectFaultless(answers);
+    for (const status of [200, 204, 303, 400, 404]) expect(statuses(answers)).toContain(status);
+  });
+
+  test('every file of the application, the whole of it and nothing new', async () => {
+    const names = readdirSync(build, { recursive: true, encoding: 'utf8' }).filter((name) => /\.\w+$/.test(name));
+    const files = names.filter((name) => !/\.(br|gz)$/.test(name)).map((name) => `/${name}`);
+    expect(existsSync(path.join(build, 'index.html'))).toBe(true);
+    const answers: Answer[] = [];
+    for (const file of files) {
+      const answer = await ask('GET', file);
+      answers.push(answer);
+      const etag = answer.headers.get('etag');
+      if (etag) answers.push(await ask('GET', file, { headers: { 'if-none-match': etag } }));
+    }
+    expectFaultless(answers);
+    for (const status of [200, 304]) expect(statuses(answers)).toContain(status);
+  });
+
+  test('what a key, a token and a person on the way of a grant are given', async () => {
+    const { house, scene } = walk;
+    const key = await (await brokerage(house)).key();
+    const { token, clientId } = await addToken(house, scene.people['broker']!);
+    const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
+    const call = {
+      ...bearer(token),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    const at = (parameters: Record<string, string>) =>
+      authorizeUrl(house, { client_id: clientId, redirect_uri: callback, ...parameters }).slice(house.origin.length);
+    const headers = { ...(await walk.signedIn()), ...browser };
+    const answers = [
+      await ask('GET', '/api/v1/contacts', { headers: bearer(key.token) }),
+      await ask('POST', '/api/mcp', { headers: call, body }),
+      await ask('POST', '/mcp', { headers: call, body }),
+      await ask('POST', '/mcp', { headers: { ...call, origin: 'https://claude.ai' }, body }),
+      await ask('GET', at({}), { headers }),
+      await ask('GET', at({ scope: 'all' }), { headers }),
+      await ask('GET', at({ redirect_uri: 'https://elsewhere.example' }), { headers }),
+      await ask('GET', at({}), { headers: browser }),
+    ].map((answer) => ({ ...answer, path: answer.path.split('?')[0]! }));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 302, 400, 302]);
+    const signIn = `/sign-in?${new URLSearchParams({ return_to: at({}) })}`;
+    expectFaultless([...answers, await ask('GET', signIn, { headers: plain })]);
+  });
+
+  test('what is not there, too large, or no body at all', async () => {
+    const headers = await walk.signedIn();
+    const large = 'x'.repeat(300_000);
+    const json = { ...headers, 'content-type': 'application/json' };
+    const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
+    const answers = [];
+    for (const start of [
+      '',
+      '/api',
+      '/api/v1',
+      '/api/auth',
+      '/api/web',
+      '/api/mcp',
+      '/.well-known',
+      '/settings/clients',
+    ])
+      for (const how of [{}, plain]) answers.push(await ask('GET', `${start}/no/such/thing`, { headers: how }));
+    for (const at of ['/api/auth/profile', '/settings/clients', '/api/web/me', '/api/mcp/authorize', '/sign-in'])
+      answers.push(await ask('POST', at, { headers: { ...form, ...plain }, body: large }));
+    for (const at of ['/api/auth/profile', '/api/web/deals', '/api/mcp/token', '/api/mcp/revoke', '/api/v1/contacts'])
+      for (const body of [large, '{', 'null']) answers.push(await ask('POST', at, { headers: json, body }));
+    expectFaultless(answers);
+    for (const status of [400, 404, 413]) expect(statuses(answers)).toContain(status);
+  });
+
+  test('a failure on our side, and a database that is away', async () => {
+    const { house, scene } = walk;
+    const key = await (await brokerage(house)).key();
+    const { token, clientId } = await addToken(house, scene.people['broker']!);
+    const headers = await walk.signedIn();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
+    const everywhere = async () => [
+      await ask('GET', '/api/v1/contacts', { headers: { authorization: `Bearer ${key.token}` } }),
+      await ask('POST', '/api/mcp', {
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body,
+      }),
+      await ask('POST', '/api/mcp/token', {
+        body: new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'dkr_x' }),
+      }),
+      await ask('GET', '/api/web/me', { headers }),
+      await ask('GET', '/api/auth/session', { headers }),
+      await ask('GET', '/settings/security', { headers: { ...headers, ...plain } }),
+      await ask('GET', '/settings/clients', { headers: { ...headers, ...plain } }),
+      await ask('GET', '/readyz'),
+    ];
+    await house.sql(`create or replace function app.now() returns timestamptz language plpgsql stable set search_path = '' as
+      $$ begin raise exception 'the clock is broken'; end $$`);
+    await house.sql('alter table vault.refresh_tokens rename to mislaid');
+    const failed = await everywhere();
+    expect(failed.map(({ status }) => status)).toEqual([500, 500, 500, 500, 500, 500, 500, 200]);
+    const server = await connect(house.connections.server);
+    await house.sql(`alter database ${house.connections.server.database} with connection limit 0`);
+    await server.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and datname = current_database() and pid <> pg_backend_pid()',
+    );
+    await server.end();
+    const away = await everywhere();
+    // REST has no code for it.
+    expect(away.map(({ status }) => status)).toEqual([500, ...Array.from({ length: 7 }, () => 503)]);
+    expectFaultless([...failed, ...away]);
+  });
+});

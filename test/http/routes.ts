@@ -1,0 +1,60 @@
+/** Every route of the house, read from the live app, and people to walk them as. */
+
+import { randomUUID } from 'node:crypto';
+import { createApp } from '../../server/app.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { signInAs } from '../web/person.ts';
+import { aPdf, upload } from '../web/uploads.ts';
+
+export const changing = ['POST', 'PUT', 'PATCH', 'DELETE'];
+
+export interface Route {
+  readonly method: string;
+  /** As the app declares it, parameters and all. */
+  readonly pattern: string;
+  /** With its parameters filled in: with what is there, where the broker of the scene sees some. */
+  readonly path: string;
+}
+
+export interface Walk extends WebScene {
+  readonly routes: readonly Route[];
+  /** A fresh session of the broker, as their browser sends it; with the CSRF token, for a change of our own page. */
+  signedIn(): Promise<Record<string, string>>;
+}
+
+/** Opens the scene, and lists the routes of its app. Middleware that stands before everything is none. */
+export async function openWalk(baseUrl?: string): Promise<Walk> {
+  const features = { findings: true, financing: true };
+  const web = await openScene({ config: { features, ...(baseUrl && { baseUrl }) } });
+  const { house, scene } = web;
+  const secure = baseUrl?.startsWith('https:') ?? false;
+  const signedIn = async () => {
+    const { headers } = await signInAs(house, scene.people['broker']!);
+    return { ...headers, cookie: `${secure ? '__Host-' : ''}${headers['cookie']}` };
+  };
+  const person = { ...(await web.as('broker')), headers: await signedIn() };
+  const { body: document } = await upload(house, person, scene.deal, aPdf(), { filename: 'Lease.pdf' });
+  const ids: [start: string, id: string][] = [
+    ['/api/web/deals/', scene.deal],
+    ['/deals/', scene.deal],
+    ['/settings/deals/', scene.deal],
+    ['/api/web/documents/', document.id],
+    ['/api/web/brokerages/', scene.brokerage],
+    ['/settings/clients/', scene.records["connected_clients/the broker's own"]!],
+    ['/api/web/clients/', scene.records["connected_clients/the broker's own"]!],
+  ];
+  const fill = (pattern: string) => {
+    const id = ids.find(([start]) => pattern.startsWith(start))?.[1] ?? randomUUID();
+    return pattern
+      .replace(/:source\b[^/]*/, 'simple')
+      .replace(':page', 'security')
+      .replace(':tab', 'documents')
+      .replace(/:[a-z_]+(\{[^}]*\})?/i, id)
+      .replaceAll(/:[a-z_]+(\{[^}]*\})?/gi, () => randomUUID())
+      .replace('*', 'nothing');
+  };
+  const known = createApp(house.house).routes.filter(({ path }) => path !== '/*');
+  const unique = new Map(known.map(({ method, path }) => [`${method} ${path}`, { method, pattern: path }]));
+  const routes = [...unique.values()].map((route) => ({ ...route, path: fill(route.pattern) }));
+  return { ...web, routes, signedIn };
+}

@@ -1,0 +1,50 @@
+/** What becomes of a body that is larger than anything an endpoint takes, and of the connection that it came on. */
+
+import http from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openWalk, type Walk } from './routes.ts';
+
+let walk: Walk;
+beforeAll(async () => {
+  walk = await openWalk();
+});
+afterAll(() => walk?.close());
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const json = { 'content-type': 'application/json' };
+const large = 'x'.repeat(300_000);
+
+/** Asks on a connection that is kept; its own port tells whether it is the same one. */
+function ask(agent: http.Agent, method: string, path: string, headers = {}, body = '') {
+  const { promise, resolve, reject } = Promise.withResolvers<{
+    status: number | undefined;
+    port: number | undefined;
+  }>();
+  const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const request = http.request(walk.house.origin + path, { method, agent, headers: { ...headers, ...length } });
+  request.on('error', reject).on('response', (response) => {
+    const port = request.socket?.localPort;
+    response.on('end', () => resolve({ status: response.statusCode, port })).resume();
+  });
+  request.end(body);
+  return promise;
+}
+
+test.each([
+  ['a form of signing in', '/sign-in', form],
+  ['a program that changes an account', '/api/auth/profile', json],
+  ['a settings form', '/settings/clients', form],
+  ['a form for the application', '/api/web/me', form],
+  ['the decision on a client', '/api/mcp/authorize', form],
+])('%s that is too large is 413, and the connection goes on', async (_, path, type) => {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  const own = { ...(await walk.signedIn()), ...type };
+  const refused = await ask(agent, 'POST', path, own, large);
+  expect(refused.status).toBe(413);
+  // What is left of a body is thrown away for half a second; whoever could not be done with it would be cut off then.
+  const until = performance.now() + 800;
+  while (performance.now() < until) {
+    expect(await ask(agent, 'GET', '/healthz')).toEqual({ status: 200, port: refused.port });
+  }
+  agent.destroy();
+});
