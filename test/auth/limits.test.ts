@@ -28,7 +28,7 @@ async function guess(email: string, visitor = fromElsewhere()) {
 
 describe('guessing passwords', () => {
   it.each(['known', 'unknown'])(
-    'stops after ten failures a minute for a %s account, and begins again after it',
+    '114. stops after ten failures a minute for a %s account, and begins again after it',
     async (kind) => {
       const account = kind === 'known' ? await openAccount(house) : { email: `nobody-${Math.random()}@example.com` };
       nextMinute();
@@ -43,7 +43,7 @@ describe('guessing passwords', () => {
     },
   );
 
-  it('does not let the right password through in the meantime, and locks nobody else out', async () => {
+  it('114. does not let the right password through in the meantime, and locks nobody else out', async () => {
     const account = await openAccount(house);
     const other = await openAccount(house);
     nextMinute();
@@ -73,7 +73,7 @@ describe('guessing passwords', () => {
     for (let round = 0; round < 15; round += 1) expect((await visitor.signIn(account)).status).toBe(200);
   });
 
-  it('stops after sixty failures a minute from one address, whatever the accounts', async () => {
+  it('114. stops after sixty failures a minute from one address, whatever the accounts', async () => {
     nextMinute();
     const visitor = fromElsewhere();
     for (let round = 0; round < 60; round += 1) {

@@ -30,7 +30,7 @@ const confirm = (token: string, password: string) =>
   });
 
 describe('a reset link', () => {
-  it('sets a new password once, ends every session, and works in forms alone', async () => {
+  it('123. sets a new password once, ends every session, and works in forms alone', async () => {
     const account = await openAccount(house);
     const elsewhere = await signedInVisitor(house, account);
     const visitor = new Visitor(house.origin);
@@ -56,7 +56,7 @@ describe('a reset link', () => {
     expect((await visitor.get(`/reset/new?token=${token}`)).status).toBe(410);
   });
 
-  it('is used by one of many who come at once', async () => {
+  it('123. is used by one of many who come at once', async () => {
     const account = await openAccount(house);
     const token = await askReset(account.email);
     const answers = await Promise.all(Array.from({ length: 6 }, () => confirm(token, newPassword())));
@@ -73,7 +73,7 @@ describe('a reset link', () => {
     expect((await confirm(later, newPassword())).status).toBe(200);
   });
 
-  it('is not spent by a password that is refused', async () => {
+  it('122. is not spent by a password that is refused', async () => {
     const account = await openAccount(house);
     const token = await askReset(account.email);
     expect((await confirm(token, 'short')).body.error?.code).toBe('password_refused');
@@ -121,7 +121,7 @@ describe('a reset link', () => {
     });
   });
 
-  it('says the same for an address that nobody has, and mails nothing', async () => {
+  it('121. says the same for an address that nobody has, and mails nothing', async () => {
     const account = await openAccount(house);
     const ask = async (email: string) => {
       const { status, body, headers } = await new Visitor(house.origin).json('/api/auth/reset', { email });
@@ -137,6 +137,20 @@ describe('a reset link', () => {
       }),
     );
     expect(pages[0]).toEqual(pages[1]);
+  });
+
+  it('121. is answered before its mail is out: the time would tell who has an account', async () => {
+    const account = await openAccount(house);
+    const { mail } = house.house;
+    const { send } = mail;
+    const { promise: sent, resolve: goesOut } = Promise.withResolvers<void>();
+    let waiting = 0;
+    Object.assign(mail, { send: async () => ((waiting += 1), sent) });
+    const { status } = await new Visitor(house.origin).json('/api/auth/reset', { email: account.email });
+    expect(status).toBe(200);
+    await expect.poll(() => waiting).toBe(1);
+    Object.assign(mail, { send });
+    goesOut();
   });
 
   it('stands in the log, alone, where no mail server is configured', async () => {
@@ -168,7 +182,7 @@ describe('a reset link', () => {
 });
 
 describe('choosing a password', () => {
-  it('refuses the three thousand commonest, and all others of the list that are long enough', async () => {
+  it('122. refuses the three thousand commonest, and all others of the list that are long enough', async () => {
     const common = dictionary['passwords-common'] as string[];
     expect(common.length).toBeGreaterThan(40_000);
     const accepted: string[] = [];
@@ -188,7 +202,7 @@ describe('choosing a password', () => {
     ['the name of the product', 'dealkeep2026', /easy to guess/],
     ['a repeated letter', 'zzzzzzzzzzzz', /easy to guess/],
     ['5,000 characters', randomBytes(4000).toString('base64').slice(0, 5000), /at most 4096/],
-  ])('refuses %s', async (_, password, message) => {
+  ])('122. refuses %s', async (_, password, message) => {
     expect(await passwordFault(password, ['anna.miller@example.com', 'Anna Miller'])).toMatch(message);
   });
 
@@ -199,7 +213,7 @@ describe('choosing a password', () => {
     ['64 characters', () => randomBytes(48).toString('base64')],
     ['1,000 characters', () => randomBytes(750).toString('base64').slice(0, 1000)],
     ['another script', () => 'смородина и кит'],
-  ])('accepts %s', async (_, make) => {
+  ])('122. accepts %s', async (_, make) => {
     expect(await passwordFault(make(), ['anna.miller@example.com', 'Anna Miller'])).toBeNull();
   });
 });

@@ -44,7 +44,7 @@ async function passwordStep(account: Account) {
 }
 
 describe('signing in with a second factor', () => {
-  it('opens no session before the code, and one with it', async () => {
+  it('118. opens no session before the code, and one with it', async () => {
     const account = await withSecondFactor();
     const visitor = await passwordStep(account);
     expect(await visitor.session()).toBeNull();
@@ -82,7 +82,7 @@ describe('signing in with a second factor', () => {
     expect(done.headers.get('location')).toBe('/deals?x=1');
   });
 
-  it('takes each code once, be it on another sign-in, and at the same moment', async () => {
+  it('123. takes each code once, be it on another sign-in, and at the same moment', async () => {
     const account = await withSecondFactor();
     const code = await codeNow(account.secret);
     const visitors = await Promise.all(Array.from({ length: 4 }, () => passwordStep(account)));
@@ -119,7 +119,7 @@ describe('signing in with a second factor', () => {
     expect((await again.json('/api/auth/second-factor', { code })).status).toBe(401);
   });
 
-  it('takes each recovery code once, however it is typed', async () => {
+  it('123. takes each recovery code once, however it is typed', async () => {
     const account = await withSecondFactor();
     expect(new Set(account.recoveryCodes).size).toBe(10);
     const [code = ''] = account.recoveryCodes;
@@ -181,7 +181,7 @@ describe('signing in with a second factor', () => {
 });
 
 describe('setting it up', () => {
-  it('renews the session id, and the old one is dead', async () => {
+  it('118. renews the session id, and the old one is dead', async () => {
     const account = await openAccount(house);
     const visitor = await signedInVisitor(house, account);
     const { secret } = (await visitor.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
@@ -201,7 +201,7 @@ describe('setting it up', () => {
     expect((await new Visitor(house.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
   });
 
-  it('needs a recent sign-in, as do removing it and new recovery codes; signing in again is enough', async () => {
+  it('118, 124. needs a recent sign-in, as do removing it and new recovery codes; signing in again is enough', async () => {
     const account = await withSecondFactor();
     house.clock.advance(10 * minute);
     for (const path of ['begin', 'confirm', 'remove'].map((name) => `/api/auth/second-factor/${name}`)) {
@@ -223,6 +223,9 @@ describe('setting it up', () => {
     expect(proof.headers.get('location')).toMatch(/^\/sign-in\/code/);
     await account.visitor.form('/sign-in/code', { code: await codeNow(account.secret) });
     expect(account.visitor.cookies.get('dealkeep')).not.toBe(before);
+    const earlier = new Visitor(house.origin);
+    earlier.cookies.set('dealkeep', before ?? '');
+    expect(await earlier.session()).toBeNull();
 
     const renewed = await account.visitor.change<{ recovery_codes: string[] }>('/api/auth/recovery-codes');
     expect(renewed.body.recovery_codes).toHaveLength(10);

@@ -35,7 +35,7 @@ async function with3Sessions(): Promise<{ account: Account; here: Visitor; phone
 }
 
 describe('sessions', () => {
-  it('are listed with where and what from, this one first, and nobody else’s', async () => {
+  it('124. are listed with where and what from, this one first, and nobody else’s', async () => {
     const { laptop } = await with3Sessions();
     await with3Sessions();
     const sessions = await sessionsOf(laptop);
@@ -46,7 +46,7 @@ describe('sessions', () => {
     expect(JSON.stringify(sessions)).not.toContain(laptop.cookies.get('dealkeep'));
   });
 
-  it('are ended one by one, on the next request', async () => {
+  it('124. are ended one by one, on the next request', async () => {
     const { here, phone, laptop } = await with3Sessions();
     const target = (await sessionsOf(here)).find(({ user_agent }) => user_agent === 'Phone');
     expect((await here.change('/api/auth/sessions/end', { id: target?.id })).body).toEqual({ ended: 1 });
@@ -55,7 +55,7 @@ describe('sessions', () => {
     expect((await here.change('/api/auth/sessions/end', { id: target?.id })).status).toBe(404);
   });
 
-  it('of other people cannot be ended', async () => {
+  it('124. of other people cannot be ended', async () => {
     const { here } = await with3Sessions();
     const other = await with3Sessions();
     const [theirs] = await sessionsOf(other.here);
@@ -73,7 +73,7 @@ describe('sessions', () => {
     expect(await here.session()).not.toBeNull();
   });
 
-  it('are dead on the server after signing out', async () => {
+  it('119. are dead on the server after signing out', async () => {
     const { here, phone } = await with3Sessions();
     const token = here.cookies.get('dealkeep') ?? '';
     const page = await (await here.get('/sign-out')).text();
@@ -124,7 +124,7 @@ async function connectClient({ id, name, email }: Account, browser: Visitor): Pr
 }
 
 describe('changing the password', () => {
-  it('needs the current one, renews this session, and ends the others and every connected client', async () => {
+  it('111, 118. needs the current one, renews this session, and ends the others and every connected client', async () => {
     const { account, here, phone } = await with3Sessions();
     const isConnected = await connectClient(account, here);
     const password = newPassword();
@@ -236,7 +236,7 @@ describe('changing the address', () => {
     expect((await new Visitor(house.origin).signIn({ ...account, email })).status).toBe(200);
   });
 
-  it('needs a recent sign-in', async () => {
+  it('124. needs a recent sign-in', async () => {
     const { here } = await with3Sessions();
     house.clock.advance(10 * minute);
     const { status, body } = await here.change('/api/auth/address', { email: 'later@example.com' });

@@ -20,7 +20,7 @@ function cookieLine(response: { headers: Headers }): string {
 }
 
 describe('signing in with a password', () => {
-  it('answers a program with JSON and a cookie of 256 bits', async () => {
+  it('117. answers a program with JSON and a cookie of 256 bits', async () => {
     const visitor = new Visitor(house.origin);
     const answer = await visitor.signIn(ann);
     expect(answer.status).toBe(200);
@@ -50,7 +50,7 @@ describe('signing in with a password', () => {
     expect(seen.size).toBe(5);
   });
 
-  it('ends the session that the browser had before', async () => {
+  it('118. ends the session that the browser had before', async () => {
     const visitor = await signedInVisitor(house, ann);
     const before = visitor.cookies.get('dealkeep') ?? '';
     await visitor.signIn(ann);
@@ -60,14 +60,14 @@ describe('signing in with a password', () => {
     expect(await thief.session()).toBeNull();
   });
 
-  it('does not take a session token that somebody else chose', async () => {
+  it('118. does not take a session token that somebody else chose', async () => {
     const visitor = new Visitor(house.origin);
     visitor.cookies.set('dealkeep', 'A'.repeat(43));
     await visitor.signIn(ann);
     expect(visitor.cookies.get('dealkeep')).not.toBe('A'.repeat(43));
   });
 
-  it('marks the cookie __Host- and Secure behind https', async () => {
+  it('117. marks the cookie __Host- and Secure behind https', async () => {
     const secure = await openHouse({ config: { baseUrl: 'https://deals.example.com' } });
     try {
       const account = await openAccount(secure);
@@ -89,7 +89,7 @@ describe('signing in with a password', () => {
 });
 
 describe('refusing', () => {
-  it('says the same of an unknown address, a wrong password, a suspended person and one without a password', async () => {
+  it('121. says the same of an unknown address, a wrong password, a suspended person and one without a password', async () => {
     const suspended = await openAccount(house);
     await house.sql('update users set suspended_at = app.now() where id = $1', [suspended.id]);
     await house.sql(`insert into users (email, name) values ('invited@example.com', 'Invited')`);
@@ -109,7 +109,7 @@ describe('refusing', () => {
     expect(answers[0]).toMatchObject({ status: 401, body: { error: { code: 'sign_in_refused' } } });
   });
 
-  it('takes as long for an unknown address as for a wrong password', async () => {
+  it('121. takes as long for an unknown address as for a wrong password', async () => {
     const time = async (email: string) => {
       const start = performance.now();
       await new Visitor(house.origin).signIn({ email, password: newPassword() });
@@ -168,7 +168,7 @@ describe('passwords', () => {
     ['of 1,000 characters', () => randomBytes(750).toString('base64').slice(0, 1000)],
     ['in many scripts', () => `пароль-密码-🗝️-${randomBytes(6).toString('hex')}`],
     ['of eight emoji', () => '🦀🌵🪐🧭🥁🪁🧊🦉'],
-  ])('%s work to the last character', async (_, make) => {
+  ])('122. %s work to the last character', async (_, make) => {
     const password = make();
     const account = await openAccount(house, { password });
     expect((await new Visitor(house.origin).signIn(account)).status).toBe(200);
@@ -179,7 +179,7 @@ describe('passwords', () => {
     expect((await new Visitor(house.origin).signIn({ ...account, password: changed })).status).toBe(401);
   });
 
-  it('are the same however the keyboard composes the letters', async () => {
+  it('122. are the same however the keyboard composes the letters', async () => {
     const account = await openAccount(house, { password: `Grüße ${randomBytes(6).toString('hex')}`.normalize('NFC') });
     const decomposed = { ...account, password: account.password.normalize('NFD') };
     expect(decomposed.password).not.toBe(account.password);
@@ -204,7 +204,7 @@ describe('passwords', () => {
 });
 
 describe('the life of a session', () => {
-  it('ends after 12 hours without use, and use keeps it alive', async () => {
+  it('120. ends after 12 hours without use, and use keeps it alive', async () => {
     const visitor = await signedInVisitor(house, ann);
     house.clock.advance(11 * hour);
     expect(await visitor.session()).not.toBeNull();
@@ -214,7 +214,7 @@ describe('the life of a session', () => {
     expect(await visitor.session()).toBeNull();
   });
 
-  it('ends after 30 days however much it is used', async () => {
+  it('120. ends after 30 days however much it is used', async () => {
     const visitor = await signedInVisitor(house, ann);
     for (let half = 0; half < 71; half += 1) {
       house.clock.advance(10 * hour);

@@ -23,7 +23,7 @@ async function dump(): Promise<string> {
   return texts.join('\n');
 }
 
-it('keeps no token and no password, neither in a table nor in the log', async () => {
+it('113. keeps no token and no password, neither in a table nor in the log', async () => {
   const account = await openAccount(house);
   const secrets: string[] = [account.password];
   const visitor = await signedInVisitor(house, account);

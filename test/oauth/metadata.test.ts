@@ -62,6 +62,7 @@ test.each([
     authorization_servers: [house.config.baseUrl],
     scopes_supported: ['mcp:read', 'mcp:write'],
     bearer_methods_supported: ['header'],
+    resource_name: 'Dealkeep',
   });
 });
 

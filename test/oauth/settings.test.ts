@@ -149,6 +149,16 @@ describe('clients', () => {
     expect(await markupOf(open('/settings/clients?preset=cursor'))).toContain('http://localhost:8787/callback');
   });
 
+  test('the presets are the URIs that these clients really send', async () => {
+    expect(Object.fromEntries(clientPresets.map(({ id, redirectUris }) => [id, redirectUris]))).toEqual({
+      claude: ['https://claude.ai/api/mcp/auth_callback', 'https://claude.com/api/mcp/auth_callback'],
+      vscode: ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect'],
+      cursor: ['http://localhost:8787/callback', 'https://www.cursor.com/agents/mcp/oauth/callback'],
+      inspector: ['http://127.0.0.1:6276/oauth/callback'],
+      desktop: ['http://localhost/callback'],
+    });
+  });
+
   test('112. a name is needed, visible and not too long', async () => {
     for (const name of ['', '   ', 'x'.repeat(101), 'a\u202eb', 'a\nb']) {
       expect((await submit('/settings/clients', { name, redirect_uris: 'https://client.example/cb' })).status).toBe(

@@ -19,7 +19,7 @@ const get = (token: string | null, path = '/contacts') =>
   as(token === null ? null : { token }, house.restUrl)('GET', path);
 
 describe('who gets in', () => {
-  test('a token has its form, and only its digest is kept', async () => {
+  test('126. a token has its form, and only its digest is kept', async () => {
     const { token, id } = await tenant.key({ environment: 'test' });
     expect(token).toMatch(/^dk_test_[0-9a-f]{32}$/);
     const [row] = await house.sql('select digest from vault.api_key_digests where key_id = $1', [id]);
@@ -27,7 +27,7 @@ describe('who gets in', () => {
     expect((await get(token)).status).toBe(200);
   });
 
-  test('every token that does not work is the same 401', async () => {
+  test('127. every token that does not work is the same 401', async () => {
     const { token } = await tenant.key();
     const revoked = await tenant.key();
     await house.sql('update api_keys set revoked_at = app.now() where id = $1', [revoked.id]);
@@ -77,7 +77,7 @@ describe('who gets in', () => {
       ).toBe(200);
   });
 
-  test('a token without the scope is 403, whatever else is wrong with the request', async () => {
+  test('128. a token without the scope is 403, whatever else is wrong with the request', async () => {
     const reader = as(await tenant.key({ scopes: ['contacts:read'] }), house.restUrl);
     const writer = as(await tenant.key({ scopes: ['contacts:write'] }), house.restUrl);
     for (const [call, method, path, scope] of [
@@ -99,7 +99,7 @@ describe('who gets in', () => {
     expect(made).toEqual({ n: 0 });
   });
 
-  test('a key expires at its time', async () => {
+  test('127. a key expires at its time', async () => {
     const { token } = await tenant.key({ expiresAt: new Date(house.clock.now().getTime() + 60_000) });
     expect((await get(token)).status).toBe(200);
     house.clock.advance(61_000);
@@ -119,7 +119,7 @@ describe('whoever made the key', () => {
       `update members set status = 'removed' where user_id = $1`,
       `update members set status = 'active' where user_id = $1`,
     ],
-  ])('%s: the key stops with the next request, on both nodes', async (_, take, give) => {
+  ])('131. %s: the key stops with the next request, on both nodes', async (_, take, give) => {
     const there = await brokerage(house);
     // A brokerage keeps an admin: a second one stays.
     await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
@@ -136,9 +136,22 @@ describe('whoever made the key', () => {
     await house.sql(give, [there.admin]);
     expect(await onBoth()).toEqual([200, 200]);
   });
+
+  test('131. is no admin any more: the key does what any member may, as long as they are one', async () => {
+    const there = await brokerage(house);
+    await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+      there.id,
+      tenant.admin,
+    ]);
+    const { token } = await there.key();
+    await house.sql(`update members set role = 'staff' where user_id = $1`, [there.admin]);
+    expect((await get(token)).status).toBe(200);
+    await house.sql(`update members set status = 'removed' where user_id = $1`, [there.admin]);
+    expect((await get(token)).status).toBe(401);
+  });
 });
 
-test('revoking works with the next request on every node, between a count and its write too', async () => {
+test('130. revoking works with the next request on every node, between a count and its write too', async () => {
   const key = await tenant.key();
   const nodes = house.nodes.map((node) => as(key, node.restUrl));
   expect(await Promise.all(nodes.map(async (call) => (await call('GET', '/contacts')).status))).toEqual([200, 200]);
@@ -146,7 +159,7 @@ test('revoking works with the next request on every node, between a count and it
   expect(await Promise.all(nodes.map(async (call) => (await call('GET', '/contacts')).status))).toEqual([401, 401]);
 });
 
-test('the last use is written, at most once a minute', async () => {
+test('132. the last use is written, at most once a minute', async () => {
   const { id, token } = await tenant.key();
   const used = async () => {
     const [row] = await house.sql<{ at: Date | null }>('select last_used_at as at from api_keys where id = $1', [id]);
@@ -226,7 +239,7 @@ test('a failure on our side is a 500 with the id of the request and nothing of t
   expect(house.log.filter((line) => line.includes('report-me')).join()).toContain('uuid_v7');
 });
 
-test('no token is in the database or in the log', async () => {
+test('113, 126. no token is in the database or in the log', async () => {
   const key = await tenant.key();
   await as(key, house.restUrl)(
     'POST',

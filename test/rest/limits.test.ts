@@ -23,7 +23,7 @@ describe('by key', () => {
   });
   afterAll(() => house.close());
 
-  test('the headers count down on every answer, at 0 comes 429 with Retry-After, and the next window starts anew', async () => {
+  test('134. the headers count down on every answer, at 0 comes 429 with Retry-After, and the next window starts anew', async () => {
     toWindowStart(house);
     const call = as(await tenant.key({ ceiling: 5 }), house.restUrl);
     const requests = [
@@ -69,7 +69,7 @@ describe('by key', () => {
     ]);
   });
 
-  test('100 at once at a limit of 10: exactly 10 pass', async () => {
+  test('135. 100 at once at a limit of 10: exactly 10 pass', async () => {
     toWindowStart(house);
     const call = as(await tenant.key({ ceiling: 10 }), house.restUrl);
     const answers = await Promise.all(Array.from({ length: 100 }, () => call('GET', '/contacts')));
@@ -77,7 +77,7 @@ describe('by key', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
   });
 
-  test('a key without a ceiling has the usual one, and keys do not count for each other', async () => {
+  test('136. a key without a ceiling has the usual one, and keys do not count for each other', async () => {
     toWindowStart(house);
     const one = as(await tenant.key({ ceiling: null }), house.restUrl);
     for (let n = 0; n < 25; n += 1) expect((await one('GET', '/contacts')).headers.get('x-ratelimit-limit')).toBe('25');
@@ -85,7 +85,7 @@ describe('by key', () => {
     expect((await as(await tenant.key({ ceiling: null }), house.restUrl)('GET', '/contacts')).status).toBe(200);
   });
 
-  test('a request whose transaction fails counts too', async () => {
+  test('139. a request whose transaction fails counts too', async () => {
     toWindowStart(house);
     const call = as(await tenant.key({ ceiling: 4 }), house.restUrl);
     await house.sql('alter table contacts rename to contacts_away');
@@ -114,7 +114,7 @@ describe('two nodes', () => {
   });
   afterAll(() => house.close());
 
-  test('100 at once over both at a limit of 10: exactly 10 pass', async () => {
+  test('135. 100 at once over both at a limit of 10: exactly 10 pass', async () => {
     toWindowStart(house);
     const key = await tenant.key({ ceiling: 10 });
     const nodes = house.nodes.map((node) => as(key, node.restUrl));
@@ -123,7 +123,7 @@ describe('two nodes', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
   });
 
-  test('when the shared store is away the API answers on, and counts again together when it is back', async () => {
+  test('138. when the shared store is away the API answers on, and counts again together when it is back', async () => {
     const key = await tenant.key({ ceiling: 50 });
     await house.sql('alter schema limits rename to limits_away');
     const during = await Promise.all(house.nodes.map((node) => as(key, node.restUrl)('GET', '/contacts')));
@@ -154,7 +154,7 @@ describe('by address', () => {
       'X-Forwarded-For': address,
     });
 
-  test('good keys are held to it, all keys of the address together', async () => {
+  test('136. good keys are held to it, all keys of the address together', async () => {
     toWindowStart(house);
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from('203.0.113.1', token)).status);
@@ -165,7 +165,7 @@ describe('by address', () => {
     expect((await from('203.0.113.2', token)).status).toBe(200);
   });
 
-  test('floods without a key or with bad keys are held to a tighter one, and do not hold up a good key', async () => {
+  test('136. floods without a key or with bad keys are held to a tighter one, and do not hold up a good key', async () => {
     toWindowStart(house);
     const statuses = [];
     for (let n = 0; n < 9; n += 1)
@@ -174,14 +174,14 @@ describe('by address', () => {
     expect((await from('203.0.113.3', token)).status).toBe(200);
   });
 
-  test('what a client writes into X-Forwarded-For itself does not help it', async () => {
+  test('137. what a client writes into X-Forwarded-For itself does not help it', async () => {
     toWindowStart(house);
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from(`198.51.100.${n}, 203.0.113.4`, token)).status);
     expect(statuses.slice(-2)).toEqual([429, 429]);
   });
 
-  test('addresses of one IPv6 /64 are one', async () => {
+  test('137. addresses of one IPv6 /64 are one', async () => {
     toWindowStart(house);
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from(`2001:db8:1:2::${n}:1`, token)).status);
@@ -197,7 +197,7 @@ describe('without a trusted proxy', () => {
   });
   afterAll(() => house.close());
 
-  test('X-Forwarded-For is not believed at all', async () => {
+  test('137. X-Forwarded-For is not believed at all', async () => {
     toWindowStart(house);
     const call = as(await (await brokerage(house)).key(), house.restUrl);
     const statuses = [];

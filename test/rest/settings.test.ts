@@ -73,7 +73,7 @@ async function created(changes: Record<string, string> = {}) {
 }
 
 describe('creating', () => {
-  test('the token is shown once, works, and is nowhere afterwards', async () => {
+  test('126. the token is shown once, works, and is nowhere afterwards', async () => {
     const { token } = await created({ name: 'Shown once', environment: 'test', ceiling: '77' });
     expect(token).toMatch(/^dk_test_[0-9a-f]{32}$/);
     const answer = await read(token);
@@ -134,7 +134,7 @@ describe('creating', () => {
     expect(list).toContain('&lt;script&gt;alert(1)');
   });
 
-  test('it needs a sign-in of the last ten minutes', async () => {
+  test('124. it needs a sign-in of the last ten minutes', async () => {
     const account = await openAccount(house);
     await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [tenant, account.id]);
     const visitor = await signedInVisitor(house, account);
@@ -158,7 +158,7 @@ describe('rotating and revoking', () => {
   test.each([
     ['3600', 3_600_000],
     ['0', 0],
-  ])('with an overlap of %s s the old token works until then, the new one at once', async (overlap, millis) => {
+  ])('129. with an overlap of %s s the old token works until then, the new one at once', async (overlap, millis) => {
     const { token: old, id } = await created({ name: `Rotated ${overlap}`, scopes: 'contacts:read' });
     const now = house.clock.now();
     const { status, markup } = await send(admin, `/settings/keys/${id}/rotate`, { overlap });
@@ -194,7 +194,7 @@ describe('rotating and revoking', () => {
     ).toBe(1);
   });
 
-  test('a second rotation ends what is older, and never prolongs it', async () => {
+  test('129. a second rotation ends what is older, and never prolongs it', async () => {
     const { token: first, id } = await created({ name: 'Twice' });
     const second = tokenIn((await send(admin, `/settings/keys/${id}/rotate`, { overlap: '3600' })).markup);
     const third = tokenIn((await send(admin, `/settings/keys/${id}/rotate`, { overlap: '0' })).markup);
@@ -203,7 +203,7 @@ describe('rotating and revoking', () => {
     ]);
   });
 
-  test('a revoked key stops with the next request and cannot come back', async () => {
+  test('130. a revoked key stops with the next request and cannot come back', async () => {
     const { token, id } = await created({ name: 'Revoked' });
     const revoked = await send(admin, `/settings/keys/${id}/revoke`, {});
     expect([revoked.status, revoked.location]).toEqual([303, '/settings/keys?done=revoked']);
@@ -256,7 +256,7 @@ describe('who may', () => {
     expect((await read(token)).status).toBe(200);
   });
 
-  test('an API key and a connected client make no keys, even of an admin', async () => {
+  test('133. an API key and a connected client make no keys, even of an admin', async () => {
     const { token, id } = await created({ name: 'Would be maker' });
     const [row] = await house.sql<{ by: string }>('select created_by as by from api_keys where id = $1', [id]);
     const client = new pg.Client(house.connections.owner);

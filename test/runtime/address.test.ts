@@ -22,7 +22,7 @@ async function seenBy(house: TestHouse, headers: Record<string, string>): Promis
   return (JSON.parse(line) as { address?: unknown }).address;
 }
 
-test('without trusted proxies nobody chooses their own address', async () => {
+test('137. without trusted proxies nobody chooses their own address', async () => {
   expect(await seenBy(open, {})).toBe('127.0.0.1');
   expect(await seenBy(open, { 'X-Forwarded-For': '203.0.113.9' })).toBe('127.0.0.1');
   expect(await seenBy(open, { Forwarded: 'for=203.0.113.9', 'X-Real-IP': '203.0.113.9' })).toBe('127.0.0.1');
@@ -39,7 +39,7 @@ test.for([
   ['rubbish', '127.0.0.1'],
   ['203.0.113.9, rubbish', '127.0.0.1'],
   ['', '127.0.0.1'],
-])('through trusted proxies, X-Forwarded-For "%s" is %s', async ([forwarded = '', expected]) => {
+])('137. through trusted proxies, X-Forwarded-For "%s" is %s', async ([forwarded = '', expected]) => {
   expect(await seenBy(behindProxies, { 'X-Forwarded-For': forwarded })).toBe(expected);
 });
 
@@ -50,7 +50,7 @@ test.for([
   ['2001:DB8::1', '2001:db8:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
   ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
-])('%s counts as %s', ([address = '', group]) => {
+])('137. %s counts as %s', ([address = '', group]) => {
   expect(addressGroup(address)).toBe(group);
 });
 

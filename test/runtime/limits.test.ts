@@ -79,7 +79,7 @@ for (const kind of ['memory', 'postgres'] as const) {
   });
 }
 
-test('two nodes on one store let exactly the limit pass together', async () => {
+test('135. two nodes on one store let exactly the limit pass together', async () => {
   startMinute();
   const [one, two] = [open('postgres'), open('postgres')];
   const key = someone();
@@ -119,7 +119,7 @@ async function openGate(target: string): Promise<{ port: number; cut(): void; me
   };
 }
 
-test('with the store away the node counts for itself, says so once, and comes back by itself', async () => {
+test('138. with the store away the node counts for itself, says so once, and comes back by itself', async () => {
   startMinute();
   const { host = '', port = 0, ...login } = house.connections.server;
   const gate = await openGate(path.join(host, `.s.PGSQL.${port}`));

@@ -84,6 +84,19 @@ test('the whole list stays under 6,000 tokens', () => {
   expect(tokens).toBeLessThan(6000);
 });
 
+test('descriptions say what a tool does, and give the model no orders', () => {
+  for (const { name, listed } of catalog) {
+    const texts = JSON.stringify(listed).matchAll(/"description":"((?:[^"\\]|\\.)*)"/g);
+    for (const [, text] of texts)
+      expect([name, text]).not.toMatchObject([
+        name,
+        expect.stringMatching(
+          /\b(you (must|should|are)|always|do not|don't|ignore|instead of asking|important)\b|[<>{}]|!/i,
+        ),
+      ]);
+  }
+});
+
 test('the questions that a model would otherwise have to guess are answered by the list itself', () => {
   const input = catalog.find((tool) => tool.name === 'svc_questions_create')?.listed.inputSchema.properties?.[
     'category'

@@ -170,6 +170,34 @@ describe('what a client sends and takes', () => {
     }
   });
 
+  test('codes are those that the protocol has, never -32002, or HTTP statuses outside the range of JSON-RPC', async () => {
+    const ofProtocol = new Set([-32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_022]);
+    const unknown = { ...modern, 'io.modelcontextprotocol/protocolVersion': '2031-01-01' };
+    const refused = [
+      await send(house, null, deals),
+      await send(house, access.token, deals, { headers: { Origin: 'https://evil.example' } }),
+      await send(house, access.token, undefined, { method: 'GET' }),
+      await send(house, access.token, deals, { headers: { Accept: 'text/html' } }),
+      await send(house, access.token, 'x'.repeat(2_000_000)),
+      await send(house, access.token, deals, { headers: { 'Content-Type': 'text/plain' } }),
+      await send(house, access.token, '{'),
+      await send(house, access.token, '5'),
+      await send(house, access.token, message('nonsense')),
+      await send(house, access.token, message('tools/call', { name: 'svc_nonsense' })),
+      await send(house, access.token, message('resources/read', { uri: 'deal://nowhere' })),
+      await send(house, access.token, message('prompts/get', { name: 'nothing' })),
+      await send(house, access.token, message('tools/list', { _meta: modern }), { headers: modernHeaders('ping') }),
+      await send(house, access.token, message('tools/list', { _meta: unknown }), {
+        headers: { ...modernHeaders('tools/list'), 'MCP-Protocol-Version': '2031-01-01' },
+      }),
+    ].map(({ status, body }) => ({ status, code: body?.error.code ?? 0 }));
+    for (const { status, code } of refused) {
+      if (code > 0) expect(code).toBe(status);
+      else expect([...ofProtocol]).toContain(code);
+    }
+    expect(new Set(refused.map(({ code }) => code)).size).toBeGreaterThan(10);
+  });
+
   test('headers of 2026-07-28 that disagree with the body are refused', async () => {
     const call = message('tools/call', { name: 'svc_deals_list', arguments: {}, _meta: modern });
     const good = modernHeaders('tools/call', 'svc_deals_list');
