@@ -740,6 +740,23 @@ begin
 end
 $$;
 
+-- Gives a passkey of the session's owner another name; true when there was one. A name protects nothing, so a session is enough.
+create function app.rename_passkey(session bytea, passkey_id uuid, new_name text, address inet, request_id text)
+returns boolean
+language plpgsql security definer set search_path = '' as $$
+declare
+  owner_id uuid;
+begin
+  update vault.passkeys k set name = new_name from vault.live_sessions l
+    where l.digest = session and k.id = passkey_id and k.user_id = l.user_id returning k.user_id into owner_id;
+  if not found then
+    return false;
+  end if;
+  perform app.record(owner_id, 'passkey.rename', 'done', null, address, request_id);
+  return true;
+end
+$$;
+
 -- What is needed to check a passkey's signature.
 create function app.passkey(credential text)
 returns table (user_id uuid, public_key bytea, counter bigint, transports text[])
@@ -1021,6 +1038,7 @@ grant execute on function
   app.confirm_second_factor(bytea, bigint, bytea[], bytea, inet, text), app.remove_second_factor(bytea, inet, text),
   app.renew_recovery_codes(bytea, bytea[], inet, text), app.recovery_codes_left(bytea),
   app.keep_challenge(bytea, bytea), app.own_passkeys(bytea), app.remove_passkey(bytea, uuid, inet, text),
+  app.rename_passkey(bytea, uuid, text, inet, text),
   app.add_passkey(bytea, bytea, text, bytea, bigint, text[], text, inet, text), app.passkey(text),
   app.sign_in_with_passkey(text, bytea, bigint, bytea, bytea, inet, text, text),
   app.invite_member(uuid, text, text, text, bytea, boolean, inet, text), app.link_deal_invitation(uuid, bytea, boolean),

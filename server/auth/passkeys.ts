@@ -19,6 +19,7 @@ import {
   keepChallenge,
   listPasskeys,
   removePasskey,
+  renamePasskey,
   signInWithPasskey,
 } from '../domain/passkeys.ts';
 import { asToken, mintToken, tokenDigest } from '../domain/secret-tokens.ts';
@@ -99,6 +100,9 @@ async function checkRegistration(c: Context, response: RegistrationResponseJSON)
   return { challenge: challenge.digest(), credential: registrationInfo.credential };
 }
 
+const passkeyName = fields.name.max(100, 'Enter a name of at most 100 characters.');
+const noPasskey = () => new Fault(404, 'not_found', 'There is no such passkey any more.');
+
 const asJson: Again = (c, { status, code, message }) => c.json({ error: { code, message } }, status);
 
 /** The routes under /api/auth/passkey; `security` shows the settings page again. */
@@ -169,7 +173,7 @@ export function passkeyRoutes(house: House, security: Again): Hono {
   app.post('/api/auth/passkey/registration', smallBody, csrfGuard, registration);
 
   const add = action(
-    z.object({ response: credential, name: fields.name.max(100, 'Enter a name of at most 100 characters.') }),
+    z.object({ response: credential, name: passkeyName }),
     async (c, { response, name }) => {
       const checked = await checkRegistration(c, response as unknown as RegistrationResponseJSON);
       const { id, publicKey, counter, transports = [] } = checked.credential;
@@ -186,18 +190,28 @@ export function passkeyRoutes(house: House, security: Again): Hono {
     '/api/auth/passkeys',
     view(async (c) => {
       const [, passkeys] = await asCaller(house, c, listPasskeys(sessionDigest(c)));
-      c.header('Cache-Control', 'no-store');
       return c.json({
         passkeys: passkeys.map(({ id, name, created_at, last_used_at }) => ({ id, name, created_at, last_used_at })),
       });
     }),
   );
 
+  const rename = action(
+    z.object({ id: fields.id, name: passkeyName }),
+    async (c, { id, name }) => {
+      const [, renamed] = await asCaller(house, c, renamePasskey(sessionDigest(c), id, name, originOf(c)));
+      if (!renamed) throw noPasskey();
+      return { json: { name }, go: '/settings/security' };
+    },
+    asJson,
+  );
+  app.post('/api/auth/passkey/rename', smallBody, csrfGuard, rename);
+
   const remove = action(
     z.object({ id: fields.id }),
     async (c, { id }) => {
       const [, removed] = await asCaller(house, c, removePasskey(sessionDigest(c), id, originOf(c)));
-      if (!removed) throw new Fault(404, 'not_found', 'There is no such passkey any more.');
+      if (!removed) throw noPasskey();
       return { json: { removed: true }, go: '/settings/security?done=passkey_removed' };
     },
     security,

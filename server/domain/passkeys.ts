@@ -58,6 +58,16 @@ const remove = row<Done>('remove_passkey', 'select app.remove_passkey($1, $2, $3
 export const removePasskey = (session: Buffer | null, id: string, { address, requestId }: Origin): Statement<boolean> =>
   mapped(remove(session, id, address, requestId), isDone);
 
+const rename = row<Done>('rename_passkey', 'select app.rename_passkey($1, $2, $3, $4, $5) as done');
+
+/** Gives a passkey of the session's owner another name. False: there is no such one. */
+export const renamePasskey = (
+  session: Buffer | null,
+  id: string,
+  name: string,
+  { address, requestId }: Origin,
+): Statement<boolean> => mapped(rename(session, id, name, address, requestId), isDone);
+
 export interface StoredPasskey {
   user_id: string;
   public_key: Buffer;

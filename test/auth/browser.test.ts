@@ -1,5 +1,3 @@
-import { createServer, connect as connectTo, type Server } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { AxeBuilder } from '@axe-core/playwright';
 import { generate } from 'otplib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -7,28 +5,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mintToken, tokenDigest } from '../../server/domain/secret-tokens.ts';
 import { openBrowser } from '../browser.ts';
 import { openHouse, type TestHouse } from '../harness.ts';
+import { addDevice, openDoor, type Door } from '../passkeys.ts';
 import { newPassword, openAccount } from './scene.ts';
 
 let house: TestHouse;
 let browser: Browser;
-let door: Server;
+let door: Door;
 let origin: string;
 
-/** Passkeys belong to a host name, never to an address: a door at localhost leads to the house. */
-async function openDoor(): Promise<Server> {
-  const server = createServer((socket) => {
-    const inside = connectTo(Number(new URL(house.origin).port), '127.0.0.1');
-    socket.pipe(inside).pipe(socket);
-    socket.on('error', () => inside.destroy());
-    inside.on('error', () => socket.destroy());
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  return server;
-}
-
 beforeAll(async () => {
-  door = await openDoor();
-  origin = `http://localhost:${(door.address() as AddressInfo).port}`;
+  door = await openDoor(() => house.origin);
+  ({ origin } = door);
   house = await openHouse({ config: { baseUrl: origin } });
   browser = await openBrowser();
 });
@@ -103,18 +90,7 @@ it('everything but passkeys works in a browser without scripts', async () => {
 it('a passkey is registered, signs in by itself, stands in for the code, and is removed', async () => {
   const account = await openAccount(house);
   await inContext({}, async (page, context) => {
-    const devtools = await context.newCDPSession(page);
-    await devtools.send('WebAuthn.enable');
-    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    const { devtools, authenticatorId } = await addDevice(context, page);
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(error.message));
     page.on(
@@ -180,18 +156,7 @@ it('a passkey is registered, signs in by itself, stands in for the code, and is 
 it('a passkey that is refused says so, and nobody is signed in: no verification of the user, a suspended person', async () => {
   const account = await openAccount(house);
   await inContext({}, async (page, context) => {
-    const devtools = await context.newCDPSession(page);
-    await devtools.send('WebAuthn.enable');
-    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    const { devtools, authenticatorId } = await addDevice(context, page);
     await page.goto('/sign-in?return_to=/settings/security');
     await signIn(page, account);
     await page.getByRole('button', { name: 'Add a passkey' }).click();
@@ -223,18 +188,7 @@ it('a passkey that is refused says so, and nobody is signed in: no verification 
 it('an answer of a passkey is taken once, and for its own challenge', async () => {
   const account = await openAccount(house);
   await inContext({}, async (page, context) => {
-    const devtools = await context.newCDPSession(page);
-    await devtools.send('WebAuthn.enable');
-    await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    await addDevice(context, page);
     await page.goto('/sign-in?return_to=/settings/security');
     await signIn(page, account);
     await page.getByRole('button', { name: 'Add a passkey' }).click();

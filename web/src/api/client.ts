@@ -77,9 +77,10 @@ export function errorOf(status: number, text: string): ApiError {
   return new ApiError(status, broken);
 }
 
-/** Says that the session has ended, once the answer is 401; the sign-in calls themselves are not meant. */
-export function noticeSignedOut(error: ApiError, path: string): void {
-  if (error.status === 401 && !path.startsWith('/auth/')) for (const listener of signedOutListeners) listener();
+/** Says that the session has ended, once an answer says so; not to whoever only asks whether there is one. */
+export function noticeSignedOut({ code }: ApiError, path: string): void {
+  const ended = code === 'signed_out' || code === 'not_signed_in';
+  if (ended && path !== '/auth/session') for (const listener of signedOutListeners) listener();
 }
 
 async function request<T>(method: string, path: string, body: unknown, { query, signal }: Options): Promise<T> {

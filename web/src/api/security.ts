@@ -92,6 +92,10 @@ export function useSecurityActions() {
       onSuccess: again,
     }),
     addPasskey: useMutation({ mutationFn: addPasskey, onSuccess: again }),
+    renamePasskey: useMutation({
+      mutationFn: (input: { id: Id; name: string }) => api.post('/auth/passkey/rename', input),
+      onSuccess: again,
+    }),
     removePasskey: useMutation({
       mutationFn: (id: Id) => api.post('/auth/passkey/remove', { id }),
       onSuccess: again,

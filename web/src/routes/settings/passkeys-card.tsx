@@ -66,8 +66,46 @@ function AddDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
+function RenameDialog({ passkey, onClose }: { passkey: OwnPasskey; onClose: () => void }) {
+  const id = useId();
+  const { renamePasskey } = useSecurityActions();
+  const form = useForm({
+    initial: { name: passkey.name },
+    check: (values) => required(values, { name: 'Type a name for this passkey.' }),
+    submit: ({ name }) => renamePasskey.mutateAsync({ id: passkey.id, name: name.trim() }),
+    onDone: () => {
+      onClose();
+      toast('The passkey is renamed');
+    },
+  });
+  return (
+    <Dialog
+      open
+      size="sm"
+      onOpenChange={(open) => !open && onClose()}
+      title="Rename the passkey"
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            Rename
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <Field label="Name" error={form.errors.name}>
+          <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
 function PasskeyRow({ passkey }: { passkey: OwnPasskey }) {
   const { removePasskey } = useSecurityActions();
+  const [renaming, setRenaming] = useState(false);
   const withRecentSignIn = useRecentSignIn();
   const confirm = useConfirm();
   return (
@@ -84,6 +122,9 @@ function PasskeyRow({ passkey }: { passkey: OwnPasskey }) {
           )}
         </p>
       </div>
+      <Button size="sm" onClick={() => setRenaming(true)}>
+        Rename<span className="sr-only"> {passkey.name}</span>
+      </Button>
       <Button
         size="sm"
         onClick={() =>
@@ -103,11 +144,12 @@ function PasskeyRow({ passkey }: { passkey: OwnPasskey }) {
       >
         Remove<span className="sr-only"> {passkey.name}</span>
       </Button>
+      {renaming && <RenameDialog passkey={passkey} onClose={() => setRenaming(false)} />}
     </li>
   );
 }
 
-/** Passkeys: listed, added, removed. */
+/** Passkeys: listed, added, renamed, removed. */
 export function PasskeysCard() {
   const query = useQuery(passkeysQuery);
   const [adding, setAdding] = useState(false);

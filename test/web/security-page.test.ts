@@ -1,0 +1,254 @@
+/** The settings page "Security" in real browsers: passkeys, the authenticator, and where one is signed in. */
+
+import { generate } from 'otplib';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openAccount, type Account } from '../auth/scene.ts';
+import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addBrokerage } from '../oauth/scene.ts';
+import { addDevice, openDoor, type Door } from '../passkeys.ts';
+
+const minute = 60_000;
+const page = '/settings/security';
+
+let house: TestHouse;
+let browser: Browser;
+let door: Door;
+
+beforeAll(async () => {
+  door = await openDoor(() => house.origin);
+  house = await openHouse({ config: { baseUrl: door.origin } });
+  browser = await openBrowser();
+  // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
+  await addBrokerage(house);
+});
+afterAll(async () => {
+  await browser?.close();
+  door?.close();
+  await house?.close();
+});
+beforeEach(() => house.clock.advance(minute));
+
+const toast = (at: Page, words: string) => at.getByText(words).first().waitFor();
+const card = (at: Page, title: string) =>
+  at.locator('section').filter({ has: at.getByRole('heading', { name: title }) });
+
+async function typeCredentials(at: Page, { email, password }: Account): Promise<void> {
+  await at.getByLabel('E-mail').fill(email);
+  await at.getByLabel('Password', { exact: true }).fill(password);
+  await at.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+/** Signs in at the page, as somebody who wanted to go to the security page. */
+async function signIn(desk: Desk, account: Account): Promise<void> {
+  await desk.go(`/sign-in?return_to=${page}`);
+  await typeCredentials(desk.page, account);
+  await desk.page.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
+}
+
+async function signOut(desk: Desk, { email }: Account): Promise<void> {
+  await desk.page.getByRole('button', { name: email }).click();
+  await desk.page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await desk.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+}
+
+async function signedInDesk(account: Account, userAgent?: string): Promise<Desk> {
+  const desk = await openDesk(browser, door.origin, userAgent === undefined ? {} : { userAgent });
+  await signIn(desk, account);
+  return desk;
+}
+
+/** How the person signed in last. */
+async function lastMethod({ id }: Account): Promise<unknown> {
+  const [record] = await house.sql(
+    `select details->>'method' as method from audit_records where user_id = $1 and action = 'session.sign_in' order by id desc limit 1`,
+    [id],
+  );
+  return record?.['method'];
+}
+
+test('a passkey is added, signs in by itself, is renamed and removed', { timeout: 120_000 }, async () => {
+  const account = await openAccount(house);
+  const desk = await signedInDesk(account);
+  const { page: at } = desk;
+  const { devtools, authenticatorId } = await addDevice(at.context(), at);
+  const passkeys = card(at, 'Passkeys');
+  await passkeys.getByText('None yet.').waitFor();
+
+  await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
+  const dialog = at.getByRole('dialog', { name: 'Add a passkey' });
+  expect(await dialog.getByLabel('Name').inputValue()).toMatch(/Chrome/);
+  await dialog.getByLabel('Name').fill('Laptop <of mine>');
+  await dialog.getByRole('button', { name: 'Continue' }).click();
+  await toast(at, 'The passkey is added');
+  await passkeys.getByText('Laptop <of mine>').first().waitFor();
+  const { credentials } = await devtools.send('WebAuthn.getCredentials', { authenticatorId });
+  expect(credentials).toHaveLength(1);
+
+  // The same device has one already, and says so.
+  await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
+  await at.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
+  await at.getByText('This device has a passkey of yours already.').waitFor();
+  await at.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+
+  await signOut(desk, account);
+  await desk.go(`/sign-in?return_to=${page}`);
+  await at.getByRole('button', { name: 'Use a passkey' }).click();
+  await at.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
+  expect(await lastMethod(account)).toBe('passkey');
+  await passkeys.getByText(/last used/).waitFor();
+
+  await passkeys.getByRole('button', { name: 'Rename Laptop <of mine>' }).click();
+  const renaming = at.getByRole('dialog', { name: 'Rename the passkey' });
+  await renaming.getByLabel('Name').fill('Work laptop');
+  await renaming.getByRole('button', { name: 'Rename' }).click();
+  await toast(at, 'The passkey is renamed');
+  await passkeys.getByText('Work laptop').first().waitFor();
+  await passkeys.getByText('Laptop <of mine>').waitFor({ state: 'detached' });
+
+  // Removing protects the account, so it asks once more after a while.
+  house.clock.advance(11 * minute);
+  await passkeys.getByRole('button', { name: 'Remove Work laptop' }).click();
+  await at.getByRole('button', { name: 'Remove passkey' }).click();
+  const proof = at.getByRole('dialog', { name: 'Is it you?' });
+  await proof.getByLabel('Password', { exact: true }).fill(account.password);
+  await proof.getByRole('button', { name: 'Continue' }).click();
+  await toast(at, 'The passkey is removed');
+  await passkeys.getByText('None yet.').waitFor();
+
+  await signOut(desk, account);
+  await at.getByRole('button', { name: 'Use a passkey' }).click();
+  await at.getByText('This passkey is not known here').waitFor();
+  expect(
+    await house.sql(`select action from audit_records where user_id = $1 and action like 'passkey.%' order by id`, [
+      account.id,
+    ]),
+  ).toEqual([{ action: 'passkey.add' }, { action: 'passkey.rename' }, { action: 'passkey.remove' }]);
+  expect(desk.complaints).toEqual([]);
+  await desk.close();
+});
+
+test(
+  'with an authenticator, a code or a recovery code is asked for, until it is removed',
+  { timeout: 120_000 },
+  async () => {
+    const account = await openAccount(house);
+    const desk = await signedInDesk(account);
+    const { page: at } = desk;
+    const now = () => Math.floor(house.clock.now().getTime() / 1000);
+    await at.getByRole('button', { name: 'Set up an authenticator' }).click();
+    const dialog = at.getByRole('dialog', { name: 'Set up an authenticator' });
+    const secret = await dialog.getByLabel('Or type this key into the app').inputValue();
+    await dialog.getByLabel('Code').fill(await generate({ secret, epoch: now() }));
+    await dialog.getByRole('button', { name: 'Switch it on' }).click();
+    const shown = at.getByRole('dialog', { name: 'Your recovery codes' });
+    const codes = await shown.getByRole('listitem').allTextContents();
+    expect(codes).toHaveLength(10);
+    await shown.getByRole('button', { name: 'I have kept them' }).click();
+    await at.getByText('10 recovery codes left.').waitFor();
+
+    /** Signs out and in again, up to the code. */
+    const toSecondStep = async () => {
+      await signOut(desk, account);
+      await desk.go(`/sign-in?return_to=${page}`);
+      await typeCredentials(at, account);
+      await at.getByRole('heading', { name: 'Second step' }).waitFor();
+    };
+    const finish = async (code: string) => {
+      await at.getByLabel('Code').fill(code);
+      await at.getByRole('button', { name: 'Continue' }).click();
+    };
+
+    house.clock.advance(minute);
+    await toSecondStep();
+    await finish('000000');
+    await at.getByText(/The code is not right/).waitFor();
+    await finish(await generate({ secret, epoch: now() }));
+    await at.getByText('10 recovery codes left.').waitFor();
+
+    await toSecondStep();
+    await finish(codes[0]!);
+    await at.getByText('9 recovery codes left.').waitFor();
+    await toSecondStep();
+    await finish(codes[0]!);
+    await at.getByText(/The code is not right, or it was used before/).waitFor();
+    await finish(codes[1]!);
+    await at.getByText('8 recovery codes left.').waitFor();
+
+    await at.getByRole('button', { name: 'Remove authenticator' }).click();
+    await at.getByRole('button', { name: 'Remove', exact: true }).click();
+    await toast(at, 'The authenticator is removed');
+    await at.getByRole('button', { name: 'Set up an authenticator' }).waitFor();
+    await signOut(desk, account);
+    await signIn(desk, account);
+    expect(await lastMethod(account)).toBe('password');
+    expect(desk.complaints).toEqual([]);
+    await desk.close();
+  },
+);
+
+describe('where one is signed in', { timeout: 120_000 }, () => {
+  const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:148.0) Gecko/20100101 Firefox/148.0';
+  const phone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 Version/19.0 Safari/604.1';
+  const isOut = (at: Page) => at.waitForURL((url) => url.pathname === '/sign-in');
+  const devices = (at: Page) => card(at, 'Where you are signed in').getByRole('listitem');
+
+  test('each browser is listed; one is signed out, and that one alone, then all others', async () => {
+    const account = await openAccount(house);
+    const here = await signedInDesk(account);
+    const office = await signedInDesk(account, firefox);
+    const pocket = await signedInDesk(account, phone);
+    const { page: at } = here;
+    await here.go(page);
+    await expect.poll(() => devices(at).count()).toBe(3);
+    expect(await devices(at).filter({ hasText: 'This one' }).allTextContents()).toEqual([
+      expect.stringContaining('Chrome on Linux'),
+    ]);
+    await devices(at).filter({ hasText: 'Safari on iPhone' }).waitFor();
+
+    await at.getByRole('button', { name: 'Sign out Firefox on Windows' }).click();
+    await toast(at, 'Firefox on Windows is signed out');
+    await expect.poll(() => devices(at).count()).toBe(2);
+    await devices(at).filter({ hasText: 'Firefox' }).waitFor({ state: 'detached' });
+    // The browser that is out is told with the next thing that it asks for, and leads back after signing in.
+    await office.page.getByRole('button', { name: 'Sign out all others' }).click();
+    await isOut(office.page);
+    expect(new URL(office.page.url()).searchParams.get('return_to')).toBe(page);
+    await pocket.go(page);
+    await pocket.page.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
+    await typeCredentials(office.page, account);
+    await office.page.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
+
+    await here.go(page);
+    await expect.poll(() => devices(at).count()).toBe(3);
+    await at.getByRole('button', { name: 'Sign out all others' }).click();
+    await toast(at, 'All other sessions are signed out');
+    await expect.poll(() => devices(at).count()).toBe(1);
+    await at.getByRole('button', { name: 'Sign out all others' }).waitFor({ state: 'detached' });
+    for (const { page: other } of [office, pocket]) {
+      await other.getByRole('link', { name: 'Deals' }).first().click();
+      await isOut(other);
+    }
+    await here.go('/deals');
+    await at.getByRole('heading', { name: 'Deals', level: 1 }).waitFor();
+    for (const desk of [here, office, pocket]) {
+      expect(desk.complaints).toEqual([]);
+      await desk.close();
+    }
+  });
+
+  test('signing out everywhere ends this one too', async () => {
+    const account = await openAccount(house);
+    const here = await signedInDesk(account);
+    const there = await signedInDesk(account, firefox);
+    await here.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+    await here.page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click();
+    await isOut(here.page);
+    await there.page.getByRole('button', { name: 'Set up an authenticator' }).click();
+    await isOut(there.page);
+    expect([...here.complaints, ...there.complaints]).toEqual([]);
+    await here.close();
+    await there.close();
+  });
+});
