@@ -6,7 +6,13 @@ function later<Props extends object>(load: () => Promise<{ default: ComponentTyp
   const Chart = lazy(load) as ComponentType<Props>;
   return function LateChart(props: Props) {
     return (
-      <Suspense fallback={<Skeleton className={`w-full ${height}`} />}>
+      <Suspense
+        fallback={
+          <div aria-busy="true">
+            <Skeleton className={`w-full ${height}`} />
+          </div>
+        }
+      >
         <Chart {...props} />
       </Suspense>
     );

@@ -1,0 +1,51 @@
+/** A person's tools, called through a connected client of theirs with a token of their own. */
+
+import { expect } from 'vitest';
+import { check } from '../tools/ask.ts';
+import { peers } from '../tools/peers.ts';
+import { addToken, allow } from '../tools/scene.ts';
+import type { RichScene } from './rows-scene.ts';
+
+export interface Person {
+  readonly id: string;
+  readonly deal: string;
+  /** The answer of a tool, which must be no refusal; about the deal where no other input is given. */
+  call<T>(tool: string, input?: Record<string, unknown>): Promise<T>;
+  /** The rows of an answer: its first list. */
+  rows<R>(tool: string, input?: Record<string, unknown>): Promise<R[]>;
+  /** What people are called, for ids that tools tell; null for nobody. */
+  nameOf(userId: string | null): string | null;
+  emailOf(userId: string): string | null;
+  readonly customerPeriods: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Connects a client for a caller of the scene; with `writes`, one that may call these tools on the deal. */
+export async function connectPerson(
+  web: RichScene,
+  caller: string,
+  { writes = [] }: { writes?: readonly string[] } = {},
+): Promise<Person> {
+  const id = web.scene.people[caller]!;
+  const { deal } = web.scene;
+  const access = await addToken(web.house, id);
+  await allow(web.house, access, writes, writes.length > 0 ? [deal] : []);
+  const client = await peers['client 2.4.0, auto']!(`${web.house.mcpUrl}/api/mcp`, access.token);
+  async function call<T>(tool: string, input: Record<string, unknown> = { deal_id: deal }): Promise<T> {
+    const answer = await client.call(tool, input);
+    check(tool, answer);
+    expect(answer.isError ?? false, answer.content[0]?.text ?? tool).toBe(false);
+    return answer.structuredContent as T;
+  }
+  return {
+    id,
+    deal,
+    call,
+    rows: async <R>(tool: string, input?: Record<string, unknown>) =>
+      Object.values(await call<Record<string, R[]>>(tool, input))[0]!,
+    nameOf: (userId) => (userId === null ? null : (web.people.get(userId)?.name ?? 'somebody unknown')),
+    emailOf: (userId) => web.people.get(userId)?.email ?? null,
+    customerPeriods: web.customerPeriods,
+    close: () => client.close(),
+  };
+}

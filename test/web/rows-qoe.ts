@@ -1,0 +1,197 @@
+/** The lists of the page “Quality of earnings”, and the tools that answer with them. */
+
+import { expect } from 'vitest';
+import type { ChecklistRow, CustomerRevenue, PlPeriod, Snapshot } from '../../server/domain/qoe.ts';
+import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
+import { adjustmentCategories, checklistStates, snapshotStates, snapshotTypes } from '../../web/src/lib/states.ts';
+import { list, word, type Row } from './rows-list.ts';
+import { connectPerson, type Person } from './rows-person.ts';
+import { chartRows, linesOf, timeIn } from './rows-read.ts';
+import type { RichScene } from './rows-scene.ts';
+
+interface Qoe {
+  readonly progress: ChecklistRow[];
+  readonly recent_accounting_snapshots: Snapshot[];
+}
+
+export const checklist = list<ChecklistRow>({
+  what: 'the checklist',
+  tool: 'svc_qoe_get',
+  decidedBy: ['qoe_checklist'],
+  kinds: 2,
+  shown: async (page) => {
+    const card = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Checklist', exact: true }) });
+    const shown: Row[] = [];
+    for (const category of await card.locator('section').all()) {
+      const name = await category.getAttribute('aria-label');
+      const rows = await linesOf(category.getByRole('listitem'));
+      shown.push(...rows.map(([title, status]) => ({ category: name, title, status })));
+    }
+    return shown;
+  },
+  row: ({ category, title, status }) => ({ category, title, status: word(checklistStates, status) }),
+});
+
+export const snapshots = list<Snapshot>({
+  what: 'accounting snapshots',
+  tool: 'svc_qoe_get',
+  differs: 'The tool gives the five that were requested last, the page all of them.',
+  most: 5,
+  decidedBy: ['accounting_snapshots'],
+  kinds: 2,
+  shown: async (page) => {
+    const heading = page.getByRole('heading', { name: 'Accounting snapshots', exact: true });
+    const rows = await linesOf(page.locator('section').filter({ has: heading }).getByRole('listitem'));
+    return rows.map(([kind, status, when]) => ({ kind, status, when: timeIn(when) }));
+  },
+  ask: async (person) => (await person.call<Qoe>('svc_qoe_get')).recent_accounting_snapshots,
+  row: ({ snapshot_type, status, completed_at, requested_at }) => ({
+    kind: word(snapshotTypes, snapshot_type),
+    status: word(snapshotStates, status),
+    when: completed_at ?? requested_at,
+  }),
+});
+
+const isMonth = ({ period_start_date: first, period_end_date: last }: PlPeriod): boolean =>
+  Date.parse(last) - Date.parse(first) < 32 * 86_400_000;
+
+/** Of the periods of every snapshot those that the chart draws. */
+async function latestMonths(person: Person): Promise<PlPeriod[]> {
+  const { recent_accounting_snapshots: recent } = await person.call<Qoe>('svc_qoe_get');
+  const completed = recent.filter(({ status }) => status === 'completed');
+  const inOrder = completed.toSorted((a, b) => b.completed_at!.localeCompare(a.completed_at!)).map(({ id }) => id);
+  const place = ({ snapshot_id }: PlPeriod): number => inOrder.indexOf(snapshot_id);
+  const all = await person.rows<PlPeriod>('svc_qoe_pl_periods');
+  const standing = all.filter((one) => isMonth(one) && place(one) !== -1);
+  return standing
+    .toSorted((a, b) => place(a) - place(b))
+    .filter((one, at, sorted) => at === sorted.findIndex((two) => two.period_start_date === one.period_start_date));
+}
+
+export const months = list<PlPeriod>({
+  what: 'months of profit and loss',
+  tool: 'svc_qoe_pl_periods',
+  differs:
+    'The tool gives every period of every snapshot; the page draws each month once, from the snapshot completed last that has it.',
+  decidedBy: ['pl_periods'],
+  kinds: 2,
+  shown: async (page) => {
+    const rows = await chartRows(page, /^Revenue and EBITDA/);
+    return rows.map(([month, revenue, ebitda]) => ({ month, revenue, ebitda }));
+  },
+  ask: latestMonths,
+  row: ({ period_label, revenue, ebitda, currency }) => ({
+    month: period_label,
+    revenue: formatMoney(revenue, currency),
+    ebitda: ebitda === null ? '–' : formatMoney(ebitda, currency),
+  }),
+});
+
+type CustomerIn = CustomerRevenue & { readonly period: string };
+
+export const customers = list<CustomerIn>({
+  what: 'revenue by customer, period by period',
+  tool: 'svc_qoe_customer_concentration',
+  decidedBy: ['customer_revenues'],
+  kinds: 2,
+  shown: async (page) => {
+    const read = async (period: string) =>
+      (await chartRows(page, /^Customer concentration/)).map(([customer, revenue, share]) => ({
+        period,
+        customer,
+        revenue,
+        share,
+      }));
+    const shown: Row[] = await read('the latest');
+    const picker = page.getByLabel('Period of the concentration');
+    for (const option of await picker.locator('option').all()) {
+      const period = (await option.getAttribute('value')) ?? '';
+      await picker.selectOption(period);
+      // It says which period is shown, not which is on its way.
+      await expect.poll(() => picker.inputValue()).toBe(period);
+      shown.push(...(await read(period)));
+    }
+    return shown;
+  },
+  ask: async (person) => {
+    const latest = await person.rows<CustomerRevenue>('svc_qoe_customer_concentration');
+    const asked = person.customerPeriods.map(async (period) => {
+      const input = { deal_id: person.deal, as_of_period: period };
+      const rows = await person.rows<CustomerRevenue>('svc_qoe_customer_concentration', input);
+      return rows.map((one) => ({ ...one, period: one.period_end_date }));
+    });
+    return [...latest.map((one) => ({ ...one, period: 'the latest' })), ...(await Promise.all(asked)).flat()];
+  },
+  row: ({ period, customer_name, revenue_total, revenue_share, currency }) => ({
+    period,
+    customer: customer_name,
+    revenue: formatMoney(revenue_total, currency),
+    share: formatShare(revenue_share ?? '0'),
+  }),
+});
+
+interface Adjustment {
+  readonly period_label: string;
+  readonly adjustment_category: string;
+  readonly adjustment_amount: string;
+  readonly rationale?: string;
+}
+
+const writing = 'svc_qoe_normalization_create';
+const added: Readonly<Record<string, Adjustment>> = {
+  broker: adjustment('TTM', 'one_time', '-12500.5'),
+  'exclusive buyer': adjustment('FY2025', 'related_party', '9007199254740993.0001'),
+};
+
+function adjustment(period_label: string, adjustment_category: string, adjustment_amount: string): Adjustment {
+  return {
+    period_label,
+    adjustment_category,
+    adjustment_amount,
+    rationale: `${adjustment_category} of ${period_label}`,
+  };
+}
+
+/** Has the broker and the exclusive buyer add normalizations with their tools. */
+export async function addNormalizations(web: RichScene): Promise<void> {
+  await web.house.sql('delete from deal_tool_stops');
+  for (const [caller, input] of Object.entries(added)) {
+    const person = await connectPerson(web, caller, { writes: [writing] });
+    await person.call(writing, { deal_id: web.scene.deal, ...input });
+    await person.close();
+  }
+}
+
+/** The scene's own, beside those that were added with tools. */
+const ofTheScene: Adjustment = {
+  period_label: 'FY2025',
+  adjustment_category: 'owner_comp',
+  adjustment_amount: '1',
+};
+
+export const normalizations = list<Adjustment>({
+  what: 'normalizations',
+  tool: writing,
+  differs: 'No tool lists them: whoever is in the workspace, as svc_qoe_get tells, finds what the tool has taken.',
+  decidedBy: ['normalizations'],
+  kinds: 2,
+  shown: async (page) => {
+    const shown: Row[] = [];
+    for (const period of await page.getByRole('region', { name: /^Normalizations of / }).all()) {
+      const [[name] = []] = await linesOf(period.getByRole('heading'));
+      for (const lines of await linesOf(period.getByRole('listitem')))
+        shown.push({ period: name, kind: lines[0], why: lines.length > 2 ? lines[1] : null, amount: lines.at(-1) });
+    }
+    return shown;
+  },
+  ask: async (person) => {
+    const { progress } = await person.call<Qoe>('svc_qoe_get');
+    return progress.length > 0 ? [ofTheScene, ...Object.values(added)] : [];
+  },
+  row: ({ period_label, adjustment_category, adjustment_amount, rationale }) => ({
+    period: period_label,
+    kind: word(adjustmentCategories, adjustment_category),
+    why: rationale ?? null,
+    amount: formatMoney(adjustment_amount, 'USD', { signed: true }),
+  }),
+});

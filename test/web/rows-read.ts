@@ -1,0 +1,63 @@
+/** Reads a page as a person does: goes there within the application, and takes down line by line what stands on it. */
+
+import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { loaded } from '../browser.ts';
+
+/**
+ * The lines of each of these elements, from top to bottom: of a menu what is chosen, of a time or date the exact one that
+ * it bears; no buttons, no forms, and nothing that is only drawn.
+ */
+export const linesOf = (rows: Locator): Promise<string[][]> =>
+  rows.evaluateAll((elements) => {
+    type Element = (typeof elements)[number];
+    const textNode = 3;
+    const read = (node: Element): string => {
+      if (node.nodeType === textNode) return node.data;
+      if (node.matches?.('button, form, svg, a[download], [aria-hidden=true]') !== false) return '';
+      const { display } = node.ownerDocument.defaultView.getComputedStyle(node);
+      if (display === 'none') return '';
+      const chosen: string | undefined = node.selectedOptions?.[0]?.text;
+      const exact: string | undefined = node.tagName === 'TIME' ? node.dateTime : undefined;
+      const said = chosen ?? exact ?? [...node.childNodes].map(read).join('');
+      return display === 'inline' ? said : `\n${said}\n`;
+    };
+    const tidy = (line: string): string => line.replace(/\s+/g, ' ').trim();
+    return elements.map((row: Element) => read(row).split('\n').map(tidy).filter(Boolean));
+  });
+
+/** The instant or day in a line. */
+export const timeIn = (line = ''): string | null => /\d{4}-\d\d-\d\d(T[\d:.]+Z)?/.exec(line)?.[0] ?? null;
+
+export const firstTime = (lines: readonly string[]): string | null =>
+  lines.map((line) => timeIn(line)).find((time) => time !== null) ?? null;
+
+/** The line that follows the one which begins so. */
+export const after = (lines: readonly string[], beginning: string): string | null =>
+  lines[lines.findIndex((line) => line.startsWith(beginning)) + 1 || lines.length] ?? null;
+
+/** The tab of a deal that leads to a path, as far as the person has it. */
+export const tabTo = (page: Page, path: string): Locator =>
+  page.getByRole('navigation', { name: 'Sections of the deal' }).locator(`a[href="${path}"]`);
+
+/** Goes to a path by its tab, or where there is none by the address, without loading the application anew. */
+export async function goWithin(page: Page, path: string, title: string): Promise<void> {
+  const tab = tabTo(page, path);
+  if ((await tab.count()) > 0) await tab.click();
+  else await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
+  const there = new RegExp(`^(${title}|Not found) · `);
+  await expect.poll(() => page.title(), { timeout: 15_000, message: path }).toMatch(there);
+  await loaded(page);
+}
+
+/** Whether all that the page says is that there is nothing. */
+export const saysNothing = async (page: Page): Promise<boolean> =>
+  (await page.getByRole('heading', { level: 1, name: 'There is nothing here for you' }).count()) > 0;
+
+/** The rows of a chart, turned into its table; none where the chart is not. */
+export async function chartRows(page: Page, name: RegExp): Promise<string[][]> {
+  const chart = page.getByRole('figure', { name });
+  const turn = chart.getByRole('button', { name: 'Table' });
+  if ((await turn.count()) > 0) await turn.click();
+  return linesOf(chart.getByRole('row').filter({ has: page.getByRole('cell') }));
+}

@@ -1,0 +1,162 @@
+/**
+ * For each role and each page: what the page shows to a person is what the tools tell the same person. The pages are
+ * read in the browser, the tools asked through a connected client of theirs; rows-pages.ts says which belong together.
+ */
+
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser, openDesk } from '../browser.ts';
+import { readExpectations } from '../policies/expectations.ts';
+import { callers as allCallers } from '../policies/scene.ts';
+import type { List, Row } from './rows-list.ts';
+import { deals, dealPages } from './rows-pages.ts';
+import { connectPerson } from './rows-person.ts';
+import { addNormalizations } from './rows-qoe.ts';
+import { goWithin, saysNothing, tabTo } from './rows-read.ts';
+import { openRichScene, type RichScene } from './rows-scene.ts';
+
+/** Everybody who can sign in. */
+const callers = allCallers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
+const lists: readonly List[] = [deals, ...dealPages.flatMap((page) => page.lists)];
+
+const reader = {
+  // So tall that every row of every list stands in sight, and so exists.
+  viewport: { width: 1280, height: 6_500 },
+  reducedMotion: 'reduce',
+  // Amounts are compared as they are written here.
+  locale: new Intl.DateTimeFormat().resolvedOptions().locale,
+} as const;
+
+interface Beside {
+  readonly shown: readonly Row[];
+  readonly told: readonly Row[];
+  /** Whether a tab of the deal leads to the page. */
+  readonly tab: boolean;
+  /** Whether the page is the one that says that there is nothing. */
+  readonly nothing: boolean;
+}
+
+let web: RichScene;
+let browser: Browser;
+const walks = new Map<string, Promise<Map<List, Beside>>>();
+
+beforeAll(async () => {
+  web = await openRichScene();
+  await addNormalizations(web);
+  browser = await openBrowser();
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+/** Goes through all pages as a caller, and asks the tools beside each. */
+async function walk(caller: string): Promise<Map<List, Beside>> {
+  const { cookie } = await web.as(caller);
+  const person = await connectPerson(web, caller);
+  const desk = await openDesk(browser, web.house.origin, { cookie, ...reader });
+  const { page } = desk;
+  const found = new Map<List, Beside>();
+  await desk.go('/deals');
+  found.set(deals, { shown: await deals.shown(page), told: await deals.told(person), tab: true, nothing: false });
+  for (const { path, title, lists: here } of dealPages) {
+    const address = `/deals/${web.scene.deal}${path}`;
+    await goWithin(page, address, title === '' ? 'Corner bakery' : `${title} · Corner bakery`);
+    const tab = (await tabTo(page, address).count()) > 0;
+    const nothing = await saysNothing(page);
+    for (const list of here)
+      found.set(list, { shown: await list.shown(page), told: await list.told(person), tab, nothing });
+  }
+  expect(desk.complaints).toEqual([]);
+  await desk.close();
+  await person.close();
+  return found;
+}
+
+/** The walk of a caller, made once. */
+function walkOf(caller: string): Promise<Map<List, Beside>> {
+  const made = walks.get(caller) ?? walk(caller);
+  walks.set(caller, made);
+  return made;
+}
+
+const inOrder = (rows: readonly Row[]): Row[] =>
+  rows.toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+
+const nameOf = ({ what, tool, differs }: List): string => `${what}: ${tool}${differs ? ` (${differs})` : ''}`;
+
+describe.each(callers)('%s', { timeout: 60_000 }, (caller) => {
+  test('finds nothing on every page of the deal, or what the tools tell of it', async () => {
+    const found = await walkOf(caller);
+    const [head] = dealPages[0]!.lists;
+    const unseen = found.get(head!)!.told.length === 0;
+    for (const { title, lists: here } of dealPages)
+      for (const list of here) expect(found.get(list)!.nothing, title).toBe(unseen);
+  });
+
+  test.each(lists.map((list) => [nameOf(list), list] as const))('%s', async (_name, list) => {
+    const { shown, told, tab, nothing } = (await walkOf(caller)).get(list)!;
+    expect(inOrder(shown.slice(0, list.most))).toEqual(inOrder(told));
+    if (!tab || nothing) expect(shown).toEqual([]);
+  });
+});
+
+test('what the operator has not switched on is refused by the tools, and shown on no page', async () => {
+  const plain = await openRichScene(false);
+  try {
+    const { cookie } = await plain.as('broker');
+    const person = await connectPerson(plain, 'broker');
+    const { page, go } = await openDesk(browser, plain.house.origin, { cookie, ...reader });
+    await go(`/deals/${plain.scene.deal}`);
+    for (const { path, title, lists: here } of dealPages.filter((one) =>
+      ['Findings', 'Financing'].includes(one.title),
+    )) {
+      const address = `/deals/${plain.scene.deal}${path}`;
+      await goWithin(page, address, `${title} · Corner bakery`);
+      expect(await tabTo(page, address).count()).toBe(0);
+      for (const list of here) {
+        expect(await list.shown(page)).toEqual([]);
+        await expect(list.told(person)).rejects.toThrow('feature_not_available');
+      }
+    }
+    await person.close();
+  } finally {
+    await plain.close();
+  }
+});
+
+describe('the scene tells a wrong list from a right one', { timeout: 180_000 }, () => {
+  const { records } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
+  const shownTo = async (caller: string, list: List): Promise<readonly Row[]> =>
+    (await walkOf(caller)).get(list)!.shown;
+
+  /** What the caller sees, by docs/visibility.md, of that which decides a list. */
+  const sees = (caller: string, { decidedBy }: List): string =>
+    records
+      .filter((one) => one.caller === caller && one.may.includes('sees'))
+      .map(({ table, record }) => ({ table, name: `${table}/${record}` }))
+      .filter(({ table, name }) => decidedBy.includes(table) || decidedBy.includes(name))
+      .map(({ name }) => name)
+      .join();
+
+  test.each(lists.map((list) => [list.what, list] as const))('%s', async (_what, list) => {
+    const kinds = new Map<string, string[]>();
+    for (const caller of callers) {
+      const rows = JSON.stringify(inOrder(await shownTo(caller, list)));
+      kinds.set(rows, [...(kinds.get(rows) ?? []), caller]);
+    }
+    expect([...kinds.values()]).toHaveLength(list.kinds);
+    for (const alike of kinds.values())
+      expect(new Set(alike.map((caller) => sees(caller, list))).size, `${alike} see the same`).toBe(1);
+    const most = Math.max(...[...kinds.keys()].map((rows) => JSON.parse(rows).length));
+    expect(most).toBeGreaterThan(list.most ?? 0);
+  });
+
+  test.each(['Documents', 'Questions', 'Offers'])('%s of the other buyer are some of the broker’s', async (title) => {
+    const [list] = dealPages.find((page) => page.title === title)!.lists;
+    const [all, some] = [await shownTo('broker', list!), await shownTo('other buyer', list!)];
+    expect(some.length).toBeGreaterThan(0);
+    expect(all).toEqual(expect.arrayContaining([...some]));
+    expect(all.length).toBeGreaterThan(some.length);
+  });
+});
