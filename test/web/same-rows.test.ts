@@ -86,7 +86,7 @@ const inOrder = (rows: readonly Row[]): Row[] =>
 const nameOf = ({ what, tool, differs }: List): string => `${what}: ${tool}${differs ? ` (${differs})` : ''}`;
 
 describe.each(callers)('%s', { timeout: 60_000 }, (caller) => {
-  test('finds nothing on every page of the deal, or what the tools tell of it', async () => {
+  test('is told that there is nothing on exactly those pages whose deal the tools do not find', async () => {
     const found = await walkOf(caller);
     const [head] = dealPages[0]!.lists;
     const unseen = found.get(head!)!.told.length === 0;
