@@ -21,7 +21,7 @@ import {
 import { findings, sources, totals } from './rows-diligence.ts';
 import { list, word, type DealPage, type Row } from './rows-list.ts';
 import { checklist, customers, months, normalizations, snapshots } from './rows-qoe.ts';
-import { after, firstTime, linesOf, timeIn } from './rows-read.ts';
+import { after, complete, firstTime, linesOf, timeIn } from './rows-read.ts';
 
 /** The page “Deals”: fetched a hundred at a time, all of it read. */
 export const deals = list<ListedDeal>({
@@ -30,7 +30,8 @@ export const deals = list<ListedDeal>({
   decidedBy: ['deals'],
   kinds: 10,
   shown: async (page) => {
-    const rows = page.getByRole('grid', { name: 'Deals' }).getByRole('row');
+    const grid = page.getByRole('grid', { name: 'Deals' });
+    const rows = await complete(grid.getByRole('row'), grid, 'aria-rowcount');
     const lines = await linesOf(rows.filter({ has: page.getByRole('gridcell') }));
     return lines.map((row) => ({ title: row[0], state: row[1], role: row.at(-4), changed: row.at(-1) }));
   },
@@ -106,14 +107,16 @@ const documents = list<DocumentMetadata>({
   kinds: 4,
   shown: async (page) => {
     const rows = page.getByRole('list', { name: 'Documents', exact: true }).getByRole('listitem');
-    return (await linesOf(rows)).map(([file, access, category, size, uploaded, request]) => ({
-      file,
-      access,
-      category,
-      size,
-      uploaded: timeIn(uploaded),
-      source: request === undefined ? 'simple' : 'production',
-    }));
+    return (await linesOf(await complete(rows, rows.first(), 'aria-setsize'))).map(
+      ([file, access, category, size, uploaded, request]) => ({
+        file,
+        access,
+        category,
+        size,
+        uploaded: timeIn(uploaded),
+        source: request === undefined ? 'simple' : 'production',
+      }),
+    );
   },
   row: (document) => ({
     file: document.filename,

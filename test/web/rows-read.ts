@@ -36,6 +36,15 @@ export const firstTime = (lines: readonly string[]): string | null =>
 export const after = (lines: readonly string[], beginning: string): string | null =>
   lines[lines.findIndex((line) => line.startsWith(beginning)) + 1 || lines.length] ?? null;
 
+/** The rows of a list that draws only those in sight, once all of them are there, as many as `told` says. */
+export async function complete(rows: Locator, told: Locator, attribute: string): Promise<Locator> {
+  if ((await rows.count()) > 0)
+    await expect
+      .poll(async () => Number(await told.getAttribute(attribute)) - (await rows.count()), { timeout: 15_000 })
+      .toBe(0);
+  return rows;
+}
+
 /** The tab of a deal that leads to a path, as far as the person has it. */
 export const tabTo = (page: Page, path: string): Locator =>
   page.getByRole('navigation', { name: 'Sections of the deal' }).locator(`a[href="${path}"]`);
