@@ -1,9 +1,8 @@
 /** Contacts as CSV: reading what somebody exported elsewhere, fault by fault, and writing what opens anywhere. */
 
-import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import type { ContactInput, ListedContact } from '../../domain/contact-list.ts';
-import { readCell, writeCsv } from './csv.ts';
+import { parseCsv, readCell, writeCsv } from './csv.ts';
 import { line, optional } from './input.ts';
 import { invalid } from './problems.ts';
 
@@ -50,21 +49,6 @@ export interface RowFault {
 
 const unreadable = (message: string) => invalid([{ path: '', message }]);
 
-/** The mark between the cells: of those that programs write, the one that the heading has most of. */
-function delimiterOf(csv: string): string {
-  const [heading = ''] = csv.split(/\r?\n/, 1);
-  const counts = [',', ';', '\t'].map((mark) => ({ mark, count: heading.split(mark).length }));
-  return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
-}
-
-function recordsOf(csv: string): string[][] {
-  try {
-    return parse(csv, { bom: true, relax_column_count: true, delimiter: delimiterOf(csv) });
-  } catch {
-    throw unreadable('This is no CSV file: a quoted text does not end, or it is something else.');
-  }
-}
-
 /** What a row says of a contact: empty cells say nothing. */
 function valuesOf(names: readonly (keyof ContactInput | undefined)[], cells: readonly string[]) {
   const given: Record<keyof ContactInput, string> = { type: 'person', display_name: '', email: '', phone: '' };
@@ -77,7 +61,7 @@ function valuesOf(names: readonly (keyof ContactInput | undefined)[], cells: rea
 
 /** What the file holds: the rows that can be stored, and each fault of the others. Throws 400 when it is no such file. */
 export function readContactCsv(csv: string): { rows: ReadRow[]; faults: RowFault[]; count: number } {
-  const [heading = [], ...records] = recordsOf(csv);
+  const [heading = [], ...records] = parseCsv(csv);
   const names = heading.map((name) => columns[name.toLowerCase().replaceAll(/[^a-z]/g, '')]);
   if (!names.includes('display_name'))
     throw unreadable('The first line must name the columns: name, and if known type, email, phone.');

@@ -1,9 +1,8 @@
 /** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
 
-import { parse } from 'csv-parse/sync';
 import { plAmounts, type CustomerRow, type PlRow } from '../../../domain/qoe-import.ts';
 import type { Snapshot } from '../../../domain/qoe.ts';
-import { readCell, writeCsv } from '../csv.ts';
+import { parseCsv, readCell, writeCsv } from '../csv.ts';
 import { invalid } from '../problems.ts';
 import { columnsOf, type Column, type Kind } from './columns.ts';
 import { periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
@@ -29,13 +28,6 @@ export interface ReadBooks {
 
 const unreadable = (message: string) => invalid([{ path: '', message }]);
 
-/** The mark between the cells: of those that programs write, the one that the heading has most of. */
-function delimiterOf(csv: string): string {
-  const heading = csv.split(/\r?\n/).find((one) => one.trim() !== '') ?? '';
-  const counts = [',', ';', '\t'].map((mark) => ({ mark, count: heading.split(mark).length }));
-  return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
-}
-
 function readCsv(bytes: Uint8Array): Table[] {
   let csv: string;
   try {
@@ -43,12 +35,7 @@ function readCsv(bytes: Uint8Array): Table[] {
   } catch {
     throw unreadable('Save the file as CSV in UTF-8, or as XLSX, and try again.');
   }
-  try {
-    const rows: string[][] = parse(csv, { bom: true, relax_column_count: true, delimiter: delimiterOf(csv) });
-    return [{ name: '', rows: rows.map((cells) => cells.map(readCell)) }];
-  } catch {
-    throw unreadable('This is no CSV file: a quoted text does not end, or it is something else.');
-  }
+  return [{ name: '', rows: parseCsv(csv).map((cells) => cells.map(readCell)) }];
 }
 
 async function tablesOf(bytes: Uint8Array): Promise<Table[]> {
