@@ -2,10 +2,10 @@ import { useId } from 'react';
 import { useDealActions } from '../../api/deals.ts';
 import type { Id, Invited, ParticipantRole } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
-import { CopyField } from '../../components/copy-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Select } from '../../components/input.tsx';
+import { InvitedDialog } from '../../components/invited-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { toastError } from '../../components/toast.tsx';
 import { optionsOf, participantRoles } from '../../lib/states.ts';
@@ -107,44 +107,22 @@ interface InvitedDialogProps {
   onClose: () => void;
 }
 
-/** How an invitation goes its way: mailed, or as a link to pass on by hand, which is shown this once. */
-export function InvitedDialog({ invited, onInvited, onClose }: InvitedDialogProps) {
-  const { participant, invitation_url: url } = invited;
-  const { deal } = useDeal();
-  const { inviteAgain } = useDealActions(deal.id);
-  const makeLink = () =>
-    inviteAgain.mutate({ participant: participant.id, deliver: 'link' }, { onSuccess: onInvited, onError: toastError });
+/** How an invitation to the deal goes its way. */
+export function InvitedToDealDialog({ invited, onInvited, onClose }: InvitedDialogProps) {
+  const { participant, invitation_url } = invited;
+  const { inviteAgain } = useDealActions(useDeal().deal.id);
   return (
-    <Dialog
-      open
-      size="sm"
-      onOpenChange={(open) => !open && onClose()}
-      title={`${participant.name} is invited`}
-      description={
-        url === null
-          ? `A mail with the link is on its way to ${participant.email}.`
-          : `Pass this link on to ${participant.email}: no mail was sent.`
+    <InvitedDialog
+      person={participant}
+      url={invitation_url}
+      making={inviteAgain.isPending}
+      onLink={() =>
+        inviteAgain.mutate(
+          { participant: participant.id, deliver: 'link' },
+          { onSuccess: onInvited, onError: toastError },
+        )
       }
-      footer={
-        <>
-          {url === null && (
-            <Button onClick={makeLink} pending={inviteAgain.isPending}>
-              Copy a link instead
-            </Button>
-          )}
-          <Button kind="primary" onClick={onClose}>
-            Done
-          </Button>
-        </>
-      }
-    >
-      {url === null ? (
-        <p className="text-soft">The link works once, for 14 days, and only for this person.</p>
-      ) : (
-        <Field label="Invitation link" hint="Only for this person. It works once, for 14 days, and is shown only now.">
-          <CopyField value={url} />
-        </Field>
-      )}
-    </Dialog>
+      onClose={onClose}
+    />
   );
 }

@@ -2,10 +2,10 @@ import { useId } from 'react';
 import { useMemberActions } from '../../api/settings.ts';
 import type { Id, MemberInvited, MemberRole } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
-import { CopyField } from '../../components/copy-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Select } from '../../components/input.tsx';
+import { InvitedDialog } from '../../components/invited-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { toastError } from '../../components/toast.tsx';
 import { memberRoles, optionsOf } from '../../lib/states.ts';
@@ -75,44 +75,19 @@ interface InvitedMemberDialogProps {
   onClose: () => void;
 }
 
-/** How an invitation goes its way: mailed, or as a link to pass on by hand, which is shown this once. */
+/** How an invitation to the brokerage goes its way. */
 export function InvitedMemberDialog({ brokerageId, invited, onInvited, onClose }: InvitedMemberDialogProps) {
-  const { member, invitation_url: url } = invited;
+  const { member, invitation_url } = invited;
   const { renew } = useMemberActions(brokerageId);
-  const makeLink = () =>
-    renew.mutate({ user_id: member.user_id, deliver: 'link' }, { onSuccess: onInvited, onError: toastError });
   return (
-    <Dialog
-      open
-      size="sm"
-      shownOnce={url !== null}
-      onOpenChange={(open) => !open && onClose()}
-      title={`${member.name} is invited`}
-      description={
-        url === null
-          ? `A mail with the link is on its way to ${member.email}.`
-          : `Pass this link on to ${member.email}: no mail was sent.`
+    <InvitedDialog
+      person={member}
+      url={invitation_url}
+      making={renew.isPending}
+      onLink={() =>
+        renew.mutate({ user_id: member.user_id, deliver: 'link' }, { onSuccess: onInvited, onError: toastError })
       }
-      footer={
-        <>
-          {url === null && (
-            <Button onClick={makeLink} pending={renew.isPending}>
-              Copy a link instead
-            </Button>
-          )}
-          <Button kind="primary" onClick={onClose}>
-            Done
-          </Button>
-        </>
-      }
-    >
-      {url === null ? (
-        <p className="text-soft">The link works once, for 14 days, and only for this person.</p>
-      ) : (
-        <Field label="Invitation link" hint="Only for this person. It works once, for 14 days, and is shown only now.">
-          <CopyField value={url} />
-        </Field>
-      )}
-    </Dialog>
+      onClose={onClose}
+    />
   );
 }

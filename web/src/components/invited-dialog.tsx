@@ -1,0 +1,52 @@
+import { Button } from './button.tsx';
+import { CopyField } from './copy-field.tsx';
+import { Dialog } from './dialog.tsx';
+import { Field } from './field.tsx';
+
+interface InvitedDialogProps {
+  person: { name: string; email: string };
+  /** The link when it is to be passed on by hand; null when it was mailed. */
+  url: string | null;
+  /** Makes a link to pass on in place of the mailed one. */
+  onLink: () => void;
+  making: boolean;
+  onClose: () => void;
+}
+
+/** How an invitation goes its way: mailed, or as a link to pass on by hand, which is shown this once. */
+export function InvitedDialog({ person: { name, email }, url, onLink, making, onClose }: InvitedDialogProps) {
+  return (
+    <Dialog
+      open
+      size="sm"
+      shownOnce={url !== null}
+      onOpenChange={(open) => !open && onClose()}
+      title={`${name} is invited`}
+      description={
+        url === null
+          ? `A mail with the link is on its way to ${email}.`
+          : `Pass this link on to ${email}: no mail was sent.`
+      }
+      footer={
+        <>
+          {url === null && (
+            <Button onClick={onLink} pending={making}>
+              Copy a link instead
+            </Button>
+          )}
+          <Button kind="primary" onClick={onClose}>
+            Done
+          </Button>
+        </>
+      }
+    >
+      {url === null ? (
+        <p className="text-soft">The link works once, for 14 days, and only for this person.</p>
+      ) : (
+        <Field label="Invitation link" hint="Only for this person. It works once, for 14 days, and is shown only now.">
+          <CopyField value={url} />
+        </Field>
+      )}
+    </Dialog>
+  );
+}
