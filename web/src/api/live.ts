@@ -4,7 +4,9 @@
  * what is shown is asked again every 20 seconds.
  */
 import type { QueryClient } from '@tanstack/react-query';
+import { refreshActivity } from './deals.ts';
 import { keys } from './keys.ts';
+import { refreshList } from './paged.ts';
 import type { LiveEvent } from './types.ts';
 
 const pollEvery = 20_000;
@@ -19,7 +21,7 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
     return;
   }
   if (topic === 'contacts') {
-    void client.invalidateQueries({ queryKey: keys.contacts() });
+    void refreshList(client, keys.contacts());
     return;
   }
   if (topic === 'settings') {
@@ -28,14 +30,14 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
     return;
   }
   void client.invalidateQueries({ queryKey: keys.home });
-  void client.invalidateQueries({ queryKey: keys.deals });
+  void refreshList(client, keys.deals);
   if (deal === null) return;
   // State, people and NDAs decide what else of a deal the caller sees.
   const everything = topic === 'deal' || topic === 'participants' || topic === 'ndas';
   void client.invalidateQueries({ queryKey: keys.deal(deal), exact: !everything });
   if (everything) return;
   void client.invalidateQueries({ queryKey: keys.of(deal, topic) });
-  void client.invalidateQueries({ queryKey: keys.of(deal, 'activity') });
+  void refreshActivity(client, deal);
 }
 
 /** Holds a connection until `signal` ends. A browser gives up after an answer that is no stream; then we open again. */

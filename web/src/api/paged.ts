@@ -1,0 +1,64 @@
+/** Keeping lists that come in pages up to date, without asking for every page each time something changes. */
+import type { InfiniteData, QueryClient, QueryKey } from '@tanstack/react-query';
+import type { Id, Items } from './types.ts';
+
+/** Lists that are being asked again, or were just now; whether something has changed since that began. */
+const resting = new Map<string, boolean>();
+
+/**
+ * Asks again for lists whose items may have changed anywhere. Their pages are asked one after the other: what is under
+ * way is never begun anew, and changes that come close together are answered together.
+ */
+export async function refreshList(client: QueryClient, queryKey: QueryKey): Promise<void> {
+  const name = JSON.stringify(queryKey);
+  if (resting.has(name)) {
+    resting.set(name, true);
+    return;
+  }
+  resting.set(name, false);
+  const began = performance.now();
+  await client.invalidateQueries({ queryKey });
+  const took = performance.now() - began;
+  setTimeout(
+    () => {
+      const changed = resting.get(name);
+      resting.delete(name);
+      if (changed) void refreshList(client, queryKey);
+    },
+    Math.max(250, took),
+  );
+}
+
+type Pages<Item> = InfiniteData<Items<Item>, string | null>;
+
+/** What has come since joined to what is shown; the head alone when there may be more between the two. */
+function joined<Item extends { id: Id }>({ pages, pageParams }: Pages<Item>, head: Items<Item>): Pages<Item> {
+  const known = new Set(pages.flatMap(({ items }) => items.map(({ id }) => id)));
+  const fresh = head.items.filter(({ id }) => !known.has(id));
+  const [first, ...rest] = pages;
+  if (!first || (fresh.length === head.items.length && head.next_cursor)) return { pages: [head], pageParams: [null] };
+  return { pages: [{ ...first, items: [...fresh, ...first.items] }, ...rest], pageParams };
+}
+
+/** Asks again for a list that only ever grows at its head: for that head alone. */
+export async function refreshHead<Item extends { id: Id }>(
+  client: QueryClient,
+  queryKey: QueryKey,
+  askHead: () => Promise<Items<Item>>,
+): Promise<void> {
+  const shown = client.getQueryData<Pages<Item>>(queryKey);
+  const several = shown !== undefined && shown.pages.length > 1;
+  if (several && client.getQueryCache().find({ queryKey, exact: true })?.isActive()) {
+    try {
+      const head = await askHead();
+      client.setQueryData<Pages<Item>>(queryKey, (now) => now && joined(now, head));
+      return;
+    } catch {
+      // Asked again the usual way, which says what is wrong.
+    }
+  } else if (several) {
+    // Nobody looks at it: whoever comes back begins at its head.
+    client.setQueryData<Pages<Item>>(queryKey, { pages: shown.pages.slice(0, 1), pageParams: [null] });
+  }
+  await client.invalidateQueries({ queryKey, exact: true });
+}
