@@ -22,6 +22,8 @@ export function useOptimistic<Data, Input, Result>(
   const { queryKey, update, send, also = [], onDone } = options;
   return useMutation({
     mutationFn: send,
+    // One after the other, or an earlier change could be the last to arrive.
+    scope: { id: JSON.stringify(queryKey) },
     onMutate: async (input) => {
       await client.cancelQueries({ queryKey });
       const before = client.getQueryData<Data>(queryKey);
