@@ -33,8 +33,9 @@ export function formatCount(count: number): string {
 }
 
 /** "18.4 %" of a share between 0 and 1, in the viewer's way of writing it. */
-export function formatShare(share: Decimal): string {
-  return numberFormat({ style: 'percent', maximumFractionDigits: 1 }).format(exact(share));
+export function formatShare(share: Decimal, { signed = false } = {}): string {
+  const signDisplay = signed ? 'exceptZero' : 'auto';
+  return numberFormat({ style: 'percent', maximumFractionDigits: 1, signDisplay }).format(exact(share));
 }
 
 /** "4.2 MB" */

@@ -6,7 +6,6 @@ import { Money } from '../../../components/money.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { otherTerms, parts } from './payload.ts';
-import { ValidUntil } from './comparison.tsx';
 
 interface Line {
   label: string;
@@ -37,7 +36,7 @@ function linesOf(payload: OfferPayload): Line[] {
     {
       label: 'Stands until',
       value: payload.expires_at ?? null,
-      shown: payload.expires_at && <ValidUntil at={payload.expires_at} />,
+      shown: payload.expires_at && <Time at={payload.expires_at} as="date" />,
     },
     {
       label: 'Terms',

@@ -4,7 +4,8 @@ import { toPixels } from '../../../lib/decimal.ts';
 import { formatMoney } from '../../../lib/format.ts';
 import { parts } from './payload.ts';
 
-const shades = ['bg-accent', 'bg-info', 'bg-brass', 'bg-rare'];
+/** The colour of each part, in the order of {@link parts}. */
+export const shades = ['bg-accent', 'bg-info', 'bg-brass', 'bg-rare'];
 
 /** How an offer is paid, as a bar; the amounts beside it say the same in figures. */
 export function StructureBar({ payload, className }: { payload: OfferPayload; className?: string }) {
