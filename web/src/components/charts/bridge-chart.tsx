@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import {
   Bar,
   BarChart,
@@ -21,6 +22,8 @@ import { axis, moneyTick, pointOf, Tip, type TipInput } from './shared.tsx';
 export interface BridgeChartProps {
   bridge: EbitdaBridge;
   title?: string;
+  /** A picker for the period, beside the title. */
+  actions?: ReactNode;
 }
 
 interface Step {
@@ -56,14 +59,18 @@ function StepTip({ currency = 'USD', ...input }: TipInput & { currency?: string 
 }
 
 /** From reported to adjusted EBITDA: each kind of add-back as a step up or down between the two. */
-export default function BridgeChart({ bridge, title = 'From reported to adjusted EBITDA' }: BridgeChartProps) {
+export default function BridgeChart({ bridge, title = 'From reported to adjusted EBITDA', actions }: BridgeChartProps) {
   const { currency } = bridge;
-  const bars = stepsOf(bridge);
+  const bars = stepsOf(bridge).map((step) => ({
+    ...step,
+    said: formatMoney(step.amount, currency, { short: true, signed: step.signed }),
+  }));
   const narrow = useMedia('(width < 40rem)');
   return (
     <ChartFrame
       title={title}
       height={300}
+      actions={actions}
       legend={[
         { label: 'Added', color: '--chart-up' },
         { label: 'Taken off', color: '--chart-down' },
@@ -96,13 +103,7 @@ export default function BridgeChart({ bridge, title = 'From reported to adjusted
             {bars.map((bar) => (
               <Cell key={bar.label} fill={`var(${bar.color})`} />
             ))}
-            <LabelList
-              dataKey="amount"
-              position={narrow ? 'right' : 'top'}
-              fill="var(--soft)"
-              fontSize={12}
-              formatter={(amount) => formatMoney(String(amount), currency, { short: true })}
-            />
+            <LabelList dataKey="said" position={narrow ? 'right' : 'top'} fill="var(--soft)" fontSize={12} />
           </Bar>
         </BarChart>
       </ResponsiveContainer>

@@ -43,43 +43,43 @@ export default function ConcentrationChart({
     { label: 'Largest ten', share: top_10 },
   ];
   return (
-    <div className="flex flex-col gap-5">
-      <dl className="grid grid-cols-3 divide-x divide-line rounded-lg border border-line">
-        {shares.map(({ label, share }) => (
-          <div key={label} className="px-3 py-3 sm:px-4">
-            <dt className="text-sm text-faint">{label}</dt>
-            <dd className="mt-0.5 text-xl font-semibold tabular">{share === null ? '–' : formatShare(share)}</dd>
-          </div>
-        ))}
-      </dl>
-      <ChartFrame
-        title={title}
-        actions={actions}
-        height={Math.max(160, largest.length * 32 + 12)}
-        columns={[{ header: 'Customer' }, { header: 'Revenue', align: 'end' }, { header: 'Share', align: 'end' }]}
-        rows={items.map((customer) => [
-          customer.customer_name,
-          formatMoney(customer.revenue_total, customer.currency),
-          formatShare(customer.revenue_share),
-        ])}
-      >
-        <ResponsiveContainer width="100%" height="100%">
-          <BarChart data={largest} layout="vertical" margin={{ top: 0, right: 52, bottom: 0, left: 0 }}>
-            <XAxis type="number" hide domain={[0, 'dataMax']} />
-            <YAxis type="category" dataKey="customer.customer_name" {...axis} width={132} interval={0} />
-            <Tooltip cursor={{ fill: 'var(--hover)' }} content={<CustomerTip />} />
-            <Bar dataKey="share" fill="var(--chart-1)" radius={[0, 3, 3, 0]} maxBarSize={18} isAnimationActive={false}>
-              <LabelList
-                dataKey="customer.revenue_share"
-                position="right"
-                fill="var(--soft)"
-                fontSize={12}
-                formatter={(share) => formatShare(String(share))}
-              />
-            </Bar>
-          </BarChart>
-        </ResponsiveContainer>
-      </ChartFrame>
-    </div>
+    <ChartFrame
+      title={title}
+      actions={actions}
+      height={Math.max(160, largest.length * 32 + 12)}
+      summary={
+        <dl className="mb-4 grid grid-cols-3 divide-x divide-line rounded-lg border border-line">
+          {shares.map(({ label, share }) => (
+            <div key={label} className="px-3 py-3 sm:px-4">
+              <dt className="text-sm text-faint">{label}</dt>
+              <dd className="mt-0.5 text-xl font-semibold tabular">{share === null ? '–' : formatShare(share)}</dd>
+            </div>
+          ))}
+        </dl>
+      }
+      columns={[{ header: 'Customer' }, { header: 'Revenue', align: 'end' }, { header: 'Share', align: 'end' }]}
+      rows={items.map((customer) => [
+        customer.customer_name,
+        formatMoney(customer.revenue_total, customer.currency),
+        formatShare(customer.revenue_share),
+      ])}
+    >
+      <ResponsiveContainer width="100%" height="100%">
+        <BarChart data={largest} layout="vertical" margin={{ top: 0, right: 52, bottom: 0, left: 0 }}>
+          <XAxis type="number" hide domain={[0, 'dataMax']} />
+          <YAxis type="category" dataKey="customer.customer_name" {...axis} width={132} interval={0} />
+          <Tooltip cursor={{ fill: 'var(--hover)' }} content={<CustomerTip />} />
+          <Bar dataKey="share" fill="var(--chart-1)" radius={[0, 3, 3, 0]} maxBarSize={18} isAnimationActive={false}>
+            <LabelList
+              dataKey="customer.revenue_share"
+              position="right"
+              fill="var(--soft)"
+              fontSize={12}
+              formatter={(share) => formatShare(String(share))}
+            />
+          </Bar>
+        </BarChart>
+      </ResponsiveContainer>
+    </ChartFrame>
   );
 }

@@ -19,6 +19,6 @@ function later<Props extends object>(load: () => Promise<{ default: ComponentTyp
   };
 }
 
-export const MonthlyChart = later(() => import('./monthly-chart.tsx'), 'h-[21.5rem]');
-export const BridgeChart = later(() => import('./bridge-chart.tsx'), 'h-[21.5rem]');
-export const ConcentrationChart = later(() => import('./concentration-chart.tsx'), 'h-[29rem]');
+export const MonthlyChart = later(() => import('./monthly-chart.tsx'), 'h-[22.75rem]');
+export const BridgeChart = later(() => import('./bridge-chart.tsx'), 'h-[23.25rem]');
+export const ConcentrationChart = later(() => import('./concentration-chart.tsx'), 'h-[29.5rem]');

@@ -24,7 +24,7 @@ export function PeriodsCard({ dealId }: { dealId: Id }) {
   const query = useQuery(periodsQuery(dealId));
   return (
     <Card>
-      <Loaded query={query} skeleton={<Skeleton className="h-[21.5rem] w-full" />}>
+      <Loaded query={query} skeleton={<Skeleton className="h-[22.75rem] w-full" />}>
         {({ items }) =>
           items.length === 0 ? (
             <EmptyState icon={ChartColumn} title="No monthly figures yet">
@@ -47,21 +47,8 @@ export function BridgeCard({ dealId }: { dealId: Id }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const query = useQuery(bridgeQuery(dealId, chosen));
   return (
-    <Card
-      title="Adjusted EBITDA"
-      actions={
-        query.data &&
-        query.data.period_labels.length > 1 && (
-          <Select
-            aria-label="Period of the bridge"
-            value={query.data.period_label ?? ''}
-            onChange={setChosen}
-            options={query.data.period_labels.map((label) => ({ value: label, label }))}
-          />
-        )
-      }
-    >
-      <Loaded query={query} skeleton={<Skeleton className="h-[21.5rem] w-full" />}>
+    <Card>
+      <Loaded query={query} skeleton={<Skeleton className="h-[23.25rem] w-full" />}>
         {(bridge) =>
           bridge.period_label === null ? (
             <EmptyState icon={ChartColumn} title="No bridge yet">
@@ -69,12 +56,24 @@ export function BridgeCard({ dealId }: { dealId: Id }) {
             </EmptyState>
           ) : (
             <div className="flex flex-col gap-4">
+              <BridgeChart
+                bridge={bridge}
+                actions={
+                  bridge.period_labels.length > 1 && (
+                    <Select
+                      aria-label="Period of the bridge"
+                      value={bridge.period_label}
+                      onChange={setChosen}
+                      options={bridge.period_labels.map((label) => ({ value: label, label }))}
+                    />
+                  )
+                }
+              />
               {bridge.period_count === 0 && (
                 <Notice tone="warn">
                   No figures with an EBITDA for {bridge.period_label} have been uploaded: the bridge starts at nothing.
                 </Notice>
               )}
-              <BridgeChart bridge={bridge} />
             </div>
           )
         }
@@ -89,7 +88,7 @@ export function CustomersCard({ dealId }: { dealId: Id }) {
   const query = useQuery(customersQuery(dealId, asOf));
   return (
     <Card>
-      <Loaded query={query} skeleton={<Skeleton className="h-[29rem] w-full" />}>
+      <Loaded query={query} skeleton={<Skeleton className="h-[29.5rem] w-full" />}>
         {(concentration) =>
           concentration.items.length === 0 ? (
             <EmptyState icon={ChartPie} title="No revenue by customer yet">
