@@ -2,7 +2,8 @@ import type { ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
 import type { Look, Tone } from '../lib/states.ts';
 
-const washes: Record<Tone, string> = {
+/** The two colours of each tone: behind the words, and theirs. */
+export const washes: Record<Tone, string> = {
   plain: 'bg-plain-wash text-plain',
   info: 'bg-info-wash text-info',
   good: 'bg-good-wash text-good',

@@ -22,8 +22,8 @@ export function Card({ id, title, description, actions, flush = false, className
       className={cx('min-w-0 scroll-mt-20 rounded-xl border border-line bg-surface shadow-1', className)}
     >
       {(title || actions) && (
-        <header className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2 px-4 pt-4 pb-3 sm:px-5">
-          <div className="min-w-0">
+        <header className="flex flex-wrap items-start justify-between gap-x-3 gap-y-2 px-4 pt-4 pb-3 sm:px-5">
+          <div className="min-w-0 flex-1 basis-40">
             {title && <h2 className="text-md font-semibold text-ink">{title}</h2>}
             {description && <p className="mt-0.5 text-sm text-faint">{description}</p>}
           </div>

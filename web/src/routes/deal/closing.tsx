@@ -31,7 +31,7 @@ function Progress({ conditions }: { conditions: readonly ClosingCondition[] }) {
         aria-valuemin={0}
         aria-valuemax={conditions.length}
         aria-valuenow={met}
-        className="mt-2.5 h-1.5 overflow-hidden rounded-full bg-sunken"
+        className="mt-2.5 h-1.5 overflow-hidden rounded-full bg-line"
       >
         <div
           className="h-full rounded-full bg-accent transition-[width] duration-300"

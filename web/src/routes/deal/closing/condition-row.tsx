@@ -4,8 +4,8 @@ import type { ClosingCondition, ConditionStatus } from '../../../api/types.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { IconButton } from '../../../components/button.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
-import { Select } from '../../../components/input.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
+import { StatusSelect } from '../../../components/status-select.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
@@ -41,12 +41,12 @@ function StatusControl({ condition }: { condition: ClosingCondition }) {
     if (status === 'satisfied' || status === 'waived') toast(`“${condition.name}” is ${status}.`, { undo });
   };
   return (
-    <Select
-      aria-label={`Status of ${condition.name}`}
+    <StatusSelect
+      label={`Status of ${condition.name}`}
+      look={conditionStates[condition.status]}
       value={condition.status}
       onChange={change}
       options={options}
-      className="min-w-34"
     />
   );
 }
@@ -67,6 +67,11 @@ function Deadline({ condition }: { condition: ClosingCondition }) {
       {overdue ? 'Was due' : 'Due'} <DayText day={deadline} />
     </span>
   );
+}
+
+/** Whose it is; to a buyer, the other side's advisors have no name. */
+function ownerOf({ owner_user_id, owner_name }: ClosingCondition): string {
+  return owner_name ?? (owner_user_id === null ? 'Nobody sees to it yet' : 'Somebody else on the deal');
 }
 
 interface ConditionRowProps {
@@ -104,11 +109,11 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
             {condition.overdue && <Badge tone="bad">Overdue</Badge>}
           </p>
           <p className="mt-0.5 flex flex-wrap gap-x-3 text-sm text-faint">
-            <span>{condition.owner_name ?? 'Nobody sees to it yet'}</span>
+            <span>{ownerOf(condition)}</span>
             <Deadline condition={condition} />
           </p>
         </div>
-        <div className="sm:w-36">
+        <div className="flex sm:w-32">
           <StatusControl condition={condition} />
         </div>
       </div>

@@ -5,8 +5,8 @@ import type { ChecklistRow, ChecklistStatus, Id } from '../../../api/types.ts';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
-import { Select } from '../../../components/input.tsx';
 import { EmptyState } from '../../../components/states.tsx';
+import { StatusSelect } from '../../../components/status-select.tsx';
 import { toastError } from '../../../components/toast.tsx';
 import { checklistStates, optionsOf } from '../../../lib/states.ts';
 import { RowDialog } from './dialogs.tsx';
@@ -73,8 +73,9 @@ export function ChecklistCard({
                   >
                     <span className="min-w-0 flex-1 basis-40 break-words">{row.title}</span>
                     {editor ? (
-                      <Select<ChecklistStatus>
-                        aria-label={`Status of ${row.title}`}
+                      <StatusSelect<ChecklistStatus>
+                        label={`Status of ${row.title}`}
+                        look={checklistStates[row.status]}
                         value={row.status}
                         onChange={(status) => setStatus.mutate({ id: row.id, status }, { onError: toastError })}
                         options={optionsOf(checklistStates)}

@@ -9,9 +9,12 @@ import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Money } from '../../../components/money.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast } from '../../../components/toast.tsx';
+import { cx } from '../../../lib/cx.ts';
 import { sum } from '../../../lib/decimal.ts';
 import { adjustmentCategories } from '../../../lib/states.ts';
 import { NormalizationDialog } from './dialogs.tsx';
+
+const line = 'flex items-start gap-3 px-4 sm:px-5';
 
 /** The normalizations, period by period, each period totalled. */
 export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; currency: string; editor: boolean }) {
@@ -19,6 +22,8 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
   const [adding, setAdding] = useState(false);
   const { removeNormalization } = useQoeActions(dealId);
   const confirm = useConfirm();
+  // Where some can be removed, all keep room for the button: the amounts stay in one line.
+  const removable = query.data?.items.some(({ can_delete }) => can_delete) ?? false;
   const takeOut = (one: Normalization) =>
     confirm(
       {
@@ -54,29 +59,37 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
             </EmptyState>
           ) : (
             [...Map.groupBy(items, ({ period_label }) => period_label)].map(([label, its]) => (
-              <section key={label} aria-label={`Normalizations of ${label}`} className="border-t border-line">
-                <h3 className="flex justify-between gap-3 px-4 pt-3 pb-1 text-sm font-medium text-faint sm:px-5">
-                  <span>{label}</span>
-                  <span>
-                    Total <Money amount={sum(its.map((one) => one.adjustment_amount))} currency={currency} signed />
-                  </span>
+              <section key={label} aria-label={`Normalizations of ${label}`} className="border-t border-line pb-1.5">
+                <h3 className={cx(line, 'pt-3 pb-1 font-medium')}>
+                  <span className="min-w-0 flex-1">{label}</span>
+                  <span className="text-sm font-normal text-faint">Total</span>
+                  <Money amount={sum(its.map((one) => one.adjustment_amount))} currency={currency} signed />
+                  {removable && <span className="w-8" />}
                 </h3>
-                <ul className="pb-1.5">
+                <ul>
                   {its.map((one) => (
-                    <li key={one.id} className="flex items-start gap-3 px-4 py-2 sm:px-5">
+                    <li key={one.id} className={cx(line, 'py-2')}>
                       <div className="min-w-0 flex-1">
-                        <p className="font-medium">{adjustmentCategories[one.adjustment_category]}</p>
-                        {one.rationale && <p className="break-words whitespace-pre-wrap text-soft">{one.rationale}</p>}
+                        <p>{adjustmentCategories[one.adjustment_category]}</p>
+                        {one.rationale && (
+                          <p className="max-w-prose text-sm break-words whitespace-pre-wrap text-soft">
+                            {one.rationale}
+                          </p>
+                        )}
                         {one.created_by_name && <p className="text-sm text-faint">{one.created_by_name}</p>}
                       </div>
                       <Money amount={one.adjustment_amount} currency={currency} signed />
-                      {one.can_delete && (
-                        <IconButton
-                          size="sm"
-                          label={`Remove ${adjustmentCategories[one.adjustment_category]}, ${label}`}
-                          icon={<Trash2 className="size-4" />}
-                          onClick={() => takeOut(one)}
-                        />
+                      {removable && (
+                        <span className="-my-1.5 w-8">
+                          {one.can_delete && (
+                            <IconButton
+                              size="sm"
+                              label={`Remove ${adjustmentCategories[one.adjustment_category]}, ${label}`}
+                              icon={<Trash2 className="size-4" />}
+                              onClick={() => takeOut(one)}
+                            />
+                          )}
+                        </span>
                       )}
                     </li>
                   ))}
