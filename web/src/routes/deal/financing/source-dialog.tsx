@@ -1,0 +1,77 @@
+import { useId } from 'react';
+import { useFinancingActions } from '../../../api/diligence.ts';
+import type { CommitmentStatus, FinancingSource, FinancingSourceType } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Input, Select } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { MoneyField } from '../../../components/value-fields.tsx';
+import { commitmentStates, financingTypes, optionsOf } from '../../../lib/states.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+import { useDeal } from '../context.ts';
+
+interface Values {
+  source_type: FinancingSourceType | '';
+  source_name: string;
+  commitment_amount: string;
+  commitment_status: CommitmentStatus;
+}
+
+/** Adds a source from which the price is paid. */
+export function SourceDialog({ onClose }: { onClose: () => void }) {
+  const id = useId();
+  const { deal } = useDeal();
+  const { add } = useFinancingActions(deal.id);
+  const form = useForm<Values, FinancingSource>({
+    initial: { source_type: '', source_name: '', commitment_amount: '', commitment_status: 'identified' },
+    check: (values) =>
+      required(values, {
+        source_type: 'Choose what kind of source it is.',
+        source_name: 'Say who it comes from.',
+        commitment_amount: 'Type the amount.',
+      }),
+    submit: (values) => add.mutateAsync({ ...values, source_type: values.source_type as FinancingSourceType }),
+    onDone: () => {
+      onClose();
+      toast('Source added');
+    },
+  });
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title="Add a source"
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            Add
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <Field label="Kind" error={form.errors.source_type}>
+          <Select
+            {...form.field('source_type')}
+            name="source_type"
+            placeholder="Choose"
+            options={optionsOf(financingTypes)}
+          />
+        </Field>
+        <Field label="From" error={form.errors.source_name}>
+          <Input {...form.text('source_name')} maxLength={256} />
+        </Field>
+        <Field label="Amount" error={form.errors.commitment_amount} hint="In whole units, without cents.">
+          <MoneyField {...form.field('commitment_amount')} name="commitment_amount" currency={deal.currency} />
+        </Field>
+        <Field label="Status" error={form.errors.commitment_status}>
+          <Select {...form.field('commitment_status')} name="commitment_status" options={optionsOf(commitmentStates)} />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,54 @@
+import type { CommitmentStatus, FinancingStack } from '../../../api/types.ts';
+import { Money } from '../../../components/money.tsx';
+import { cx } from '../../../lib/cx.ts';
+import { sum, toPixels } from '../../../lib/decimal.ts';
+import { commitmentStates } from '../../../lib/states.ts';
+
+/** The colour of each state that counts, from what is sure to what is not. */
+const shades: Partial<Record<CommitmentStatus, string>> = {
+  funded: 'bg-good',
+  committed: 'bg-accent',
+  term_sheet: 'bg-rare',
+  applied: 'bg-info',
+  identified: 'bg-edge',
+};
+
+/** What the sources come to in one currency, how sure each part of it is; not those that fell away. */
+export function Totals({ totals, currency }: { totals: FinancingStack['totals']; currency: string }) {
+  const parts = (Object.entries(shades) as [CommitmentStatus, string][]).flatMap(([status, shade]) =>
+    totals
+      .filter((one) => one.currency === currency && one.commitment_status === status)
+      .map(({ total }) => ({ status, shade, total })),
+  );
+  if (parts.length === 0) return null;
+  const whole = sum(parts.map(({ total }) => total));
+  return (
+    <section
+      aria-label={`Sources in ${currency}`}
+      className="rounded-xl border border-line bg-surface p-4 shadow-1 sm:p-5"
+    >
+      <p className="text-sm text-faint">All sources</p>
+      <p className="mt-0.5 text-xl font-semibold text-ink">
+        <Money amount={whole} currency={currency} />
+      </p>
+      <span aria-hidden className="mt-3 flex h-2 gap-px overflow-hidden rounded-full bg-sunken">
+        {parts.map(({ status, shade, total }) => (
+          <span key={status} className={shade} style={{ width: `${(100 * toPixels(total)) / toPixels(whole)}%` }} />
+        ))}
+      </span>
+      <dl className="mt-4 flex flex-wrap gap-x-8 gap-y-3">
+        {parts.map(({ status, shade, total }) => (
+          <div key={status}>
+            <dt className="flex items-center gap-2 text-sm text-faint">
+              <span aria-hidden className={cx('size-2 rounded-full', shade)} />
+              {commitmentStates[status].label}
+            </dt>
+            <dd className="mt-0.5 font-medium text-ink">
+              <Money amount={total} currency={currency} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
