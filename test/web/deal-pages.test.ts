@@ -81,6 +81,59 @@ describe('the sections of a deal', () => {
   });
 });
 
+describe('an address where somebody has no place', () => {
+  test.each([
+    ['other buyer', '/qoe'],
+    ['viewer', '/offers'],
+    ['viewer', '/nda'],
+    ['admin', '/questions'],
+    ['other buyer', '/closing'],
+    ['broker', '/findings'],
+  ])('says to the %s at %s what one says that leads nowhere, and asks nothing of the server', async (caller, path) => {
+    const page = await at(caller, `/deals/${web.scene.deal}`);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const told = async (address: string) => {
+      await page.goto(`${web.house.origin}/deals/${web.scene.deal}${address}`);
+      await page.getByRole('heading', { level: 2, name: 'There is nothing here for you' }).waitFor();
+      return [await page.title(), await page.getByRole('main').innerText()];
+    };
+    expect(await told(path)).toEqual(await told('/nowhere'));
+    expect(asked.filter((one) => one.startsWith(`/api/web/deals/${web.scene.deal}/`))).toEqual([]);
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Go to the overview' }).click();
+    await page.getByText('About the business').waitFor();
+  });
+});
+
+describe('an admin who takes no part', () => {
+  test('joins a deal as its broker after confirming, which the deal’s people see', async () => {
+    const broker = await at('broker', `/deals/${web.scene.idle}/people`);
+    const page = await at('admin', `/deals/${web.scene.idle}`);
+    await page.getByText('You: admin').waitFor();
+    expect(await tabsOf(page)).not.toContain('Offers');
+    await button(page, 'Join this deal').click();
+    await page.getByRole('alertdialog').getByText('You become one of its brokers').waitFor();
+    await expectAccessible(page);
+    await button(page.getByRole('alertdialog'), 'Cancel').click();
+    await button(page, 'Join this deal').click();
+    await confirm(page, 'Join deal');
+    await page.getByText('You: broker').waitFor();
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    expect(await tabsOf(page)).toEqual(expect.arrayContaining(['NDA', 'Questions', 'QoE', 'Offers']));
+    await button(page, 'Join this deal').waitFor({ state: 'detached' });
+    await broker.getByRole('main').getByRole('listitem').filter({ hasText: 'admin@example.test' }).waitFor();
+    await broker.getByRole('link', { name: 'Activity' }).click();
+    await broker.getByText('admin joined').waitFor();
+  });
+
+  test.each(['broker', 'seller', 'viewer', 'exclusive buyer'])('is who is offered that: not the %s', async (caller) => {
+    const page = await at(caller, `/deals/${web.scene.deal}`);
+    expect(await button(page, 'Join this deal').count()).toBe(0);
+    await page.getByText(`You: ${caller}`, { exact: true }).waitFor();
+  });
+});
+
 describe('a broker', () => {
   test('edits the deal, and is told what does not fit', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}`);
@@ -192,6 +245,32 @@ describe('a broker', () => {
     await own.click();
     await expect.poll(optIn).toBeUndefined();
     expect(await seller.getByRole('switch', { name: 'Shut off for everybody' }).count()).toBe(0);
+  });
+});
+
+describe('the activity of a deal', () => {
+  test('takes up what is new at its head, and leaves the pages below as they are', async () => {
+    const { deal, brokerage, people } = web.scene;
+    await web.house.sql(
+      `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, at)
+       select $1, $2, $3, 'nda.send', 'done', app.now() - make_interval(days => n) from generate_series(1, 120) n`,
+      [brokerage, deal, people['broker']],
+    );
+    const page = await at('broker', `/deals/${deal}/activity`);
+    const sent = page.getByText('sent an NDA');
+    await expect
+      .poll(async () => {
+        await page.mouse.wheel(0, 10_000);
+        return sent.count();
+      })
+      .toBe(120);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const question = { category: 'legal', question_text: 'Is it news?' };
+    expect((await (await web.as('other buyer')).ask(`/deals/${deal}/questions`, question)).status).toBe(201);
+    await page.getByText('asked a question').waitFor();
+    expect(await sent.count()).toBe(120);
+    expect(asked.filter((url) => url.includes('/activity?cursor='))).toEqual([]);
   });
 });
 

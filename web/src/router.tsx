@@ -179,6 +179,8 @@ const dealTabs = deal.addChildren([
     path: '/activity',
     component: lazyRouteComponent(() => import('./routes/deal/activity.tsx')),
   }),
+  // Any other address: the frame says that there is nothing, as of a tab that is not open to the person.
+  createRoute({ getParentRoute: () => deal, path: '/$' }),
 ]);
 
 const confirmAddress = createRoute({

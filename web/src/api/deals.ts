@@ -1,6 +1,14 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import {
+  infiniteQueryOptions,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+  type QueryClient,
+} from '@tanstack/react-query';
 import { api } from './client.ts';
+import { acceptInvitation } from './home.ts';
 import { keys } from './keys.ts';
+import { refreshHead } from './paged.ts';
 import type {
   Activity,
   CallerRole,
@@ -16,6 +24,7 @@ import type {
   Instant,
   Invited,
   Items,
+  Me,
   ParticipantInput,
 } from './types.ts';
 
@@ -41,14 +50,20 @@ export const dealQuery = (id: Id) =>
     queryFn: ({ signal }) => api.get<DealPage>(`/web/deals/${id}`, { signal }),
   });
 
+const activityOf = (id: Id, cursor: string | null, signal?: AbortSignal) =>
+  api.get<Items<Activity>>(`/web/deals/${id}/activity`, { query: { cursor }, ...(signal && { signal }) });
+
 export const dealActivityQuery = (id: Id) =>
   infiniteQueryOptions({
     queryKey: keys.of(id, 'activity'),
-    queryFn: ({ pageParam, signal }) =>
-      api.get<Items<Activity>>(`/web/deals/${id}/activity`, { query: { cursor: pageParam }, signal }),
+    queryFn: ({ pageParam, signal }) => activityOf(id, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor ?? null,
   });
+
+/** Joins what happened since to the activity of a deal. */
+export const refreshActivity = (client: QueryClient, id: Id): Promise<void> =>
+  refreshHead(client, keys.of(id, 'activity'), () => activityOf(id, null));
 
 export const dealToolsQuery = (id: Id) =>
   queryOptions({
@@ -95,6 +110,19 @@ export function useDealActions(id: Id) {
       mutationFn: ({ participant, deliver }: { participant: Id } & Delivery) =>
         api.post<Invited>(`/web/deals/${id}/participants/${participant}/invitation`, { deliver }),
       onSuccess: again,
+    }),
+    /** An admin of the brokerage who takes no part joins as a broker: invites themself and accepts at once. */
+    join: useMutation({
+      mutationFn: async ({ name, email }: Me['user']) => {
+        const self: ParticipantInput & Delivery = { name, email, role: 'broker', advises: null, deliver: 'link' };
+        const { participant } = await api.post<Invited>(`/web/deals/${id}/participants`, self);
+        await acceptInvitation(participant.id);
+      },
+      onSuccess: () => {
+        void client.invalidateQueries({ queryKey: keys.deals });
+        void client.invalidateQueries({ queryKey: keys.home });
+        return again();
+      },
     }),
     /** The page as it is then; nothing when the caller removed themself and does not see it any more. */
     remove: useMutation({

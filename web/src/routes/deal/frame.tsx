@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, Outlet } from '@tanstack/react-router';
+import { getRouteApi, Link, Outlet, useChildMatches } from '@tanstack/react-router';
 import { ArrowRight, Ban, ChevronLeft, Ellipsis, HeartHandshake, Pencil } from 'lucide-react';
 import { useState } from 'react';
 import { dealQuery, useDealActions } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
 import type { DealPage, DealState } from '../../api/types.ts';
-import { Badge, StatePill } from '../../components/badge.tsx';
+import { StatePill } from '../../components/badge.tsx';
 import { Button, ButtonLink, IconButton } from '../../components/button.tsx';
 import { Columns } from '../../components/columns.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
@@ -14,10 +14,12 @@ import { Loaded, Skeleton } from '../../components/states.tsx';
 import { DealStepper } from '../../components/stepper.tsx';
 import { TabLink, TabNav } from '../../components/tabs.tsx';
 import { toast } from '../../components/toast.tsx';
-import { callerRoles, dealPath, dealStates } from '../../lib/states.ts';
+import { dealPath, dealStates } from '../../lib/states.ts';
 import { DealContext } from './context.ts';
 import { EditDealDialog } from './deal-form.tsx';
 import { ExclusivityBanner } from './exclusivity.tsx';
+import { NoSection } from './no-section.tsx';
+import { JoinBanner, StandingBadge } from './standing.tsx';
 import { tabsOf } from './tabs.ts';
 
 const route = getRouteApi('/app/deals/$dealId');
@@ -99,8 +101,10 @@ function MoveButtons({ page }: { page: DealPage }) {
 }
 
 function Frame({ page }: { page: DealPage }) {
-  const { deal, caller_role: role } = page;
+  const { deal } = page;
   const { features } = useMe();
+  const tabs = tabsOf(page, features);
+  const section = useChildMatches({ select: (matches): string | undefined => matches[0]?.fullPath.replace(/\/$/, '') });
   return (
     <DealContext value={page}>
       <header className="mb-4">
@@ -114,9 +118,9 @@ function Frame({ page }: { page: DealPage }) {
         <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
           <div className="min-w-0">
             <h1 className="font-serif text-2xl font-semibold text-balance text-ink">{deal.title}</h1>
-            <p className="mt-1.5 flex flex-wrap items-center gap-x-2.5 gap-y-1.5 text-soft">
+            <p className="mt-2 flex flex-wrap items-center gap-x-2.5 gap-y-1.5 text-soft">
               <StatePill look={dealStates[deal.state]} className="max-md:hidden" />
-              <Badge tone={callerRoles[role].tone}>You: {callerRoles[role].label.toLowerCase()}</Badge>
+              <StandingBadge page={page} />
               <span>{[deal.industry, deal.location].filter(Boolean).join(' · ')}</span>
             </p>
           </div>
@@ -128,9 +132,10 @@ function Frame({ page }: { page: DealPage }) {
       <div className="mb-5">
         <DealStepper state={deal.state} />
       </div>
+      <JoinBanner page={page} />
       <ExclusivityBanner page={page} />
       <TabNav label="Sections of the deal" className="mb-6 border-b border-line">
-        {tabsOf(page, features).map(({ to, label, count, countLabel }) => (
+        {tabs.map(({ to, label, count, countLabel }) => (
           <TabLink
             key={to}
             to={to}
@@ -144,7 +149,7 @@ function Frame({ page }: { page: DealPage }) {
           </TabLink>
         ))}
       </TabNav>
-      <Outlet />
+      {tabs.some(({ to }) => to === section) ? <Outlet /> : <NoSection />}
     </DealContext>
   );
 }

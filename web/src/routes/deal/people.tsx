@@ -15,13 +15,13 @@ import { ndaStates, participantRoles, participantStates } from '../../lib/states
 import { useMe } from '../../api/me.ts';
 import { useDeal } from './context.ts';
 import { GrantExclusivityDialog } from './exclusivity.tsx';
-import { InvitedDialog, InviteDialog } from './invite-dialog.tsx';
+import { InvitedToDealDialog, InviteDialog } from './invite-dialog.tsx';
 import { TabPage } from './tab-page.tsx';
 
 const sides: readonly { side: Side; title: string }[] = [
   { side: 'broker', title: 'Brokers' },
   { side: 'seller', title: 'Seller’s side' },
-  { side: 'buyer', title: 'Buyer’s side' },
+  { side: 'buyer', title: 'Buyers and their advisors' },
   { side: 'viewer', title: 'Viewers' },
 ];
 
@@ -98,24 +98,26 @@ function PersonRow({ person, ...actions }: PersonActions & { person: Participant
   return (
     <li className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
       <Avatar name={person.name} />
-      <div className="min-w-0 flex-1">
-        <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
-          <span className="truncate font-medium">{person.name}</span>
-          {person.user_id === user.id && <span className="text-sm text-faint">(you)</span>}
-          {person.role === 'advisor' && (
-            <Badge tone={role.tone}>{advised ? `Advises ${advised.name}` : role.label}</Badge>
+      <div className="flex min-w-0 flex-1 flex-col gap-1 sm:flex-row sm:items-center sm:gap-3.5">
+        <div className="min-w-0 flex-1">
+          <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+            <span className="truncate font-medium">{person.name}</span>
+            {person.user_id === user.id && <span className="text-sm text-faint">(you)</span>}
+            {person.role === 'advisor' && (
+              <Badge tone={role.tone}>{advised ? `Advises ${advised.name}` : role.label}</Badge>
+            )}
+            {person.user_id === deal.exclusive_buyer_user_id && <Badge tone="rare">Exclusive</Badge>}
+          </p>
+          <p className="truncate text-sm text-faint">{person.email}</p>
+        </div>
+        <div className="flex flex-wrap items-center gap-x-2 gap-y-1 empty:hidden">
+          {person.nda_status && (
+            <Badge tone={ndaStates[person.nda_status].tone} icon={<FileSignature className="size-3" aria-hidden />}>
+              NDA: {ndaStates[person.nda_status].label.toLowerCase()}
+            </Badge>
           )}
-          {person.user_id === deal.exclusive_buyer_user_id && <Badge tone="rare">Exclusive</Badge>}
-        </p>
-        <p className="truncate text-sm text-faint">{person.email}</p>
-      </div>
-      <div className="flex flex-col items-end gap-1 sm:flex-row sm:items-center sm:gap-2">
-        {person.nda_status && (
-          <Badge tone={ndaStates[person.nda_status].tone} icon={<FileSignature className="size-3" aria-hidden />}>
-            NDA: {ndaStates[person.nda_status].label.toLowerCase()}
-          </Badge>
-        )}
-        {person.status !== 'active' && <StatePill look={participantStates[person.status]} />}
+          {person.status !== 'active' && <StatePill look={participantStates[person.status]} />}
+        </div>
       </div>
       <PersonMenu person={person} {...actions} />
     </li>
@@ -125,12 +127,17 @@ function PersonRow({ person, ...actions }: PersonActions & { person: Participant
 /** Everybody on the deal whom this person may know of, by side; inviting, removing, and granting exclusivity. */
 export default function PeopleTab() {
   const page = useDeal();
-  const { participants, capacities } = page;
+  const { participants, capacities, side: own } = page;
   const [inviting, setInviting] = useState(false);
   const [invited, setInvited] = useState<Invited | null>(null);
   const [granting, setGranting] = useState<Participant | null>(null);
   const shown = sides
-    .map(({ side, title }) => ({ side, title, people: participants.filter((one) => one.side === side) }))
+    .map(({ side, title }) => ({
+      side,
+      // A buyer knows of no other.
+      title: side === 'buyer' && own === 'buyer' ? 'Your side' : title,
+      people: participants.filter((one) => one.side === side),
+    }))
     .filter(({ people }) => people.length > 0);
   const invite = (
     <Button kind="primary" icon={<UserPlus className="size-4" />} onClick={() => setInviting(true)}>
@@ -156,7 +163,7 @@ export default function PeopleTab() {
         </Card>
       ))}
       {inviting && <InviteDialog onClose={() => setInviting(false)} onInvited={setInvited} />}
-      {invited && <InvitedDialog invited={invited} onInvited={setInvited} onClose={() => setInvited(null)} />}
+      {invited && <InvitedToDealDialog invited={invited} onInvited={setInvited} onClose={() => setInvited(null)} />}
       {granting && <GrantExclusivityDialog page={page} buyer={granting} onClose={() => setGranting(null)} />}
     </TabPage>
   );

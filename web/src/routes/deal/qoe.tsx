@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { Lock } from 'lucide-react';
 import { qoeQuery } from '../../api/qoe.ts';
 import { Card } from '../../components/card.tsx';
 import { Columns } from '../../components/columns.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
+import { Loaded, SkeletonRows } from '../../components/states.tsx';
 import { useDeal } from './context.ts';
 import { ChecklistCard } from './qoe/checklist.tsx';
 import { BridgeCard, CustomersCard, PeriodsCard } from './qoe/figures.tsx';
@@ -14,20 +13,6 @@ import { TabPage } from './tab-page.tsx';
 
 /** The tab “Quality of earnings” of a deal: the figures, what they come to, and the work on them. */
 export default function QoeTab() {
-  const { capacities } = useDeal();
-  if (capacities.can_read_qoe) return <Workspace />;
-  return (
-    <TabPage title="Quality of earnings">
-      <Card>
-        <EmptyState icon={Lock} title="The workspace is not open to you">
-          A broker of the deal lets in buyers with a signed NDA and their advisors, one by one. Ask them for a place.
-        </EmptyState>
-      </Card>
-    </TabPage>
-  );
-}
-
-function Workspace() {
   const { deal, capacities } = useDeal();
   const overview = useQuery(qoeQuery(deal.id));
   const editor = capacities.can_edit_qoe;
@@ -44,7 +29,14 @@ function Workspace() {
         }
         side={
           <>
-            <Loaded query={overview} skeleton={<SkeletonRows rows={6} />}>
+            <Loaded
+              query={overview}
+              skeleton={
+                <Card flush>
+                  <SkeletonRows rows={6} />
+                </Card>
+              }
+            >
               {({ progress }) => <ChecklistCard dealId={deal.id} rows={progress} editor={editor} />}
             </Loaded>
             <SnapshotsCard dealId={deal.id} editor={editor} />

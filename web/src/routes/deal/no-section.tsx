@@ -1,0 +1,29 @@
+import { FileQuestion } from 'lucide-react';
+import { ButtonLink } from '../../components/button.tsx';
+import { Card } from '../../components/card.tsx';
+import { EmptyState } from '../../components/states.tsx';
+import { useTitle } from '../../lib/use-title.ts';
+import { useDeal } from './context.ts';
+
+/** An address below a deal that leads nowhere, or where the person has no place: one page for both, so that it tells nothing. */
+export function NoSection() {
+  const { deal } = useDeal();
+  useTitle(`Not found · ${deal.title}`);
+  return (
+    <Card>
+      <EmptyState
+        icon={FileQuestion}
+        level={2}
+        title="There is nothing here for you"
+        action={
+          <ButtonLink to="/deals/$dealId" params={{ dealId: deal.id }}>
+            Go to the overview
+          </ButtonLink>
+        }
+      >
+        This part of the deal does not exist, or is not open to you. If you expected to see it, ask a broker of the
+        deal.
+      </EmptyState>
+    </Card>
+  );
+}
