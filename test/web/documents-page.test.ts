@@ -50,7 +50,7 @@ const add = async (filename: string, body: Buffer, confidentiality = 'public') =
 test('several files are dropped at once, each with its progress, and what is refused says why', async () => {
   const page = await roomOf('broker');
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Upload' }).first().click();
+  await page.getByRole('button', { name: 'Upload' }).click();
   const drawer = page.getByRole('dialog', { name: 'Upload documents' });
   await drawer.getByLabel('Category').selectOption('Tax');
   await drawer.getByLabel('Who may open them').selectOption('Under NDA');
@@ -87,7 +87,7 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
     downloadThroughput: -1,
     uploadThroughput: 400_000,
   });
-  await page.getByRole('button', { name: 'Upload' }).first().click();
+  await page.getByRole('button', { name: 'Upload' }).click();
   const drawer = page.getByRole('dialog');
   const file = { mimeType: 'application/pdf', buffer: Buffer.concat([aPdf(), Buffer.alloc(3_000_000)]) };
   await drawer.locator('input[type=file]').setInputFiles([

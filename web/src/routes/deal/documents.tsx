@@ -96,6 +96,7 @@ export default function DocumentsTab() {
   );
   const change = (part: Partial<DocumentFilter>) => setFilter((before) => ({ ...before, ...part }));
   const filtered = Object.values(filter).some((value) => value !== '');
+  const bare = query.data?.items.length === 0 && !filtered;
   const close = () => setOpen(null);
   const upload = mayUpload && (
     <Button kind="primary" icon={<Upload className="size-4" />} onClick={beginUpload}>
@@ -112,15 +113,17 @@ export default function DocumentsTab() {
             ? 'What the brokers and sellers share with you. Sign the NDA to open what is under it.'
             : 'What the brokers and sellers share with you.'
       }
-      actions={upload}
+      actions={!bare && upload}
     >
       <Card flush>
         {!uploading && <UploadStrip uploads={uploads} onShow={beginUpload} />}
-        <Filters
-          filter={filter}
-          change={change}
-          categories={[...new Set(query.data?.items.map(({ category }) => category))]}
-        />
+        {!bare && (
+          <Filters
+            filter={filter}
+            change={change}
+            categories={[...new Set(query.data?.items.map(({ category }) => category))]}
+          />
+        )}
         <Loaded query={query} skeleton={<SkeletonRows rows={6} height="h-17" />}>
           {({ items }) =>
             items.length > 0 ? (
@@ -138,7 +141,7 @@ export default function DocumentsTab() {
                 title="No document fits"
                 action={<Button onClick={() => setFilter(everything)}>Show all</Button>}
               >
-                Try another word, category or confidentiality.
+                Try another word, another category, or any access.
               </EmptyState>
             ) : (
               <EmptyState icon={Files} title="No documents yet" action={upload}>

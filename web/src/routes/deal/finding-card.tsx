@@ -7,6 +7,7 @@ import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/field.tsx';
 import { Textarea } from '../../components/input.tsx';
 import { Time } from '../../components/time.tsx';
+import { plural } from '../../lib/format.ts';
 import { findingSeverities, findingStates } from '../../lib/states.ts';
 import { required, useForm, type Form } from '../../lib/use-form.ts';
 import { FindingStatusDialog } from './finding-dialog.tsx';
@@ -18,20 +19,20 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
-        <StatePill look={findingSeverities[finding.severity]} />
-        <StatePill look={findingStates[finding.status]} />
+        <Badge tone={findingSeverities[finding.severity].tone}>{findingSeverities[finding.severity].label}</Badge>
         <Badge>{finding.category}</Badge>
         <span>
           {finding.created_by_name ?? 'Somebody'} recorded it <Time at={finding.created_at} />
         </span>
+        <StatePill look={findingStates[finding.status]} className="ml-auto" />
       </div>
       <h3 className="mt-3 text-md font-semibold break-words text-ink">{finding.title}</h3>
       {finding.description !== null && (
-        <p className="mt-1 break-words whitespace-pre-wrap text-soft">{finding.description}</p>
+        <p className="mt-1 max-w-3xl break-words whitespace-pre-wrap text-soft">{finding.description}</p>
       )}
       {finding.owner_name !== null && <p className="mt-2 text-sm text-faint">Looked after by {finding.owner_name}</p>}
       {finding.status_notes !== null && (
-        <p className="mt-3 border-l-2 border-accent pl-4 break-words whitespace-pre-wrap text-ink">
+        <p className="mt-3 max-w-3xl border-l-2 border-accent pl-4 break-words whitespace-pre-wrap text-ink">
           {finding.status_notes}
         </p>
       )}
@@ -39,7 +40,7 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
         {editable && <Button onClick={() => setChanging(true)}>Change status</Button>}
         <details className="min-w-0 grow">
           <summary className="w-fit cursor-pointer rounded-md py-2 text-sm font-medium text-accent-ink">
-            {comments.length === 1 ? '1 comment' : `${comments.length} comments`} and history
+            {comments.length === 0 ? 'Comments' : plural(comments.length, 'comment')} and history
           </summary>
           <ol className="mt-2 flex flex-col gap-3">
             {history.map((change) => (

@@ -24,13 +24,20 @@ export default function FindingsTab() {
     <TabPage
       title="Findings"
       description="What diligence brought up, who looks after it, and what became of it."
-      actions={add}
+      actions={query.data?.items.length !== 0 && add}
     >
-      <Loaded query={query} skeleton={<SkeletonRows rows={4} height="h-28" />}>
+      <Loaded
+        query={query}
+        skeleton={
+          <Card flush>
+            <SkeletonRows rows={4} height="h-28" />
+          </Card>
+        }
+      >
         {({ items }) =>
           items.length === 0 ? (
             <Card>
-              <EmptyState icon={Flag} title="No findings yet">
+              <EmptyState icon={Flag} title="No findings yet" action={add}>
                 {capacities.can_edit_findings
                   ? 'Record what the books, the leases or the site visit brought up.'
                   : 'What diligence brings up shows here.'}

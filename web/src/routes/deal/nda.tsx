@@ -57,7 +57,7 @@ interface DealSideProps {
   ndas: readonly Nda[];
   /** Buyers to whom one can be sent now. */
   without: readonly Participant[];
-  onSend: (buyer: Participant | null) => void;
+  onSend: (buyer: Participant) => void;
 }
 
 /** What brokers and sellers see: every buyer's NDA, and who has none. */
@@ -122,7 +122,7 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
       {waiting?.mine && <SignForm nda={waiting} />}
       {shown && !(waiting?.mine ?? false) && (
         <Card title={waiting ? `Waiting for ${waiting.participant_name} to sign` : 'Signed'}>
-          <NdaFacts nda={shown} />
+          <NdaFacts nda={shown} className="sm:grid-cols-3" />
           <Terms text={shown.terms} className="mt-6 border-t border-line pt-5" />
         </Card>
       )}
@@ -151,25 +151,15 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
 
 /** The NDAs of a deal: brokers send, buyers read and sign. */
 export default function NdaTab() {
-  const { deal, side, capacities, participants } = useDeal();
+  const { deal, side, participants } = useDeal();
   const query = useQuery(ndasQuery(deal.id));
-  const [sending, setSending] = useState<{ buyer: Participant | null } | null>(null);
+  const [sending, setSending] = useState<Participant | null>(null);
   const without = participants.filter(
     (one) =>
       one.role === 'buyer' && one.status !== 'removed' && one.nda_status !== 'sent' && one.nda_status !== 'active',
   );
   return (
-    <TabPage
-      title="NDA"
-      actions={
-        capacities.can_send_nda &&
-        without.length > 0 && (
-          <Button kind="primary" icon={<Send className="size-4" />} onClick={() => setSending({ buyer: null })}>
-            Send NDA
-          </Button>
-        )
-      }
-    >
+    <TabPage title="NDA">
       <Loaded
         query={query}
         skeleton={
@@ -182,11 +172,11 @@ export default function NdaTab() {
           side === 'buyer' ? (
             <BuyerSide ndas={items} />
           ) : (
-            <DealSide ndas={items} without={without} onSend={(buyer) => setSending({ buyer })} />
+            <DealSide ndas={items} without={without} onSend={setSending} />
           )
         }
       </Loaded>
-      {sending && <SendNdaDialog buyers={without} buyer={sending.buyer} onClose={() => setSending(null)} />}
+      {sending && <SendNdaDialog buyers={without} buyer={sending} onClose={() => setSending(null)} />}
     </TabPage>
   );
 }

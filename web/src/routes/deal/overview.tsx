@@ -13,9 +13,13 @@ import { useTitle } from '../../lib/use-title.ts';
 import { QueueList } from '../../components/queue-list.tsx';
 import { Loaded, SkeletonText } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
-import { participantRoles } from '../../lib/states.ts';
+import { callerRoles, participantRoles } from '../../lib/states.ts';
 import { AssistantsCard } from './assistants-card.tsx';
 import { useDeal } from './context.ts';
+
+/** A link beside a card's title, to the whole of what the card shows some of. */
+const more =
+  '-my-1 rounded-sm py-1 text-sm text-accent-ink underline-offset-3 hover:underline coarse:-my-2.5 coarse:py-2.5';
 
 function WaitingHere() {
   const { deal } = useDeal();
@@ -65,7 +69,13 @@ function About() {
   );
 }
 
+/** How many people, and how many lines of what happened, the overview shows. */
+const shown = 6;
+
 function Person({ person }: { person: Participant }) {
+  const { deal } = useDeal();
+  const look =
+    person.user_id === deal.exclusive_buyer_user_id ? callerRoles.exclusive_buyer : participantRoles[person.role];
   return (
     <li className="flex items-center gap-3">
       <Avatar name={person.name} />
@@ -73,7 +83,7 @@ function Person({ person }: { person: Participant }) {
         <span className="block truncate font-medium">{person.name}</span>
         <span className="block truncate text-sm text-faint">{person.email}</span>
       </span>
-      <Badge tone={participantRoles[person.role].tone}>{participantRoles[person.role].label}</Badge>
+      <Badge tone={look.tone}>{look.label}</Badge>
     </li>
   );
 }
@@ -85,17 +95,13 @@ function People() {
     <Card
       title="People"
       actions={
-        <Link
-          to="/deals/$dealId/people"
-          params={{ dealId: deal.id }}
-          className="rounded-sm text-sm text-accent-ink underline-offset-3 hover:underline"
-        >
-          All people
+        <Link to="/deals/$dealId/people" params={{ dealId: deal.id }} className={more}>
+          {active.length > shown ? `All ${active.length} people` : 'All people'}
         </Link>
       }
     >
       <ul className="flex flex-col gap-3.5">
-        {active.slice(0, 6).map((person) => (
+        {active.slice(0, shown).map((person) => (
           <Person key={person.id} person={person} />
         ))}
       </ul>
@@ -110,18 +116,14 @@ function Lately() {
     <Card
       title="Lately"
       actions={
-        <Link
-          to="/deals/$dealId/activity"
-          params={{ dealId: deal.id }}
-          className="rounded-sm text-sm text-accent-ink underline-offset-3 hover:underline"
-        >
+        <Link to="/deals/$dealId/activity" params={{ dealId: deal.id }} className={more}>
           All activity
         </Link>
       }
     >
       <Loaded query={query} skeleton={<SkeletonText lines={6} />}>
         {({ pages }) => {
-          const items = pages[0]?.items.slice(0, 6) ?? [];
+          const items = pages[0]?.items.slice(0, shown) ?? [];
           return items.length > 0 ? (
             <ActivityList items={items} />
           ) : (

@@ -7,6 +7,7 @@ import { Card } from '../../components/card.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
+import { cx } from '../../lib/cx.ts';
 import { questionCategories, questionStates } from '../../lib/states.ts';
 import { AnswerDialog, DistributeDialog, RejectDialog } from './question-dialogs.tsx';
 
@@ -28,19 +29,19 @@ export function QuestionCard({ question }: { question: Question }) {
           {question.mine ? 'You' : (question.asked_by_name ?? 'A buyer')} asked <Time at={question.asked_at} />
         </span>
       </div>
-      <p className="mt-3 break-words whitespace-pre-wrap text-ink">{question.question_text}</p>
+      <p className="mt-3 max-w-3xl break-words whitespace-pre-wrap text-ink">{question.question_text}</p>
       {question.answer_text !== null && question.answer_text !== question.distributed_response && (
-        <Said title="The seller’s answer" at={question.answered_at} text={question.answer_text} />
+        <Said draft title="The seller’s answer" at={question.answered_at} text={question.answer_text} />
       )}
       {question.distributed_response !== null && (
         <Said
-          title={question.mine ? 'Answer' : 'Sent to who asked'}
+          title={question.mine ? 'Answer' : 'Sent to the buyer'}
           at={question.distributed_at}
           text={question.distributed_response}
         />
       )}
       {question.rejection_reason !== null && (
-        <Said title="Why it was rejected" at={null} text={question.rejection_reason} />
+        <Said title="Reason for rejecting it" at={null} text={question.rejection_reason} />
       )}
       {can.size > 0 && (
         <div className="mt-4 flex flex-wrap gap-2">
@@ -97,9 +98,17 @@ export function QuestionCard({ question }: { question: Question }) {
   );
 }
 
-function Said({ title, at, text }: { title: string; at: string | null; text: string }) {
+interface SaidProps {
+  title: string;
+  at: string | null;
+  text: string;
+  /** Not what the buyer reads. */
+  draft?: boolean;
+}
+
+function Said({ title, at, text, draft = false }: SaidProps) {
   return (
-    <div className="mt-4 border-l-2 border-accent pl-4">
+    <div className={cx('mt-4 max-w-3xl border-l-2 pl-4', draft ? 'border-edge' : 'border-accent')}>
       <p className="text-sm text-faint">
         {title}
         {at !== null && (
@@ -108,7 +117,7 @@ function Said({ title, at, text }: { title: string; at: string | null; text: str
           </>
         )}
       </p>
-      <p className="mt-1 break-words whitespace-pre-wrap text-ink">{text}</p>
+      <p className={cx('mt-1 break-words whitespace-pre-wrap', draft ? 'text-soft' : 'text-ink')}>{text}</p>
     </div>
   );
 }

@@ -130,7 +130,7 @@ export function RejectDialog({ question, onClose }: QuestionDialogProps) {
   return (
     <WordsDialog
       title="Reject this question"
-      description="Who asked sees that it was rejected, and your reason."
+      description="The buyer sees that it was rejected, and your reason."
       label="Reason"
       name="rejection_reason"
       initial=""
@@ -151,7 +151,7 @@ export function AnswerDialog({ question, onClose }: QuestionDialogProps) {
   return (
     <WordsDialog
       title="Answer this question"
-      description="A broker reads your answer before it goes to who asked."
+      description="A broker reads your answer before it goes to the buyer."
       label="Answer"
       name="answer_text"
       initial={question.answer_text ?? ''}
@@ -166,7 +166,7 @@ export function AnswerDialog({ question, onClose }: QuestionDialogProps) {
   );
 }
 
-/** The broker sends the answer to who asked, in the seller's words or their own. */
+/** The broker sends the answer to the buyer, in the seller's words or their own. */
 export function DistributeDialog({ question, onClose }: QuestionDialogProps) {
   const { distribute } = useQuestionActions(question.deal_id);
   return (

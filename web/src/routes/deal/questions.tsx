@@ -28,15 +28,22 @@ export default function QuestionsTab() {
       description={
         side === 'buyer'
           ? 'A broker reviews what you ask, the seller answers, and the broker sends you the answer.'
-          : 'Buyers ask, a broker reviews, the seller answers, and the broker sends the answer to who asked.'
+          : 'Buyers ask, a broker reviews, the seller answers, and the broker sends the answer back.'
       }
-      actions={ask}
+      actions={query.data?.items.length !== 0 && ask}
     >
-      <Loaded query={query} skeleton={<SkeletonRows rows={5} height="h-24" />}>
+      <Loaded
+        query={query}
+        skeleton={
+          <Card flush>
+            <SkeletonRows rows={5} height="h-24" />
+          </Card>
+        }
+      >
         {({ items }) =>
           items.length === 0 ? (
             <Card>
-              <EmptyState icon={MessageCircleQuestion} title="No questions yet">
+              <EmptyState icon={MessageCircleQuestion} title="No questions yet" action={ask}>
                 {capacities.can_ask
                   ? 'Ask about the books, the lease, the people: whatever you need to know before you decide.'
                   : side === 'buyer'

@@ -1,6 +1,7 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { DealDocument } from '../../../api/types.ts';
+import { cx } from '../../../lib/cx.ts';
 import { DocumentRow, type DocumentDeed } from './document-row.tsx';
 
 interface DocumentListProps {
@@ -35,7 +36,7 @@ export function DocumentList({ documents, onDeed }: DocumentListProps) {
           aria-setsize={documents.length}
           aria-posinset={index + 1}
           style={{ transform: `translateY(${start - offset}px)` }}
-          className="absolute inset-x-0 top-0 border-b border-line"
+          className={cx('absolute inset-x-0 top-0', index < documents.length - 1 && 'border-b border-line')}
         >
           <DocumentRow document={documents[index]!} onDeed={onDeed} />
         </li>

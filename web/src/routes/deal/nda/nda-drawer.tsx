@@ -12,9 +12,9 @@ import { useDeal } from '../context.ts';
 import { Terms } from './terms.tsx';
 
 /** Who sent, signed or revoked an NDA, when and from where. */
-export function NdaFacts({ nda }: { nda: Nda }) {
+export function NdaFacts({ nda, className }: { nda: Nda; className?: string }) {
   return (
-    <Facts>
+    <Facts {...(className && { className })}>
       <Fact label="State">
         <StatePill look={ndaStates[nda.status]} />
       </Fact>

@@ -16,8 +16,8 @@ import { useDeal } from '../context.ts';
 interface SendNdaDialogProps {
   /** Those to whom one can be sent now. */
   buyers: readonly Participant[];
-  /** Whom it is meant for, when that is clear already. */
-  buyer: Participant | null;
+  /** Whom it is meant for. */
+  buyer: Participant;
   onClose: () => void;
 }
 
@@ -34,7 +34,7 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
   const template = useQuery(ndaTemplateQuery(deal.id));
   const { send } = useNdaActions(deal.id);
   const form = useForm<Values>({
-    initial: { participant_id: (buyer ?? buyers[0])?.id ?? '', terms: '', expires_at: '' },
+    initial: { participant_id: buyer.id, terms: '', expires_at: '' },
     check: (values) =>
       required(values, { participant_id: 'Choose a buyer.', terms: 'Write what the buyer is to sign.' }),
     submit: ({ expires_at, ...nda }) => send.mutateAsync({ ...nda, expires_at: expires_at === '' ? null : expires_at }),
