@@ -38,10 +38,11 @@ export const after = (lines: readonly string[], beginning: string): string | nul
 
 /** The rows of a list that draws only those in sight, once all of them are there, as many as `told` says. */
 export async function complete(rows: Locator, told: Locator, attribute: string): Promise<Locator> {
-  if ((await rows.count()) > 0)
-    await expect
-      .poll(async () => Number(await told.getAttribute(attribute)) - (await rows.count()), { timeout: 15_000 })
-      .toBe(0);
+  const missing = async () => {
+    const [count] = await told.evaluateAll((all, name) => all.map((one) => one.getAttribute(name)), attribute);
+    return count === undefined ? 0 : Number(count) - (await rows.count());
+  };
+  await expect.poll(missing, { timeout: 15_000 }).toBe(0);
   return rows;
 }
 

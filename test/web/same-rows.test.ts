@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, openDesk } from '../browser.ts';
 import { readExpectations } from '../policies/expectations.ts';
 import { callers as allCallers } from '../policies/scene.ts';
+import { asking, filters } from './rows-filters.ts';
 import type { List, Row } from './rows-list.ts';
 import { deals, dealPages } from './rows-pages.ts';
 import { connectPerson } from './rows-person.ts';
@@ -98,6 +99,30 @@ describe.each(callers)('%s', { timeout: 60_000 }, (caller) => {
     const { shown, told, tab, nothing } = (await walkOf(caller)).get(list)!;
     expect(inOrder(shown.slice(0, list.most))).toEqual(inOrder(told));
     if (!tab || nothing) expect(shown).toEqual([]);
+  });
+});
+
+describe.each(['broker', 'other buyer'])('%s filters alike', (caller) => {
+  test.each(filters.map((filter) => [filter.what, filter] as const))('%s', async (_what, filter) => {
+    const { list, input, values, choose } = filter;
+    const { cookie } = await web.as(caller);
+    const [person, desk] = [
+      await connectPerson(web, caller),
+      await openDesk(browser, web.house.origin, { cookie, ...reader }),
+    ];
+    await desk.go(filter.page === '/deals' ? '/deals' : `/deals/${web.scene.deal}${filter.page}`);
+    const all = (await list.told(person)).length;
+    let some = 0;
+    for (const value of values) {
+      const told = inOrder(await list.told(asking(person, input, value)));
+      await choose(desk.page, value);
+      // Until the answer is there the rows from before stay.
+      await expect.poll(async () => inOrder(await list.shown(desk.page)), { timeout: 15_000 }).toEqual(told);
+      some += told.length > 0 && told.length < all ? 1 : 0;
+    }
+    expect(some).toBeGreaterThan(1);
+    await desk.close();
+    await person.close();
   });
 });
 
