@@ -48,6 +48,11 @@ test('a contact is added, found, edited, archived, and brought back by undo', { 
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await row('+1 555 0199').waitFor();
 
+  await row('zora@example.test').click();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain('zora@example.test');
+
   await page.getByRole('button', { name: 'Archive Zora Quill' }).click();
   await page.getByText('No contact fits').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();

@@ -61,11 +61,14 @@ describe('an admin', { timeout: 180_000 }, () => {
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Create key' }).click();
     const token = await page.getByRole('dialog').getByLabel('Token').inputValue();
+    await page.keyboard.press('Escape');
     expect(token).toMatch(/^dk_live_[0-9a-f]{32}$/);
     const ask = () => fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } });
     expect((await ask()).status).toBe(200);
     await page.getByRole('button', { name: 'I have copied it' }).click();
     expect(await page.content()).not.toContain(token);
+    // The focus goes back to what opened the first of the two dialogs.
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Create key');
 
     await page.getByRole('button', { name: 'Actions for Newsletter' }).click();
     await page.getByRole('menuitem', { name: 'Revoke' }).click();

@@ -120,6 +120,35 @@ describe('by keyboard', () => {
   });
 });
 
+describe('the palette', () => {
+  test('finds a contact and opens it; without a brokerage there are none', async () => {
+    const { page } = await visit('broker', '/');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('sabletree');
+    await page.getByRole('option', { name: /Anneliese Kraft/ }).click();
+    await page.getByRole('dialog', { name: 'Anneliese Kraft' }).getByLabel('E-mail').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => new URL(page.url()).search).toBe('?search=Anneliese+Kraft');
+
+    const { page: buyers } = await visit('buyer', '/');
+    await buyers.keyboard.press('Control+k');
+    await buyers.getByRole('option', { name: 'Sign out' }).waitFor();
+    expect(await buyers.getByRole('option', { name: 'New contact' }).count()).toBe(0);
+  });
+
+  test('does what it says: a new contact, an import', async () => {
+    const { page } = await visit('broker', '/');
+    for (const deed of ['New contact', 'Import contacts']) {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').getByRole('combobox').fill(deed);
+      await page.getByRole('option', { name: deed }).click();
+      await page.getByRole('dialog', { name: deed }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+  });
+});
+
 describe('a long list', () => {
   const focused = `document.activeElement?.getAttribute('data-index')`;
 

@@ -41,7 +41,8 @@ export function Checkbox({ checked, onChange, indeterminate, ...rest }: TogglePr
         disabled={rest.disabled}
         aria-describedby={rest.hint ? `${id}-hint` : undefined}
         className={cx(
-          'mt-0.5 grid size-4.5 shrink-0 place-items-center rounded-sm border border-edge bg-surface text-on-accent',
+          'relative mt-0.5 grid size-4.5 shrink-0 place-items-center rounded-sm border border-edge bg-surface text-on-accent',
+          'after:absolute after:-inset-2.5',
           'transition-colors hover:border-soft data-[state=checked]:border-accent data-[state=checked]:bg-accent',
           'data-[state=indeterminate]:border-accent data-[state=indeterminate]:bg-accent disabled:opacity-55',
         )}
@@ -72,7 +73,7 @@ export function Switch({ checked, onChange, ...rest }: ToggleProps) {
         disabled={rest.disabled}
         aria-describedby={rest.hint ? `${id}-hint` : undefined}
         className={cx(
-          'relative mt-0.5 h-5.5 w-9.5 shrink-0 rounded-full border border-edge bg-sunken transition-colors',
+          'relative mt-0.5 h-5.5 w-9.5 shrink-0 rounded-full border border-edge bg-sunken transition-colors after:absolute after:-inset-2.5',
           'data-[state=checked]:border-accent data-[state=checked]:bg-accent disabled:opacity-55',
         )}
       >

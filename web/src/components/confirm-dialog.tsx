@@ -1,6 +1,7 @@
 import { AlertDialog as Radix } from 'radix-ui';
 import { createContext, useCallback, useContext, useState, type ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
+import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 
@@ -26,6 +27,7 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
   const { title, body, action, cancel = 'Cancel', danger } = question;
   const [pending, setPending] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
+  const returning = useReturnFocus();
   const confirm = async () => {
     setPending(true);
     setFault(null);
@@ -50,7 +52,10 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
       <Radix.Portal>
         <Radix.Overlay className="appear-fade fixed inset-0 z-50 bg-scrim" />
         <div className="pointer-events-none fixed inset-0 z-50 flex items-end justify-center sm:items-center sm:p-6">
-          <Radix.Content className="appear-dialog pointer-events-auto w-full rounded-t-xl bg-surface p-5 shadow-3 sm:max-w-md sm:rounded-xl sm:p-6">
+          <Radix.Content
+            {...returning}
+            className="appear-dialog pointer-events-auto w-full rounded-t-xl bg-surface p-5 shadow-3 sm:max-w-md sm:rounded-xl sm:p-6"
+          >
             <Radix.Title className="font-serif text-xl font-semibold text-ink">{title}</Radix.Title>
             <Radix.Description asChild>
               <div className="mt-2 text-soft">{body}</div>

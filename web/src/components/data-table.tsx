@@ -8,7 +8,8 @@ import { reaches, useBreakpoint, type Breakpoint } from '../lib/use-media.ts';
 export interface Column<Row> {
   id: string;
   header: string;
-  cell: (row: Row) => ReactNode;
+  /** Controls of its own take `reachable` for their tabIndex: of a long list the Tab key reaches one row. */
+  cell: (row: Row, reachable: boolean) => ReactNode;
   /** A grid track: "minmax(14rem, 2fr)", "7rem". */
   width?: string;
   align?: 'end';
@@ -144,7 +145,7 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
             role="gridcell"
             className={cx('min-w-0 px-3 first:pl-4 last:pr-4', column.align === 'end' && 'text-right')}
           >
-            {place === 0 ? linked(column.cell(row)) : column.cell(row)}
+            {place === 0 ? linked(column.cell(row, reachable)) : column.cell(row, reachable)}
           </div>
         ))
       )}

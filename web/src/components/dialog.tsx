@@ -2,6 +2,7 @@ import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import { useState, type ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
+import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { LayerContext } from './layer.tsx';
 
 const scrim = 'appear-fade fixed inset-0 z-50 bg-scrim';
@@ -68,6 +69,7 @@ export function Dialog({
 }: DialogProps) {
   const [layer, setLayer] = useState<HTMLElement | null>(null);
   const stay = (event: Event) => shownOnce && event.preventDefault();
+  const returning = useReturnFocus();
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
@@ -76,6 +78,7 @@ export function Dialog({
           <Radix.Content
             ref={setLayer}
             {...(description ? {} : { 'aria-describedby': undefined })}
+            {...returning}
             onEscapeKeyDown={stay}
             onInteractOutside={stay}
             className={cx(
@@ -100,11 +103,13 @@ export function Dialog({
 /** Details beside the page, at the right edge; on phones over the whole screen. */
 export function Drawer({ open, onOpenChange, title, description, footer, children }: LayerProps) {
   const [layer, setLayer] = useState<HTMLElement | null>(null);
+  const returning = useReturnFocus();
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className={scrim} />
         <Radix.Content
+          {...returning}
           ref={setLayer}
           {...(description ? {} : { 'aria-describedby': undefined })}
           className="appear-side fixed inset-y-0 right-0 z-50 flex w-full max-w-xl flex-col bg-surface shadow-3"

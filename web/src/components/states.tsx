@@ -65,7 +65,7 @@ export function EmptyState({ icon: Icon, title, children, action, level, classNa
         </span>
       )}
       <Title className="font-serif text-lg font-semibold text-ink">{title}</Title>
-      {children && <div className="mt-1.5 text-pretty text-soft">{children}</div>}
+      {children && <div className="mt-1.5 text-balance text-soft">{children}</div>}
       {action && <div className="mt-5">{action}</div>}
     </div>
   );

@@ -76,7 +76,7 @@ function Pipeline({ states }: { states: Home['deals_by_state'] }) {
             <Link
               to="/deals"
               search={{ state: [state] }}
-              className="flex items-center justify-between px-4 py-1.5 -outline-offset-2 hover:bg-hover sm:px-5"
+              className="flex items-center justify-between px-4 py-1.5 -outline-offset-2 hover:bg-hover sm:px-5 coarse:py-2.5"
             >
               <StatePill look={dealStates[state]} />
               <span className="font-medium tabular">{formatCount(counts.get(state) ?? 0)}</span>

@@ -100,7 +100,10 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
             label="Password"
             error={form.errors.password}
             aside={
-              <Link to="/reset" className="rounded-sm text-sm text-accent-ink underline-offset-3 hover:underline">
+              <Link
+                to="/reset"
+                className="rounded-sm text-sm text-accent-ink underline-offset-3 hover:underline coarse:-my-3 coarse:py-3"
+              >
                 Forgot it?
               </Link>
             }

@@ -114,7 +114,7 @@ function TopBar({ onSearch }: { onSearch: () => void }) {
   const { user } = useMe();
   return (
     <header className="sticky top-0 z-20 flex h-14 items-center gap-1 border-b border-line bg-paper/92 px-4 backdrop-blur-md lg:hidden">
-      <Link to="/" aria-label="Dealkeep, home" className="mr-auto rounded-md">
+      <Link to="/" aria-label="Dealkeep, home" className="mr-auto rounded-md coarse:py-2">
         <Brand />
       </Link>
       <IconButton label="Go to…" icon={<Search className="size-5" />} onClick={onSearch} />

@@ -23,6 +23,7 @@ import { useBrokerage, useMe } from '../api/me.ts';
 import { StatePill } from '../components/badge.tsx';
 import { dealStates } from '../lib/states.ts';
 import { chooseTheme } from '../lib/theme.ts';
+import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { placesFor, settingsFor } from './navigation.ts';
 import { useLeave } from './use-leave.ts';
 
@@ -75,6 +76,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
     placeholderData: keepPreviousData,
   });
   const leave = useLeave();
+  const returning = useReturnFocus();
   const close = () => {
     onOpenChange(false);
     setTyped('');
@@ -112,6 +114,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
       <Dialog.Portal>
         <Dialog.Overlay className="appear-fade fixed inset-0 z-50 bg-scrim" />
         <Dialog.Content
+          {...returning}
           aria-describedby={undefined}
           className="appear-pop fixed inset-x-3 top-[max(0.75rem,10dvh)] z-50 mx-auto max-w-xl overflow-hidden rounded-xl bg-surface shadow-3"
         >
@@ -122,9 +125,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
               <Command.Input
                 value={typed}
                 onValueChange={setTyped}
-                placeholder={
-                  role === null ? 'Search deals, pages and actions' : 'Search deals, contacts, pages and actions'
-                }
+                placeholder={role === null ? 'Search deals and actions' : 'Search deals, contacts, actions'}
                 className="w-full bg-transparent py-3.5 text-md outline-none placeholder:text-faint"
               />
             </div>

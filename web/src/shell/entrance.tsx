@@ -9,7 +9,7 @@ export function Entrance({ children }: { children: ReactNode }) {
   return (
     <div className="flex min-h-dvh flex-col">
       <header className="px-5 pt-5 sm:px-8 sm:pt-7">
-        <Link to="/" aria-label="Dealkeep" className="inline-block rounded-md">
+        <Link to="/" aria-label="Dealkeep" className="inline-block rounded-md coarse:-my-2 coarse:py-2">
           <Brand />
         </Link>
       </header>

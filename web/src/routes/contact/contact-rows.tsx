@@ -61,9 +61,10 @@ export const archiveColumn = (toggle: (contact: Contact) => void): Column<Contac
   hideHeader: true,
   width: '4rem',
   align: 'end',
-  cell: (contact) => (
+  cell: (contact, reachable) => (
     <IconButton
       size="sm"
+      tabIndex={reachable ? 0 : -1}
       label={`${contact.archived_at === null ? 'Archive' : 'Restore'} ${contact.display_name}`}
       icon={contact.archived_at === null ? <Archive className="size-4" /> : <ArchiveRestore className="size-4" />}
       onClick={(event) => {

@@ -15,6 +15,7 @@ import { Pagination } from '../../components/pagination.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { DateField } from '../../components/value-fields.tsx';
+import { cx } from '../../lib/cx.ts';
 import { formatExactly } from '../../lib/format.ts';
 import { actionWords, detailName, detailWords, outcomeWords } from '../../lib/audit-words.ts';
 import { auditSubjects, optionsOf } from '../../lib/states.ts';
@@ -157,7 +158,12 @@ interface FiltersProps {
 function Filters({ chosen, change, brokerageId }: FiltersProps) {
   const members = useQuery({ ...membersQuery(brokerageId ?? ''), enabled: brokerageId !== null }).data?.items ?? [];
   return (
-    <div className="grid grid-cols-2 gap-x-2.5 gap-y-3 border-b border-line p-3 md:grid-cols-[repeat(auto-fit,minmax(8rem,1fr))]">
+    <div
+      className={cx(
+        'grid grid-cols-2 gap-x-2.5 gap-y-3 border-b border-line p-3',
+        brokerageId === null ? 'md:grid-cols-[1.3fr_0.8fr_1fr_1fr]' : 'md:grid-cols-[1.2fr_1.3fr_0.8fr_1fr_1fr]',
+      )}
+    >
       {brokerageId !== null && (
         <Field label="Person">
           <Select

@@ -60,7 +60,10 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
       <form {...form.props} id={id} className="flex flex-col gap-4">
         {form.fault && <Notice tone="bad">{form.fault}</Notice>}
         {!client && presets.length > 0 && (
-          <div role="group" aria-label="Fill in for a known client" className="flex flex-wrap gap-2">
+          <div role="group" aria-labelledby={`${id}-presets`} className="flex flex-wrap gap-2">
+            <p id={`${id}-presets`} className="w-full text-sm font-medium text-ink">
+              Fill in for
+            </p>
             {presets.map((preset) => (
               <Button
                 key={preset.id}

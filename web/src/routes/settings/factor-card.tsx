@@ -67,7 +67,10 @@ function SetUpDialog({ pending, onClose, onCodes }: SetUpDialogProps) {
       <form {...form.props} id={id} className="flex flex-col gap-4">
         {form.fault && <Notice tone="bad">{form.fault}</Notice>}
         <QrCode uri={pending.uri} />
-        <Field label="Or type this key into the app">
+        <Field
+          label="Or type this key into the app"
+          hint={<span className="font-mono">{pending.secret.match(/.{1,4}/g)?.join(' ')}</span>}
+        >
           <CopyField value={pending.secret} />
         </Field>
         <Field label="Code" error={form.errors.code}>

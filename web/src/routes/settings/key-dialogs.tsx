@@ -80,7 +80,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
           <Input {...form.text('name')} maxLength={100} autoComplete="off" />
         </Field>
         <div className="sm:col-span-2">
-          <FieldGroup legend="May" error={form.errors.scopes}>
+          <FieldGroup legend="It may" error={form.errors.scopes}>
             {optionsOf(keyScopes).map(({ value, label }) => (
               <Checkbox
                 key={value}
@@ -93,7 +93,11 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
             ))}
           </FieldGroup>
         </div>
-        <Field label="For" error={form.errors.environment} hint="Marks the token; both work on the same contacts.">
+        <Field
+          label="Environment"
+          error={form.errors.environment}
+          hint="Marks the token; both work on the same contacts."
+        >
           <Select {...form.field('environment')} name="environment" options={optionsOf(environments)} />
         </Field>
         <Field label="Requests a minute" optional error={form.errors.ceiling} hint="Empty: the usual limit.">
