@@ -115,13 +115,12 @@ function SourceRow({ source }: { source: FinancingSource }) {
             <MenuItem
               key={status}
               onSelect={() =>
-                move.mutate(
-                  { id: source.id, commitment_status: status },
-                  {
-                    onSuccess: () => toast(`${source.source_name}: ${commitmentStates[status].label.toLowerCase()}`),
-                    onError: toastError,
-                  },
-                )
+                void move
+                  .mutateAsync({ id: source.id, commitment_status: status })
+                  .then(
+                    () => toast(`${source.source_name}: ${commitmentStates[status].label.toLowerCase()}`),
+                    toastError,
+                  )
               }
             >
               {commitmentStates[status].label}

@@ -73,7 +73,8 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
       {mayLink && (
         <MenuItem
           icon={<Link2 />}
-          onSelect={() => inviteAgain.mutate({ participant: person.id }, { onSuccess: onInvited, onError: toastError })}
+          // Who is invited again is in another list before the link is shown; a promise outlives the row.
+          onSelect={() => void inviteAgain.mutateAsync({ participant: person.id }).then(onInvited, toastError)}
         >
           {person.status === 'removed' ? 'Invite again' : 'New invitation link'}
         </MenuItem>

@@ -50,10 +50,8 @@ export function QuestionCard({ question }: { question: Question }) {
               kind="primary"
               pending={release.isPending}
               onClick={() =>
-                release.mutate(
-                  { id: question.id },
-                  { onSuccess: () => toast('Released to the seller'), onError: toastError },
-                )
+                // The card is in another list before the answer is told; a promise outlives it.
+                void release.mutateAsync({ id: question.id }).then(() => toast('Released to the seller'), toastError)
               }
             >
               Release to seller
