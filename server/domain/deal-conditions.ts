@@ -15,7 +15,7 @@ export interface DealCondition extends ClosingCondition {
   can_edit: boolean;
 }
 
-const fields = `c.id, c.deal_id, c.name, c.status, u.id as owner_user_id, u.name as owner_name, c.deadline, c.completed_at, c.created_at,
+const fields = `c.id, c.deal_id, c.name, c.status, c.owner_user_id, u.name as owner_name, c.deadline, c.completed_at, c.created_at,
   app.is_overdue(c.status, c.deadline) as overdue,
   c.deal_id = any ((select app.deals_acting_as('broker'))::uuid[])
     or (c.owner_user_id = (select app.user_id())

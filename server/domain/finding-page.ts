@@ -15,10 +15,9 @@ export interface FindingOnPage extends Finding {
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const select = `
-  select f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes,
-    owner.id as owner_user_id, owner.name as owner_name, creator.id as created_by, creator.name as created_by_name,
-    f.created_at, f.updated_at,
-    coalesce((select json_agg(json_build_object('id', c.id, 'body', c.body, 'created_by', u.id,
+  select f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes, f.owner_user_id,
+    owner.name as owner_name, f.created_by, creator.name as created_by_name, f.created_at, f.updated_at,
+    coalesce((select json_agg(json_build_object('id', c.id, 'body', c.body, 'created_by', c.created_by,
         'created_by_name', u.name, 'created_at', ${instant('c.created_at')}) order by c.created_at, c.id)
       from finding_comments c left join users u on u.id = c.created_by where c.finding_id = f.id), '[]') as comments,
     coalesce((select json_agg(json_build_object('from_status', h.from_status, 'to_status', h.to_status, 'notes', h.notes,

@@ -1,7 +1,6 @@
 /** Findings of diligence, each the business of the side that recorded it (decisions, "Finding"). */
 
 import { row, rows } from '../database/statement.ts';
-import { known } from './known.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
 export type Severity = (typeof severities)[number];
@@ -9,7 +8,6 @@ export type Severity = (typeof severities)[number];
 export const findingStatuses = ['open', 'mitigated', 'accepted', 'resolved'] as const;
 export type FindingStatus = (typeof findingStatuses)[number];
 
-/** Whom it names is null also when the caller does not see them; in comments and changes likewise. */
 export interface Finding {
   id: string;
   deal_id: string;
@@ -41,8 +39,8 @@ export interface FindingChange {
   changed_at: string;
 }
 
-const fields = `f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes,
-  ${known('f.owner_user_id')} as owner_user_id, ${known('f.created_by')} as created_by, f.created_at, f.updated_at`;
+const fields = `f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes, f.owner_user_id,
+  f.created_by, f.created_at, f.updated_at`;
 
 /** The findings on a deal that the caller may see, the latest first, at most 200; null filters let everything through. */
 export const findings = rows<
@@ -64,7 +62,7 @@ export const finding = row<Finding, [id: string]>('finding', `select ${fields} f
 /** The comments on a finding, the earliest first, at most the 200 latest. */
 export const findingComments = rows<FindingComment, [findingId: string]>(
   'finding_comments',
-  `select id, body, ${known('latest.created_by')} as created_by, created_at from (
+  `select * from (
      select id, body, created_by, created_at from finding_comments
      where finding_id = $1 order by created_at desc, id desc limit 200
    ) latest order by created_at, id`,
@@ -73,7 +71,7 @@ export const findingComments = rows<FindingComment, [findingId: string]>(
 /** What became of a finding, from its beginning on, at most the 200 latest changes. */
 export const findingChanges = rows<FindingChange, [findingId: string]>(
   'finding_changes',
-  `select from_status, to_status, notes, ${known('latest.changed_by')} as changed_by, changed_at from (
+  `select from_status, to_status, notes, changed_by, changed_at from (
      select id, from_status, to_status, notes, changed_by, changed_at from finding_changes
      where finding_id = $1 order by changed_at desc, id desc limit 200
    ) latest order by changed_at, id`,

@@ -4,8 +4,7 @@ import type { FinancingSource, FinancingTotal } from '../../server/domain/financ
 import type { Finding, FindingChange, FindingComment } from '../../server/domain/findings.ts';
 import { formatMoney } from '../../web/src/lib/format.ts';
 import { commitmentStates, financingTypes, findingSeverities, findingStates } from '../../web/src/lib/states.ts';
-import { list, word } from './rows-list.ts';
-import type { Person } from './rows-person.ts';
+import { list, word, type Lines } from './rows-list.ts';
 import { linesOf } from './rows-read.ts';
 
 interface WholeFinding extends Finding {
@@ -13,19 +12,7 @@ interface WholeFinding extends Finding {
   readonly history: FindingChange[];
 }
 
-const called = (person: Person, userId: string | null): string => person.nameOf(userId) ?? 'Somebody';
 const state = (status: string): string => word(findingStates, status).toLowerCase();
-
-/** What a finding's card says of its past, line by line. */
-function pastOf({ comments, history }: WholeFinding, person: Person): string[] {
-  const changes = history.flatMap(({ from_status: from, to_status: to, notes, changed_by, changed_at }) => {
-    const done = from === null ? 'recorded it' : `changed it from ${state(from)} to ${state(to)}`;
-    const line = `${called(person, changed_by)} ${done} ${changed_at}`;
-    return from === null || notes === null ? [line] : [line, notes];
-  });
-  const said = comments.flatMap((one) => [`${called(person, one.created_by)} ${one.created_at}`, one.body]);
-  return [...changes, ...said];
-}
 
 export const findings = list<WholeFinding>({
   what: 'findings, their comments and their history',
@@ -33,32 +20,40 @@ export const findings = list<WholeFinding>({
   decidedBy: ['findings', 'finding_comments', 'finding_changes'],
   kinds: 4,
   shown: async (page) => {
-    const cards = page.getByRole('main').locator('ul > li');
-    await cards.locator('summary').evaluateAll((all) => all.forEach((one) => one.click()));
-    return (await linesOf(cards)).map(([severity, status, category, recorded, title, ...rest]) => {
-      const end = rest.findIndex((line) => line.endsWith('and history'));
-      const told = { severity, status, category, recorded, title };
-      return { ...told, text: rest.slice(0, end), past: rest.slice(end + 1) };
-    });
+    const shown: Lines[] = [];
+    for (const card of await page.getByRole('main').locator('ul > li').all()) {
+      await card.locator('summary').evaluateAll((all) => all.forEach((one) => one.click()));
+      const [lines = []] = await linesOf(card);
+      shown.push([...lines, `${await card.getByRole('listitem').count()} in the past`]);
+    }
+    return shown;
   },
   ask: async (person) => {
     const found = await person.rows<Finding>('svc_findings_list');
     const whole = found.map(({ id }) => person.call<{ finding: WholeFinding }>('svc_findings_get', { finding_id: id }));
     return (await Promise.all(whole)).map(({ finding }) => finding);
   },
-  row: (finding, person) => ({
-    severity: word(findingSeverities, finding.severity),
-    status: word(findingStates, finding.status),
-    category: finding.category,
-    recorded: `${called(person, finding.created_by)} recorded it ${finding.created_at}`,
-    title: finding.title,
-    text: [
+  facts: (finding, person) => {
+    const who = (userId: string | null): string => person.nameOf(userId) ?? 'Somebody';
+    const { comments, history } = finding;
+    return [
+      word(findingSeverities, finding.severity),
+      word(findingStates, finding.status),
+      finding.category,
+      finding.title,
       finding.description,
-      finding.owner_user_id && `Looked after by ${called(person, finding.owner_user_id)}`,
+      `${who(finding.created_by)} recorded it ${finding.created_at}`,
+      finding.owner_user_id && `Looked after by ${who(finding.owner_user_id)}`,
       finding.status_notes,
-    ].filter((line) => line !== null),
-    past: pastOf(finding, person),
-  }),
+      ...comments.flatMap((one) => [`${who(one.created_by)} ${one.created_at}`, one.body]),
+      ...history.map(({ from_status: from, to_status: to, changed_by, changed_at }) => {
+        const done = from === null ? 'recorded it' : `changed it from ${state(from)} to ${state(to)}`;
+        return `${who(changed_by)} ${done} ${changed_at}`;
+      }),
+      ...history.map(({ notes }) => notes),
+      `${comments.length + history.length} in the past`,
+    ];
+  },
 });
 
 export const sources = list<FinancingSource>({
@@ -66,30 +61,28 @@ export const sources = list<FinancingSource>({
   tool: 'svc_financing_stack_get',
   decidedBy: ['financing_sources'],
   kinds: 4,
-  shown: async (page) => {
-    const rows = await linesOf(page.getByRole('main').locator('ul > li'));
-    return rows.map(([from, kind, amount, status]) => ({ from, kind, amount, status }));
-  },
-  row: (source) => ({
-    from: source.source_name,
-    kind: word(financingTypes, source.source_type),
-    amount: formatMoney(String(source.commitment_amount), source.currency),
-    status: word(commitmentStates, source.commitment_status),
-  }),
+  shown: (page) => linesOf(page.getByRole('main').locator('ul > li')),
+  facts: (source) => [
+    source.source_name,
+    word(financingTypes, source.source_type),
+    formatMoney(String(source.commitment_amount), source.currency),
+    word(commitmentStates, source.commitment_status),
+  ],
 });
 
 export const totals = list<FinancingTotal>({
   what: 'what the sources come to by status',
   tool: 'svc_financing_stack_get',
+  differs: 'The page adds up what still counts; the tool also what expired and what was withdrawn.',
   decidedBy: ['financing_sources'],
   kinds: 4,
-  shown: async (page) => {
-    const cells = await linesOf(page.getByRole('main').locator('dl > div'));
-    return cells.map(([status, amount]) => ({ status, amount }));
+  shown: (page) => linesOf(page.getByRole('main').locator('dl > div')),
+  ask: async (person) => {
+    const { totals: all } = await person.call<{ totals: FinancingTotal[] }>('svc_financing_stack_get');
+    return all.filter(({ commitment_status: status }) => status !== 'expired' && status !== 'withdrawn');
   },
-  ask: async (person) => (await person.call<{ totals: FinancingTotal[] }>('svc_financing_stack_get')).totals,
-  row: ({ commitment_status, total, currency }) => ({
-    status: word(commitmentStates, commitment_status),
-    amount: formatMoney(total, currency),
-  }),
+  facts: ({ commitment_status, total, currency }) => [
+    word(commitmentStates, commitment_status),
+    formatMoney(total, currency),
+  ],
 });

@@ -1,10 +1,12 @@
-/** A list of a page beside the tool that answers with the same: how each names a row. */
+/** A list of a page beside the tool that answers with the same, and how the rows of the two are matched. */
 
 import type { Page } from 'playwright-core';
 import type { Person } from './rows-person.ts';
 
-/** A row by what a reader knows it by: the words on the page, the exact times and dates behind them. */
-export type Row = Readonly<Record<string, unknown>>;
+/** A row of a page: what a reader meets in it, line by line. */
+export type Lines = readonly string[];
+/** A record of a tool in the words of the page: each is to stand in its row; null says that there is nothing to stand there. */
+export type Facts = readonly (string | null)[];
 
 export interface List {
   /** What is listed. */
@@ -18,21 +20,20 @@ export interface List {
   readonly decidedBy: readonly string[];
   /** How many different lists there are among the callers. */
   readonly kinds: number;
-  readonly shown: (page: Page) => Promise<Row[]>;
-  readonly told: (person: Person) => Promise<Row[]>;
+  readonly shown: (page: Page) => Promise<Lines[]>;
+  readonly told: (person: Person) => Promise<Facts[]>;
 }
 
 interface Definition<R> extends Omit<List, 'told'> {
   /** How the tool is asked; by default once, about the deal. */
   readonly ask?: (person: Person) => Promise<R[]>;
-  /** A record of the tool in the words of the page. */
-  readonly row: (record: R, person: Person) => Row;
+  readonly facts: (record: R, person: Person) => Facts;
 }
 
 /** A list whose tool answers with records of this type. */
-export function list<R>({ ask, row, ...rest }: Definition<R>): List {
+export function list<R>({ ask, facts, ...rest }: Definition<R>): List {
   const found = ask ?? ((person) => person.rows<R>(rest.tool));
-  return { ...rest, told: async (person) => (await found(person)).map((record) => row(record, person)) };
+  return { ...rest, told: async (person) => (await found(person)).map((record) => facts(record, person)) };
 }
 
 /** A page of a deal, below the deal's address, with the lists on it. */
@@ -51,3 +52,19 @@ export function word<K extends string>(
   const found: string | { readonly label: string } = words[key as K];
   return typeof found === 'string' ? found : found.label;
 }
+
+const says = (row: Lines, fact: string): boolean => row.some((line) => ` ${line} `.includes(` ${fact} `));
+
+/** Rows and records that have no partner on the other side; each is matched once. */
+export function unmatched(shown: readonly Lines[], told: readonly Facts[]) {
+  const onPage = [...shown];
+  const inTool = told.filter((facts) => {
+    const place = onPage.findIndex((row) => facts.every((fact) => fact === null || says(row, fact)));
+    if (place !== -1) onPage.splice(place, 1);
+    return place === -1;
+  });
+  return { onPageAlone: onPage, inToolAlone: inTool };
+}
+
+/** What {@link unmatched} answers when page and tool tell the same. */
+export const theSame = { onPageAlone: [], inToolAlone: [] };

@@ -13,7 +13,7 @@ export interface Person {
   call<T>(tool: string, input?: Record<string, unknown>): Promise<T>;
   /** The rows of an answer: its first list. */
   rows<R>(tool: string, input?: Record<string, unknown>): Promise<R[]>;
-  /** What people are called, for ids that tools tell; null for nobody. */
+  /** What people are called whom the tool tells to be on the deal; null for nobody, and for whom the person does not see there. */
   nameOf(userId: string | null): string | null;
   emailOf(userId: string): string | null;
   readonly customerPeriods: readonly string[];
@@ -37,13 +37,15 @@ export async function connectPerson(
     expect(answer.isError ?? false, answer.content[0]?.text ?? tool).toBe(false);
     return answer.structuredContent as T;
   }
+  const { participants } = await call<{ participants: { user_id: string }[] }>('svc_deals_get');
+  const known = new Set(participants.map(({ user_id }) => user_id));
   return {
     id,
     deal,
     call,
     rows: async <R>(tool: string, input?: Record<string, unknown>) =>
       Object.values(await call<Record<string, R[]>>(tool, input))[0]!,
-    nameOf: (userId) => (userId === null ? null : (web.people.get(userId)?.name ?? 'somebody unknown')),
+    nameOf: (userId) => (userId !== null && known.has(userId) ? (web.people.get(userId)?.name ?? null) : null),
     emailOf: (userId) => web.people.get(userId)?.email ?? null,
     customerPeriods: web.customerPeriods,
     close: () => client.close(),

@@ -4,9 +4,9 @@ import { expect } from 'vitest';
 import type { ChecklistRow, CustomerRevenue, PlPeriod, Snapshot } from '../../server/domain/qoe.ts';
 import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
 import { adjustmentCategories, checklistStates, snapshotStates, snapshotTypes } from '../../web/src/lib/states.ts';
-import { list, word, type Row } from './rows-list.ts';
+import { list, word, type Lines } from './rows-list.ts';
 import { connectPerson, type Person } from './rows-person.ts';
-import { chartRows, linesOf, timeIn } from './rows-read.ts';
+import { chartRows, linesOf } from './rows-read.ts';
 import type { RichScene } from './rows-scene.ts';
 
 interface Qoe {
@@ -21,15 +21,15 @@ export const checklist = list<ChecklistRow>({
   kinds: 2,
   shown: async (page) => {
     const card = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Checklist', exact: true }) });
-    const shown: Row[] = [];
+    const shown: Lines[] = [];
     for (const category of await card.locator('section').all()) {
       const name = await category.getAttribute('aria-label');
       const rows = await linesOf(category.getByRole('listitem'));
-      shown.push(...rows.map(([title, status]) => ({ category: name, title, status })));
+      shown.push(...rows.map((lines) => [name ?? '', ...lines]));
     }
     return shown;
   },
-  row: ({ category, title, status }) => ({ category, title, status: word(checklistStates, status) }),
+  facts: ({ category, title, status }) => [category, title, word(checklistStates, status)],
 });
 
 export const snapshots = list<Snapshot>({
@@ -39,17 +39,16 @@ export const snapshots = list<Snapshot>({
   most: 5,
   decidedBy: ['accounting_snapshots'],
   kinds: 2,
-  shown: async (page) => {
+  shown: (page) => {
     const heading = page.getByRole('heading', { name: 'Accounting snapshots', exact: true });
-    const rows = await linesOf(page.locator('section').filter({ has: heading }).getByRole('listitem'));
-    return rows.map(([kind, status, when]) => ({ kind, status, when: timeIn(when) }));
+    return linesOf(page.locator('section').filter({ has: heading }).getByRole('listitem'));
   },
   ask: async (person) => (await person.call<Qoe>('svc_qoe_get')).recent_accounting_snapshots,
-  row: ({ snapshot_type, status, completed_at, requested_at }) => ({
-    kind: word(snapshotTypes, snapshot_type),
-    status: word(snapshotStates, status),
-    when: completed_at ?? requested_at,
-  }),
+  facts: ({ snapshot_type, status, completed_at, requested_at }) => [
+    word(snapshotTypes, snapshot_type),
+    word(snapshotStates, status),
+    completed_at ?? requested_at,
+  ],
 });
 
 const isMonth = ({ period_start_date: first, period_end_date: last }: PlPeriod): boolean =>
@@ -75,16 +74,13 @@ export const months = list<PlPeriod>({
     'The tool gives every period of every snapshot; the page draws each month once, from the snapshot completed last that has it.',
   decidedBy: ['pl_periods'],
   kinds: 2,
-  shown: async (page) => {
-    const rows = await chartRows(page, /^Revenue and EBITDA/);
-    return rows.map(([month, revenue, ebitda]) => ({ month, revenue, ebitda }));
-  },
+  shown: (page) => chartRows(page, /^Revenue and EBITDA/),
   ask: latestMonths,
-  row: ({ period_label, revenue, ebitda, currency }) => ({
-    month: period_label,
-    revenue: formatMoney(revenue, currency),
-    ebitda: ebitda === null ? '–' : formatMoney(ebitda, currency),
-  }),
+  facts: ({ period_label, revenue, ebitda, currency }) => [
+    period_label,
+    formatMoney(revenue, currency),
+    ebitda === null ? '–' : formatMoney(ebitda, currency),
+  ],
 });
 
 type CustomerIn = CustomerRevenue & { readonly period: string };
@@ -95,14 +91,9 @@ export const customers = list<CustomerIn>({
   decidedBy: ['customer_revenues'],
   kinds: 2,
   shown: async (page) => {
-    const read = async (period: string) =>
-      (await chartRows(page, /^Customer concentration/)).map(([customer, revenue, share]) => ({
-        period,
-        customer,
-        revenue,
-        share,
-      }));
-    const shown: Row[] = await read('the latest');
+    const read = async (period: string): Promise<Lines[]> =>
+      (await chartRows(page, /^Customer concentration/)).map((lines) => [period, ...lines]);
+    const shown = await read('the latest');
     const picker = page.getByLabel('Period of the concentration');
     for (const option of await picker.locator('option').all()) {
       const period = (await option.getAttribute('value')) ?? '';
@@ -122,12 +113,12 @@ export const customers = list<CustomerIn>({
     });
     return [...latest.map((one) => ({ ...one, period: 'the latest' })), ...(await Promise.all(asked)).flat()];
   },
-  row: ({ period, customer_name, revenue_total, revenue_share, currency }) => ({
+  facts: ({ period, customer_name, revenue_total, revenue_share, currency }) => [
     period,
-    customer: customer_name,
-    revenue: formatMoney(revenue_total, currency),
-    share: formatShare(revenue_share ?? '0'),
-  }),
+    customer_name,
+    formatMoney(revenue_total, currency),
+    formatShare(revenue_share ?? '0'),
+  ],
 });
 
 interface Adjustment {
@@ -176,11 +167,10 @@ export const normalizations = list<Adjustment>({
   decidedBy: ['normalizations'],
   kinds: 2,
   shown: async (page) => {
-    const shown: Row[] = [];
+    const shown: Lines[] = [];
     for (const period of await page.getByRole('region', { name: /^Normalizations of / }).all()) {
-      const [[name] = []] = await linesOf(period.getByRole('heading'));
-      for (const lines of await linesOf(period.getByRole('listitem')))
-        shown.push({ period: name, kind: lines[0], why: lines.length > 2 ? lines[1] : null, amount: lines.at(-1) });
+      const [[name = ''] = []] = await linesOf(period.getByRole('heading'));
+      for (const lines of await linesOf(period.getByRole('listitem'))) shown.push([name, ...lines]);
     }
     return shown;
   },
@@ -188,10 +178,10 @@ export const normalizations = list<Adjustment>({
     const { progress } = await person.call<Qoe>('svc_qoe_get');
     return progress.length > 0 ? [ofTheScene, ...Object.values(added)] : [];
   },
-  row: ({ period_label, adjustment_category, adjustment_amount, rationale }) => ({
-    period: period_label,
-    kind: word(adjustmentCategories, adjustment_category),
-    why: rationale ?? null,
-    amount: formatMoney(adjustment_amount, 'USD', { signed: true }),
-  }),
+  facts: ({ period_label, adjustment_category, adjustment_amount, rationale }) => [
+    period_label,
+    word(adjustmentCategories, adjustment_category),
+    rationale ?? null,
+    formatMoney(adjustment_amount, 'USD', { signed: true }),
+  ],
 });

@@ -26,16 +26,6 @@ export const linesOf = (rows: Locator): Promise<string[][]> =>
     return elements.map((row: Element) => read(row).split('\n').map(tidy).filter(Boolean));
   });
 
-/** The instant or day in a line. */
-export const timeIn = (line = ''): string | null => /\d{4}-\d\d-\d\d(T[\d:.]+Z)?/.exec(line)?.[0] ?? null;
-
-export const firstTime = (lines: readonly string[]): string | null =>
-  lines.map((line) => timeIn(line)).find((time) => time !== null) ?? null;
-
-/** The line that follows the one which begins so. */
-export const after = (lines: readonly string[], beginning: string): string | null =>
-  lines[lines.findIndex((line) => line.startsWith(beginning)) + 1 || lines.length] ?? null;
-
 /** The rows of a list that draws only those in sight, once all of them are there, as many as `told` says. */
 export async function complete(rows: Locator, told: Locator, attribute: string): Promise<Locator> {
   const missing = async () => {
@@ -50,24 +40,27 @@ export async function complete(rows: Locator, told: Locator, attribute: string):
 export const tabTo = (page: Page, path: string): Locator =>
   page.getByRole('navigation', { name: 'Sections of the deal' }).locator(`a[href="${path}"]`);
 
-/** Goes to a path by its tab, or where there is none by the address, without loading the application anew. */
-export async function goWithin(page: Page, path: string, title: string): Promise<void> {
+/** Goes to a path by its tab, or where there is none by the address, without loading the application anew; whether there is a tab. */
+export async function goWithin(page: Page, path: string, title: string): Promise<boolean> {
   const tab = tabTo(page, path);
-  if ((await tab.count()) > 0) await tab.click();
+  const there = (await tab.count()) > 0;
+  if (there) await tab.click();
   else await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
-  const there = new RegExp(`^(${title}|Not found) · `);
-  await expect.poll(() => page.title(), { timeout: 15_000, message: path }).toMatch(there);
+  // From the list of deals a deal is not there yet, and its tabs neither.
+  const expected = there ? `^${title} · ` : `^(${title}|Not found) · `;
+  await expect.poll(() => page.title(), { timeout: 15_000, message: path }).toMatch(new RegExp(expected));
   await loaded(page);
+  return (await tab.count()) > 0;
 }
 
 /** Whether all that the page says is that there is nothing. */
 export const saysNothing = async (page: Page): Promise<boolean> =>
-  (await page.getByRole('heading', { level: 1, name: 'There is nothing here for you' }).count()) > 0;
+  (await page.getByRole('heading', { name: 'There is nothing here for you' }).count()) > 0;
 
 /** The rows of a chart, turned into its table; none where the chart is not. */
 export async function chartRows(page: Page, name: RegExp): Promise<string[][]> {
   const chart = page.getByRole('figure', { name });
-  const turn = chart.getByRole('button', { name: 'Table' });
+  const turn = chart.getByRole('button', { name: /^Table/ });
   if ((await turn.count()) > 0) await turn.click();
   return linesOf(chart.getByRole('row').filter({ has: page.getByRole('cell') }));
 }

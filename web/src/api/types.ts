@@ -531,11 +531,11 @@ export interface Finding extends FindingInput {
   status: FindingStatus;
   status_notes: string | null;
   owner_name: string | null;
-  created_by: Id | null;
+  created_by: Id;
   created_by_name: string | null;
   created_at: Instant;
   updated_at: Instant;
-  comments: { id: Id; body: string; created_by: Id | null; created_by_name: string | null; created_at: Instant }[];
+  comments: { id: Id; body: string; created_by: Id; created_by_name: string | null; created_at: Instant }[];
   history: {
     from_status: FindingStatus | null;
     to_status: FindingStatus;
