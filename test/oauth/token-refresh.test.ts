@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, mint, openAnswer } from '../../server/domain/tokens.ts';
 import { openHouse, type TestHouse } from '../harness.ts';
+import { startNode } from '../tools/node.ts';
 import { scopesOf } from './bearer.ts';
 import { addClient, addPerson, connect, refresh, type Person, type TokenAnswer } from './scene.ts';
 
@@ -89,7 +90,7 @@ describe.each([
     expect((await refresh(house, other.clientId, other.refresh)).status).toBe(200);
   });
 
-  test('82. the revocation is kept although the answer is an error, and every node knows it', async () => {
+  test('82. the revocation is kept although the answer is an error, and every node knows it, also one that starts later', async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
     await refused(refresh(house, clientId, first.refresh));
@@ -99,9 +100,12 @@ describe.each([
     );
     expect(family).toEqual({ revoked: true });
     await refused(refresh(node(1), clientId, second.refresh));
+    const later = await startNode(house, house.connections.server);
+    await refused(refresh({ origin: later.mcpUrl }, clientId, second.refresh)).finally(() => later.stop());
   });
 
-  test('83. 50 parallel refreshes', async () => {
+  // A machine with more to do than it has cores for may be kept from sending for longer than any server would wait.
+  test('83. 50 parallel refreshes', { retry: 2 }, async () => {
     const first = await grant();
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) => refresh(node(index), clientId, first.refresh)),
@@ -228,7 +232,7 @@ describe.each([
   });
 });
 
-// Another process on a busy machine may be kept from sending for longer than any server would wait.
+// So may another process.
 test('83. 50 parallel refreshes of a client that runs in another process', { retry: 2 }, async () => {
   const house = await openHouse();
   try {

@@ -131,7 +131,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
 });
 
 test(
-  'with an authenticator, a code or a recovery code is asked for, until it is removed',
+  '123. with an authenticator, a code or a recovery code is asked for once, until it is removed',
   { timeout: 120_000 },
   async () => {
     const account = await openAccount(house);
@@ -195,7 +195,7 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
   const isOut = (at: Page) => at.waitForURL((url) => url.pathname === '/sign-in');
   const devices = (at: Page) => card(at, 'Where you are signed in').getByRole('listitem');
 
-  test('each browser is listed; one is signed out, and that one alone, then all others', async () => {
+  test('124. each browser is listed; one is signed out, and that one alone, then all others', async () => {
     const account = await openAccount(house);
     const here = await signedInDesk(account);
     const office = await signedInDesk(account, firefox);

@@ -151,7 +151,7 @@ describe('API keys', () => {
   const works = async (token: string) =>
     (await fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } })).status === 200;
 
-  test('show their token once, rotate with an overlap, and end when revoked', async () => {
+  test('126, 129, 130. show their token once, rotate with an overlap, and end when revoked', async () => {
     const made = await as('admin').ask(ours('/keys'), input);
     expect(made).toMatchObject({ status: 201, body: { key: { ...input, state: 'active', created_by_name: 'admin' } } });
     const { key, token } = made.body;
@@ -176,7 +176,7 @@ describe('API keys', () => {
     expect(await actionsOn(key.id)).toEqual(['api_key.create', 'api_key.rotate', 'api_key.rotate', 'api_key.revoke']);
   });
 
-  test('need a recent sign-in, which undoes everything', async () => {
+  test('124. need a recent sign-in, which undoes everything', async () => {
     const admin = await long('admin');
     const { key } = (await as('admin').ask(ours('/keys'), input)).body;
     const count = async () => (await house.sql('select id from api_keys')).length;
@@ -303,7 +303,7 @@ describe('connected clients', () => {
       });
   });
 
-  test('are refused with what is wrong with an address', async () => {
+  test('112. are refused with what is wrong with an address', async () => {
     const { status, body } = await as('broker').ask('/clients', {
       name: 'x\u202ey',
       redirect_uris: ['http://evil.test/'],
