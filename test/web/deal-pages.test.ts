@@ -74,6 +74,25 @@ describe('the sections of a deal', () => {
     },
   );
 
+  test('give the focus back to what opened a dialog, a drawer or a question', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}/nda`);
+    const opens = async (name: string | RegExp, ...layers: ('menu' | 'dialog' | 'alertdialog')[]) => {
+      const opener = button(page, name).first();
+      await opener.focus();
+      for (const layer of layers) {
+        await page.keyboard.press('Enter');
+        await page.getByRole(layer).waitFor();
+      }
+      await page.keyboard.press('Escape');
+      await page.getByRole(layers.at(-1)!).waitFor({ state: 'detached' });
+      await expect.poll(() => opener.evaluate((one) => one.matches(':focus'))).toBe(true);
+    };
+    await opens(/exclusive buyer/, 'dialog');
+    await opens('Change date', 'dialog');
+    await opens(/^Move to/, 'alertdialog');
+    await opens('More actions', 'menu', 'dialog');
+  });
+
   test('a deal that is not theirs is as if it did not exist', async () => {
     const page = await at('outsider', `/deals/${web.scene.deal}/offers`);
     await page.getByRole('heading', { level: 1, name: 'There is nothing here for you' }).waitFor();

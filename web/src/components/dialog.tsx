@@ -103,16 +103,25 @@ export function Dialog({
 /** Details beside the page, at the right edge; on phones over the whole screen. */
 export function Drawer({ open, onOpenChange, title, description, footer, children }: LayerProps) {
   const [layer, setLayer] = useState<HTMLElement | null>(null);
-  const returning = useReturnFocus();
+  const { onOpenAutoFocus, onCloseAutoFocus } = useReturnFocus();
+  // Where there is nothing to fill in, one begins to read, not at a button that does something.
+  const beginAtPanel = (event: Event) => {
+    onOpenAutoFocus();
+    const panel = event.currentTarget as HTMLElement;
+    if (panel.querySelector('input, select, textarea')) return;
+    event.preventDefault();
+    panel.focus();
+  };
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className={scrim} />
         <Radix.Content
-          {...returning}
+          onOpenAutoFocus={beginAtPanel}
+          onCloseAutoFocus={onCloseAutoFocus}
           ref={setLayer}
           {...(description ? {} : { 'aria-describedby': undefined })}
-          className="appear-side fixed inset-y-0 right-0 z-50 flex w-full max-w-xl flex-col bg-surface shadow-3"
+          className="appear-side fixed outline-none inset-y-0 right-0 z-50 flex w-full max-w-xl flex-col bg-surface shadow-3"
         >
           <LayerContext value={layer}>
             <Head title={title} description={description} />
