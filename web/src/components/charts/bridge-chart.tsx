@@ -80,6 +80,7 @@ export default function BridgeChart({ bridge, title = 'From reported to adjusted
     >
       <ResponsiveContainer width="100%" height="100%">
         <BarChart
+          aria-label={title}
           data={bars}
           layout={narrow ? 'vertical' : 'horizontal'}
           margin={narrow ? { top: 0, right: 48, bottom: 0, left: 0 } : { top: 22, right: 8, bottom: 0, left: 0 }}

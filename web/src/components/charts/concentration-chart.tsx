@@ -65,7 +65,12 @@ export default function ConcentrationChart({
       ])}
     >
       <ResponsiveContainer width="100%" height="100%">
-        <BarChart data={largest} layout="vertical" margin={{ top: 0, right: 52, bottom: 0, left: 0 }}>
+        <BarChart
+          aria-label={title}
+          data={largest}
+          layout="vertical"
+          margin={{ top: 0, right: 52, bottom: 0, left: 0 }}
+        >
           <XAxis type="number" hide domain={[0, 'dataMax']} />
           <YAxis type="category" dataKey="customer.customer_name" {...axis} width={132} interval={0} />
           <Tooltip cursor={{ fill: 'var(--hover)' }} content={<CustomerTip />} />

@@ -2,6 +2,7 @@ import { Bar, CartesianGrid, ComposedChart, Line, ResponsiveContainer, Tooltip, 
 import type { PlPeriod } from '../../api/types.ts';
 import { toPixels } from '../../lib/decimal.ts';
 import { formatMoney, formatMonth } from '../../lib/format.ts';
+import { isMonth } from '../../lib/periods.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { axis, moneyTick, pointOf, Tip, type TipInput } from './shared.tsx';
 
@@ -16,9 +17,10 @@ function amountOf(value: string | null, currency: string): string {
 }
 
 function MonthTip(input: TipInput) {
-  const point = pointOf<{ period: PlPeriod }>(input);
+  const point = pointOf<{ label: string; period: PlPeriod }>(input);
   if (!point) return null;
-  const { period_label: label, revenue, ebitda, currency } = point.period;
+  const { label, period } = point;
+  const { revenue, ebitda, currency } = period;
   return (
     <Tip
       title={label}
@@ -36,7 +38,7 @@ export default function MonthlyChart({ periods, title = 'Revenue and EBITDA by m
   const currency = inOrder[0]?.currency ?? 'USD';
   const points = inOrder.map((period) => ({
     period,
-    label: formatMonth(period.period_start_date),
+    label: isMonth(period) ? formatMonth(period.period_start_date) : period.period_label,
     revenue: toPixels(period.revenue),
     ebitda: period.ebitda === null ? null : toPixels(period.ebitda),
   }));
@@ -56,7 +58,7 @@ export default function MonthlyChart({ periods, title = 'Revenue and EBITDA by m
       ])}
     >
       <ResponsiveContainer width="100%" height="100%">
-        <ComposedChart data={points} margin={{ top: 8, right: 8, bottom: 0, left: 0 }}>
+        <ComposedChart aria-label={title} data={points} margin={{ top: 8, right: 8, bottom: 0, left: 0 }}>
           <CartesianGrid vertical={false} stroke="var(--chart-grid)" />
           <XAxis dataKey="label" {...axis} minTickGap={24} />
           <YAxis {...axis} width={64} tickFormatter={moneyTick(currency)} />

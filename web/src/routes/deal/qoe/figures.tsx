@@ -9,9 +9,7 @@ import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../../components/states.tsx';
 import { formatDay } from '../../../lib/format.ts';
-
-const isMonth = ({ period_start_date: first, period_end_date: last }: PlPeriod): boolean =>
-  Date.parse(last) - Date.parse(first) < 32 * 86_400_000;
+import { isMonth } from '../../../lib/periods.ts';
 
 /** The months where there are any, in the currency of the latest; else what there is. */
 function charted(periods: readonly PlPeriod[]): PlPeriod[] {
