@@ -74,7 +74,7 @@ test('several files are dropped at once, each with its progress, and what is ref
     await row(page, name).getByText('Tax').waitFor();
   }
   expect(await row(page, 'Invoice.pdf').count()).toBe(0);
-});
+}, 60_000);
 
 test('a large file shows how far it is, goes on while the drawer is closed, and can be stopped', async () => {
   const page = await roomOf('seller');

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, useMutation, useQueryClient, type InfiniteData } 
 import type { ContactsSearch } from '../lib/contacts-search.ts';
 import { address, api } from './client.ts';
 import { keys } from './keys.ts';
+import { refreshList } from './paged.ts';
 import type { Contact, ContactImport, ContactInput, Id, Items } from './types.ts';
 import { upload } from './upload.ts';
 
@@ -27,7 +28,7 @@ type Pages = InfiniteData<Items<Contact>>;
 export function useContactActions(brokerageId: Id) {
   const client = useQueryClient();
   const everyList = { queryKey: keys.contacts(brokerageId) };
-  const again = () => client.invalidateQueries(everyList);
+  const again = () => refreshList(client, everyList.queryKey);
   /** Shows what became of a contact at once: archived or restored, it leaves the list where it was. */
   const show = (contact: Contact) =>
     client.setQueriesData<Pages>(

@@ -66,7 +66,7 @@ export function EmptyState({ icon: Icon, title, children, action, level, classNa
       )}
       <Title className="font-serif text-lg font-semibold text-ink">{title}</Title>
       {children && <div className="mt-1.5 text-balance text-soft">{children}</div>}
-      {action && <div className="mt-5">{action}</div>}
+      {action && <div className="mt-5 empty:hidden">{action}</div>}
     </div>
   );
 }

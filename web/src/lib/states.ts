@@ -88,9 +88,9 @@ export const questionCategories: Record<T.QuestionCategory, string> = {
   other: 'Other',
 };
 
-/** What a document is about, by name; a word of somebody's own stays as it is. */
+/** What a document is about, by name; a word of somebody's own begins as the others do. */
 export function documentCategory(category: string): string {
-  return questionCategories[category as T.QuestionCategory] ?? category;
+  return questionCategories[category as T.QuestionCategory] ?? category.charAt(0).toUpperCase() + category.slice(1);
 }
 
 export const confidentialities: Record<T.Confidentiality, Look> = {

@@ -11,6 +11,7 @@ import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { ndaStates } from '../../lib/states.ts';
 import { useDeal } from './context.ts';
+import { InviteBuyerLink } from './invite-buyer-link.tsx';
 import { NdaDrawer, NdaFacts } from './nda/nda-drawer.tsx';
 import { SendNdaDialog } from './nda/send-dialog.tsx';
 import { SignForm } from './nda/sign-form.tsx';
@@ -95,7 +96,7 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
             ))}
           </ul>
         ) : (
-          <EmptyState icon={FileSignature} title="No NDAs yet">
+          <EmptyState icon={FileSignature} title="No NDAs yet" action={<InviteBuyerLink />}>
             {capacities.can_send_nda
               ? without.length > 0
                 ? 'Send one to a buyer: they read and sign it here, and documents under NDA open for them.'

@@ -10,6 +10,7 @@ import { formatMoney } from '../../lib/format.ts';
 import { useDeal } from './context.ts';
 import { endOfBusinessIn, UntilDialog } from './exclusivity.tsx';
 import { Comparison } from './offers/comparison.tsx';
+import { InviteBuyerLink } from './invite-buyer-link.tsx';
 import { HistoryDrawer } from './offers/history-drawer.tsx';
 import { OfferDialog } from './offers/offer-dialog.tsx';
 import { byBuyer } from './offers/payload.ts';
@@ -68,7 +69,7 @@ export default function OffersTab() {
             />
           ) : (
             <Card>
-              <EmptyState icon={HandCoins} title="No offers yet" action={submit}>
+              <EmptyState icon={HandCoins} title="No offers yet" action={submit || <InviteBuyerLink />}>
                 {side === 'buyer'
                   ? capacities.can_submit_offer
                     ? 'Say what you offer and on which terms. You can revise it as long as the sale is open.'

@@ -3,10 +3,11 @@ import { MessageCircleQuestion, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { questionsQuery, useReadAnswers } from '../../api/questions.ts';
 import type { Question } from '../../api/types.ts';
-import { Button } from '../../components/button.tsx';
+import { Button, ButtonLink } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
 import { useDeal } from './context.ts';
+import { InviteBuyerLink } from './invite-buyer-link.tsx';
 import { AskDialog } from './question-dialogs.tsx';
 import { QuestionCard } from './question-card.tsx';
 import { TabPage } from './tab-page.tsx';
@@ -21,6 +22,11 @@ export default function QuestionsTab() {
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setAsking(true)}>
       Ask a question
     </Button>
+  );
+  const sign = capacities.can_sign_nda && (
+    <ButtonLink kind="primary" to="/deals/$dealId/nda" params={{ dealId: deal.id }}>
+      Read and sign the NDA
+    </ButtonLink>
   );
   return (
     <TabPage
@@ -43,11 +49,17 @@ export default function QuestionsTab() {
         {({ items }) =>
           items.length === 0 ? (
             <Card>
-              <EmptyState icon={MessageCircleQuestion} title="No questions yet" action={ask}>
+              <EmptyState
+                icon={MessageCircleQuestion}
+                title="No questions yet"
+                action={ask || sign || <InviteBuyerLink />}
+              >
                 {capacities.can_ask
                   ? 'Ask about the books, the lease, the people: whatever you need to know before you decide.'
                   : side === 'buyer'
-                    ? 'Sign the NDA of this deal to ask questions.'
+                    ? sign
+                      ? 'Sign the NDA of this deal to ask questions.'
+                      : 'Who has signed an NDA can ask while the sale is open. A broker of the deal sends it.'
                     : side === 'seller'
                       ? 'Questions show here once a broker has released them to you.'
                       : 'Questions of buyers under an NDA show here.'}

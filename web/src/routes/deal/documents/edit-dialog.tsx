@@ -7,7 +7,7 @@ import { Field } from '../../../components/field.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { toast } from '../../../components/toast.tsx';
-import { confidentialities, optionsOf, questionCategories } from '../../../lib/states.ts';
+import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 
@@ -57,7 +57,7 @@ export function EditDialog({ document, onClose }: { document: DealDocument; onCl
             name="category"
             options={[
               ...optionsOf<string>(questionCategories),
-              ...(category in questionCategories ? [] : [{ value: category, label: category }]),
+              ...(category in questionCategories ? [] : [{ value: category, label: documentCategory(category) }]),
             ]}
           />
         </Field>

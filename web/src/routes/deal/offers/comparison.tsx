@@ -22,7 +22,7 @@ const sheet = 'rounded-xl border border-line bg-surface shadow-1';
 export function Comparison(props: ComparisonProps) {
   const phone = useBreakpoint() === null;
   const { offers, onHistory, onAccept } = props;
-  const alone = offers.length === 1 && offers[0]?.current.mine;
+  const alone = offers.length === 1;
   if (!phone && !alone) return <SideBySide {...props} />;
   const highest = highestPrice(offers.map(({ current }) => current));
   return (
