@@ -166,7 +166,9 @@ export const fields = {
     .trim()
     .min(1, 'Enter a name.')
     .max(200, 'Enter a name of at most 200 characters.')
-    .regex(/^\P{Cc}*$/u, 'Enter a name without line breaks.'),
+    .regex(/^\P{Cc}*$/u, 'Enter a name without line breaks.')
+    // As in the web application: a name stands in consent pages and mails.
+    .regex(/^[^\u202a-\u202e\u2066-\u2069]*$/, 'Enter a name without signs that turn the direction of writing.'),
   token: text('The link is not complete: open it again from where you got it.').regex(
     /^[A-Za-z0-9_-]{43}$/,
     'The link is not complete: open it again from where you got it.',

@@ -102,6 +102,8 @@ describe('an invitation', () => {
     expect((await broker.ask(path, person('seller@example.test'))).body.error.code).toBe('already_participant');
     const lines = await broker.ask(path, { ...person('lines@example.test'), name: 'Ann\nBcc: everybody@example.test' });
     expect(lines.body.error.details).toEqual([{ path: 'name', message: 'Leave out line breaks.' }]);
+    const turned = await broker.ask(path, { ...person('lines@example.test'), name: 'Ann\u202eknab' });
+    expect(turned.body.error.details).toMatchObject([{ path: 'name' }]);
     const faulty = await broker.ask(path, { email: 'not an address', name: '', role: 'owner', advises: null });
     expect(faulty.status).toBe(400);
     expect(faulty.body.error.details.map((fault: { path: string }) => fault.path)).toEqual(

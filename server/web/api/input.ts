@@ -65,7 +65,9 @@ export const line = (max: number) =>
     .refine(storable, 'This contains characters that cannot be stored.');
 
 /** The name of a person or a house: it also stands in mails and in other people's lists. */
-export const properName = line(200).regex(/^\P{Cc}*$/u, 'Leave out line breaks.');
+export const properName = line(200)
+  .regex(/^\P{Cc}*$/u, 'Leave out line breaks.')
+  .regex(/^[^\u202a-\u202e\u2066-\u2069]*$/, 'Leave out signs that turn the direction of writing.');
 
 /** Text of several lines, 1 to `max` characters, kept as it is. */
 export const text = (max: number) =>
