@@ -63,7 +63,7 @@ const columns: Column<DealRow>[] = [
     id: 'role',
     header: 'Your role',
     width: '8.5rem',
-    from: 'lg',
+    from: 'xl',
     cell: (deal) => <Badge tone={callerRoles[deal.caller_role].tone}>{callerRoles[deal.caller_role].label}</Badge>,
   },
   {

@@ -38,7 +38,7 @@ export const contactColumns: Column<Contact>[] = [
   {
     id: 'phone',
     header: 'Phone',
-    width: 'minmax(9rem, 1fr)',
+    width: 'minmax(9.75rem, 1fr)',
     from: 'md',
     cell: ({ phone }) =>
       phone === null ? <Nothing /> : <span className="block truncate text-soft tabular">{phone}</span>,

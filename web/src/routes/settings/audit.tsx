@@ -41,12 +41,15 @@ function Who({ record }: { record: AuditRecord }) {
   );
 }
 
-/** In words; the name that programs and the exported file have for it when pointed at. */
+/** In words, marked where it came to nothing; the name that the exported file has for it shows when pointed at. */
 function What({ record }: { record: AuditRecord }) {
   return (
     <span className="block min-w-0">
-      <span title={record.action} className="block truncate font-medium text-ink">
-        {actionWords(record)}
+      <span className="flex items-center gap-2">
+        <span title={record.action} className="truncate font-medium text-ink">
+          {actionWords(record)}
+        </span>
+        {!wentWell(record) && <Outcome record={record} />}
       </span>
       {record.deal_title !== null && <span className="block truncate text-sm text-faint">{record.deal_title}</span>}
     </span>
@@ -57,23 +60,19 @@ const columns: Column<AuditRecord>[] = [
   {
     id: 'action',
     header: 'What',
-    width: 'minmax(13rem, 2fr)',
+    width: 'minmax(11rem, 2fr)',
     cell: (record) => <What record={record} />,
   },
-  { id: 'who', header: 'Who', width: 'minmax(9rem, 1.2fr)', cell: (record) => <Who record={record} /> },
-  { id: 'outcome', header: 'Outcome', width: '8.5rem', from: 'md', cell: (record) => <Outcome record={record} /> },
-  { id: 'at', header: 'When', width: '8.5rem', align: 'end', cell: ({ at }) => <Time at={at} className="text-soft" /> },
+  { id: 'who', header: 'Who', width: 'minmax(8rem, 1fr)', cell: (record) => <Who record={record} /> },
+  { id: 'at', header: 'When', width: '8rem', align: 'end', cell: ({ at }) => <Time at={at} className="text-soft" /> },
 ];
 
 const renderCard = (record: AuditRecord) => (
   <>
-    <span className="flex items-start justify-between gap-3">
-      <What record={record} />
-      <Time at={record.at} className="text-sm text-soft" />
-    </span>
+    <What record={record} />
     <span className="mt-1 flex items-center justify-between gap-3 text-sm text-soft">
       <span className="min-w-0 truncate">{whoOf(record)}</span>
-      {!wentWell(record) && <Outcome record={record} />}
+      <Time at={record.at} />
     </span>
   </>
 );
@@ -160,8 +159,10 @@ function Filters({ chosen, change, brokerageId }: FiltersProps) {
   return (
     <div
       className={cx(
-        'grid grid-cols-2 gap-x-2.5 gap-y-3 border-b border-line p-3',
-        brokerageId === null ? 'md:grid-cols-[1.3fr_0.8fr_1fr_1fr]' : 'md:grid-cols-[1.2fr_1.3fr_0.8fr_1fr_1fr]',
+        'grid grid-cols-2 gap-x-2.5 gap-y-3 p-3',
+        brokerageId === null
+          ? '@2xl:grid-cols-[1fr_1fr_8.75rem_8.75rem]'
+          : '@2xl:grid-cols-[1fr_1fr_0.8fr_8.75rem_8.75rem]',
       )}
     >
       {brokerageId !== null && (
@@ -179,7 +180,7 @@ function Filters({ chosen, change, brokerageId }: FiltersProps) {
       <Field label="About">
         <Select value={chosen.subject} onChange={(subject) => change({ subject })} options={optionsOf(auditSubjects)} />
       </Field>
-      <Field label="Outcome" className={brokerageId === null ? '' : 'max-md:col-span-2'}>
+      <Field label="Outcome" className={brokerageId === null ? '' : '@max-2xl:col-span-2'}>
         <Select value={chosen.outcome} onChange={(outcome) => change({ outcome })} options={optionsOf(outcomes)} />
       </Field>
       <Field label="From">
@@ -221,11 +222,13 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
       }
     >
       <div className="rounded-xl border border-line bg-surface shadow-1">
-        <Filters
-          chosen={chosen}
-          change={(part) => setChosen((before) => ({ ...before, ...part }))}
-          brokerageId={brokerageId}
-        />
+        <div className="@container border-b border-line">
+          <Filters
+            chosen={chosen}
+            change={(part) => setChosen((before) => ({ ...before, ...part }))}
+            brokerageId={brokerageId}
+          />
+        </div>
         <Loaded query={query} skeleton={<SkeletonRows rows={10} />}>
           {() =>
             rows.length > 0 ? (

@@ -82,7 +82,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
           ) : expires_at === null ? (
             'Never'
           ) : (
-            <Time at={expires_at} as="time" />
+            <Time at={expires_at} as="date" />
           )}
         </Fact>
       </Facts>
