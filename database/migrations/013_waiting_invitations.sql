@@ -1,11 +1,12 @@
 -- Whom an invitation waits for inside the application, and what an invitation tells of other deals.
 
--- Whether the caller's account could be a stranger's: its password was chosen with a link that did not come by mail, and
--- nobody has shown since that the mailbox is theirs.
-create function app.address_in_doubt() returns boolean
+-- Whether the caller's account could be a stranger's to this brokerage: its password was chosen with a link that did not
+-- come by mail, nobody has shown since that the mailbox is theirs, and no admin of the brokerage has made them a member.
+create function app.address_in_doubt(brokerage uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return exists (select from vault.passwords w where w.user_id = app.user_id() and w.address_proven_at is null);
+  return exists (select from vault.passwords w where w.user_id = app.user_id() and w.address_proven_at is null)
+    and not brokerage = any (app.brokerages_as('admin', 'broker', 'staff'));
 end
 $$;
 
@@ -18,7 +19,7 @@ language sql stable security definer set search_path = '' as $$
   from public.participants p
   join public.deals d on d.id = p.deal_id
   join public.brokerages b on b.id = d.organization_id
-  where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt()
+  where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)
   order by p.updated_at desc
 $$;
 
@@ -29,11 +30,13 @@ language plpgsql security definer set search_path = '' as $$
 declare
   answered uuid;
 begin
-  if app.client_id() is not null or app.address_in_doubt() then
+  if app.client_id() is not null then
     return null;
   end if;
   update public.participants p set status = case when accepts then 'active' else 'removed' end
+    from public.deals d
     where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
+      and d.id = p.deal_id and not app.address_in_doubt(d.organization_id)
     returning p.deal_id into answered;
   if found then
     delete from vault.invitations i where i.participant_id = participation and i.used_at is null;

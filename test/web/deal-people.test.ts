@@ -183,6 +183,16 @@ describe('an invitation', () => {
     expect([await answer('accept'), await answer('decline')]).toEqual([404, 404]);
     expect((await visitor.send(`/api/web/deals/${web.scene.deal}`)).status).toBe(404);
 
+    // To the brokerage that an admin has made them a member of they are no stranger.
+    const [{ id: user } = { id: '' }] = await web.house.sql<{ id: string }>('select id from users where email = $1', [
+      email,
+    ]);
+    const member = [web.scene.brokerage, user];
+    await web.house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'staff')`, member);
+    expect(await seen()).toMatchObject([{ participant_id: invited }]);
+    await web.house.sql('delete from members where brokerage_id = $1 and user_id = $2', member);
+    expect(await seen()).toEqual([]);
+
     // Whoever reads the mailbox takes the account over, and then it waits for them.
     await visitor.json('/api/auth/reset', { email });
     await expect.poll(() => mailedToken(web.house, 'password')).not.toBe('');
