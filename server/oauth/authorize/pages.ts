@@ -87,7 +87,7 @@ export function consentPage(c: Context, { session, person, brokerages, client, r
       <div class="card consent">
         <dl>
           <dt>Your account</dt>
-          <dd><strong>${person.name}</strong><br />${person.email}</dd>
+          <dd><strong>${person.name}</strong><br /><small>${person.email}</small></dd>
           ${
             brokerages.length > 0
               ? html`<dt>Brokerage</dt>
