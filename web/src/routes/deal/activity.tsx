@@ -5,10 +5,11 @@ import { ActivityList } from '../../components/activity-list.tsx';
 import { Card } from '../../components/card.tsx';
 import { Pagination } from '../../components/pagination.tsx';
 import { EmptyState, Loaded, SkeletonText } from '../../components/states.tsx';
+import { formatDate } from '../../lib/format.ts';
 import { useDeal } from './context.ts';
 import { TabPage } from './tab-page.tsx';
 
-/** Everything that happened on the deal, the latest first. */
+/** Everything that happened on the deal, day by day, the latest first. */
 export default function ActivityTab() {
   const { deal } = useDeal();
   const query = useInfiniteQuery(dealActivityQuery(deal.id));
@@ -27,7 +28,18 @@ export default function ActivityTab() {
             }
             return (
               <>
-                <ActivityList items={items} />
+                <div className="flex flex-col gap-6">
+                  {[...Map.groupBy(items, ({ at }) => formatDate(at))].map(([day, its]) => (
+                    <section
+                      key={day}
+                      aria-label={day}
+                      className="grid gap-x-8 gap-y-3 sm:grid-cols-[7rem_minmax(0,1fr)]"
+                    >
+                      <h3 className="text-sm font-semibold text-soft sm:pt-0.5">{day}</h3>
+                      <ActivityList items={its} />
+                    </section>
+                  ))}
+                </div>
                 <Pagination
                   shown={items.length}
                   hasNextPage={query.hasNextPage}
