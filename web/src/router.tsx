@@ -127,6 +127,8 @@ const dealTabs = deal.addChildren([
   createRoute({
     getParentRoute: () => deal,
     path: '/',
+    // What waits stands at the top of the overview: asked for with the deal, it pushes nothing down later.
+    loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
     component: lazyRouteComponent(() => import('./routes/deal/overview.tsx')),
   }),
   createRoute({

@@ -15,7 +15,7 @@ export function TabPage({ title, description, actions, children }: TabPageProps)
   useTitle(`${title} · ${useDeal().deal.title}`);
   return (
     <div className="flex flex-col gap-5">
-      <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
+      <div className="flex min-h-9 flex-wrap items-center justify-between gap-x-6 gap-y-3 coarse:min-h-11">
         <div className="min-w-0">
           <h2 className="font-serif text-xl font-semibold text-ink">{title}</h2>
           {description && <p className="mt-0.5 text-soft">{description}</p>}

@@ -38,17 +38,18 @@ export function Standing({ offer }: { offer: Offer }) {
   );
 }
 
-/** How far a price is from what is asked. */
-export function AgainstAsking({ offer }: { offer: Offer }) {
+/** How far a price is from what is asked; `inWords` says so itself, for where no label does. */
+export function AgainstAsking({ offer, inWords = false }: { offer: Offer; inWords?: boolean }) {
   const { deal } = useDeal();
   const { purchase_price: price, currency } = offer.payload;
-  if (price === null || deal.asking_price === null || currency !== deal.currency) return none;
+  if (price === null || deal.asking_price === null || currency !== deal.currency) return inWords ? null : none;
   const difference = sum([price, negate(deal.asking_price)]);
-  if (compare(difference, '0') === 0) return <>as asked</>;
+  if (compare(difference, '0') === 0) return <>As asked</>;
   return (
     <span className={compare(difference, '0') > 0 ? 'text-good' : 'text-soft'}>
       <Money amount={difference} currency={currency} signed /> (
       {formatShare(String(toPixels(difference) / toPixels(deal.asking_price)), { signed: true })})
+      {inWords && <span className="text-faint"> against the asking price</span>}
     </span>
   );
 }

@@ -37,7 +37,6 @@ interface OfferCardProps extends OfferButtonsProps {
 
 /** One buyer's offer by itself: on phones, and where there is nothing to compare it with. */
 export function OfferCard({ offer, revisions, highest, onHistory, onAccept }: OfferCardProps) {
-  const { deal } = useDeal();
   const terms = termsOf(offer);
   return (
     <article aria-label={offer.mine ? 'Your offer' : `Offer of ${offer.buyer_name}`} className="px-4 py-4 sm:px-5">
@@ -50,11 +49,9 @@ export function OfferCard({ offer, revisions, highest, onHistory, onAccept }: Of
         </div>
         <div className="sm:text-right">
           <Price offer={offer} highest={highest} />
-          {deal.asking_price !== null && (
-            <p className="mt-0.5 text-sm text-faint">
-              <AgainstAsking offer={offer} /> against the asking price
-            </p>
-          )}
+          <p className="mt-0.5 text-sm">
+            <AgainstAsking inWords offer={offer} />
+          </p>
         </div>
       </header>
       <StructureBar payload={offer.payload} className="my-4" />
