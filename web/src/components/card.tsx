@@ -39,7 +39,7 @@ export function Card({ id, title, description, actions, flush = false, className
 
 /** Names and values, in two columns where there is room. */
 export function Facts({ children, className }: { children: ReactNode; className?: string }) {
-  return <dl className={cx('grid grid-cols-2 gap-x-6 gap-y-4', className)}>{children}</dl>;
+  return <dl className={cx('grid grid-cols-2 gap-x-6 gap-y-4 max-[22.5rem]:grid-cols-1', className)}>{children}</dl>;
 }
 
 /** One line of {@link Facts}. */
