@@ -32,6 +32,29 @@ async function follow(
   return { heard, stop: () => stopped.abort() };
 }
 
+// The first, so that no other stream is still open.
+test('who asks for its head alone is not followed up', async () => {
+  const person = await signInAs(house, scene.people['broker']!);
+  const head = await fetch(`${house.origin}/api/web/events`, { method: 'HEAD', headers: person.headers });
+  expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+  const { database } = house.nodes[0]!.house;
+  const { together } = database;
+  let looked = 0;
+  database.together = (...statements) => {
+    if (statements.some(({ name }) => name === 'seen_changes')) looked += 1;
+    return together(...statements);
+  };
+  try {
+    const stream = await follow('broker');
+    await house.sql(`update deals set industry = 'Bread' where id = $1`, [scene.deal]);
+    await expect.poll(() => stream.heard.length, { timeout: 5000 }).toBeGreaterThan(0);
+    expect(looked).toBe(1);
+    stream.stop();
+  } finally {
+    database.together = together;
+  }
+});
+
 test('a change is told to those who see the record, and to nobody else', async () => {
   const callers = ['broker', 'seller', 'exclusive buyer', 'other buyer', 'viewer', 'outsider'];
   const streams = await Promise.all(callers.map(follow));

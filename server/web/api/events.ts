@@ -18,6 +18,8 @@ const most = 200;
 export function eventRoutes(house: House): Hono {
   return new Hono().get('/events', async (c) => {
     await withPerson(house, c);
+    // Nobody would read the stream, and nothing would tell that they have gone.
+    if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' });
     return streamSSE(c, async (stream) => {
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
       let gathered: Change[] = [];
