@@ -197,6 +197,19 @@ describe('what changes elsewhere', () => {
   });
 });
 
+describe('without a connection', () => {
+  test('the page says so, until there is one again', async () => {
+    const { page } = await visit('broker', '/deals');
+    const notice = page.getByRole('status').filter({ hasText: 'You are offline' });
+    await page.context().setOffline(true);
+    await notice.waitFor();
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)).toEqual([]);
+    await page.context().setOffline(false);
+    await notice.waitFor({ state: 'detached' });
+  });
+});
+
 describe('who may not', () => {
   test('sees of a deal only that there is nothing for them', async () => {
     const { page } = await visit('outsider', `/deals/${demo.deals.with_everything}/people`);

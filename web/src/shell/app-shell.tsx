@@ -11,6 +11,7 @@ import { LayerContext } from '../components/layer.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { Brand } from './brand.tsx';
 import { placesFor } from './navigation.ts';
+import { OfflineNotice } from './offline-notice.tsx';
 
 const CommandPalette = lazy(() => import('./command-palette.tsx'));
 
@@ -175,6 +176,7 @@ export function AppShell() {
         className="mx-auto max-w-400 px-4 pt-5 pb-[calc(5.5rem+env(safe-area-inset-bottom))] sm:px-6 lg:ml-60 lg:px-9 lg:pt-8 lg:pb-14"
       >
         <Outlet />
+        <OfflineNotice />
       </main>
       <BottomBar />
       {palette.wanted && (

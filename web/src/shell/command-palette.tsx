@@ -6,6 +6,7 @@ import {
   CornerDownLeft,
   Handshake,
   LogOut,
+  Monitor,
   Moon,
   Plus,
   RotateCw,
@@ -204,6 +205,13 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
                   onSelect={() => (chooseTheme('dark'), close())}
                 >
                   Dark appearance
+                </Entry>
+                <Entry
+                  value="action device system appearance theme"
+                  icon={<Monitor />}
+                  onSelect={() => (chooseTheme('system'), close())}
+                >
+                  Appearance as the device
                 </Entry>
                 <Entry
                   value="action load everything again refresh"

@@ -1,0 +1,27 @@
+import { WifiOff } from 'lucide-react';
+import { useSyncExternalStore } from 'react';
+
+function follow(changed: () => void): () => void {
+  for (const event of ['online', 'offline']) window.addEventListener(event, changed);
+  return () => {
+    for (const event of ['online', 'offline']) window.removeEventListener(event, changed);
+  };
+}
+
+/** Says so while there is no connection: nothing on the page is asked anew then, and nothing is sent. */
+export function OfflineNotice() {
+  const online = useSyncExternalStore(follow, () => navigator.onLine);
+  return (
+    <div
+      role="status"
+      className="pointer-events-none fixed inset-x-4 bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-30 flex justify-center lg:bottom-5 lg:left-60"
+    >
+      {!online && (
+        <p className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2">
+          <WifiOff className="size-4 shrink-0" aria-hidden />
+          You are offline. What you see may be out of date.
+        </p>
+      )}
+    </div>
+  );
+}
