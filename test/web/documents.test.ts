@@ -227,6 +227,28 @@ describe('opening documents', () => {
     expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'.*; sandbox$/);
   });
 
+  test('tells of a file, to whom asks for the head alone, without opening the body', async () => {
+    const { headers } = await web.as('other buyer');
+    const { storage } = web.house.nodes[0]!.house;
+    const { read } = storage;
+    let reads = 0;
+    storage.read = (...asked) => {
+      reads += 1;
+      return read(...asked);
+    };
+    try {
+      const url = `${web.house.origin}/api/web/documents/simple/${lease.id}/content`;
+      const head = await fetch(url, { method: 'HEAD', headers });
+      expect([head.status, head.headers.get('content-length')]).toEqual([200, String(body.length)]);
+      expect(head.headers.get('content-disposition')).toMatch(/^attachment; /);
+      const part = await fetch(url, { method: 'HEAD', headers: { ...headers, range: 'bytes=0-3' } });
+      expect([part.status, part.headers.get('content-length')]).toEqual([206, '4']);
+      expect(reads).toBe(0);
+    } finally {
+      storage.read = read;
+    }
+  });
+
   test('shows PDF and images in the page, and says of other files that it cannot', async () => {
     const response = await fetchBody(web.house, await web.as('other buyer'), lease, 'preview');
     expect(response.headers.get('content-disposition')).toMatch(/^inline; /);

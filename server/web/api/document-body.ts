@@ -77,8 +77,10 @@ export async function sendDocument(
     c.header('Content-Range', `bytes */${size}`);
     throw new Problem(416, 'no_such_part', 'The file has no such part.');
   }
-  const body = await house.storage.read(storage_key, span ?? undefined);
-  if (body === null) {
+  // Of a request for the head alone nobody would read the body to its end, and so close it.
+  const headOnly = c.req.method === 'HEAD';
+  const body = headOnly ? null : await house.storage.read(storage_key, span ?? undefined);
+  if (body === null && !headOnly) {
     house.log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
     const message =
       'The file itself is missing from the store. Ask the brokerage to have it brought back, or uploaded again.';
@@ -88,5 +90,6 @@ export async function sendDocument(
   c.header('Content-Type', media_type);
   c.header('Content-Length', String(span ? span.last - span.first + 1 : size));
   if (span) c.header('Content-Range', `bytes ${span.first}-${span.last}/${size}`);
-  return c.body(body, span ? 206 : 200);
+  const status = span ? 206 : 200;
+  return body === null ? c.body(null, status) : c.body(body, status);
 }
