@@ -267,6 +267,34 @@ describe('a broker', () => {
   });
 });
 
+test('offers stand below each other on a phone, and say when they are no longer good', async () => {
+  const { idle, people } = web.scene;
+  const offers = { 'new buyer': ['900000', '2020-01-31T12:00:00Z'], 'other buyer': ['850000', '2099-01-31T12:00:00Z'] };
+  for (const [buyer, [purchase_price, expires_at]] of Object.entries(offers))
+    await web.house.sql(
+      `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, payload)
+       select deal_id, id, user_id, 1, true, $3 from participants where deal_id = $1 and user_id = $2`,
+      [idle, people[buyer], { currency: 'USD', purchase_price, cash_at_close: purchase_price, expires_at }],
+    );
+  const page = await at('broker', `/deals/${idle}/offers`, 390);
+  const offer = (buyer: string) => page.getByRole('article', { name: `Offer of ${buyer}` });
+  await offer('new buyer').getByText('Highest').waitFor();
+  await offer('new buyer').getByText('Expired Jan 31, 2020').waitFor();
+  await offer('other buyer').getByText('Jan 31, 2099').waitFor();
+  expect(await page.getByText('Expired').count()).toBe(1);
+  const sideways = await page
+    .getByRole('list')
+    .filter({ has: page.getByRole('article') })
+    .evaluateAll((lists) => lists.map((list) => list.scrollWidth - list.clientWidth));
+  expect(sideways).toEqual([0]);
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page
+    .getByRole('row', { name: /^Stands until/ })
+    .getByText('Expired Jan 31, 2020')
+    .waitFor();
+});
+
 describe('the activity of a deal', () => {
   test('takes up what is new at its head, and leaves the pages below as they are', async () => {
     const { deal, brokerage, people } = web.scene;

@@ -55,9 +55,9 @@ export function OfferCard({ offer, revisions, highest, onHistory, onAccept }: Of
         </div>
       </header>
       <StructureBar payload={offer.payload} className="my-4" />
-      <dl className="grid gap-x-10 sm:grid-cols-2">
+      <div className="grid gap-x-10 sm:grid-cols-2">
         {[partFacts, conditionFacts].map((facts) => (
-          <div key={facts[0]?.key} className="flex flex-col">
+          <dl key={facts[0]?.key} className="flex flex-col">
             {facts.map((fact) => (
               <div
                 key={fact.key}
@@ -69,14 +69,14 @@ export function OfferCard({ offer, revisions, highest, onHistory, onAccept }: Of
                 <dd className="text-right tabular">{fact.says(offer)}</dd>
               </div>
             ))}
-          </div>
+          </dl>
         ))}
-      </dl>
+      </div>
       {terms && (
-        <section aria-label="Terms" className="mt-3 sm:border-t sm:border-line sm:pt-4">
+        <div className="mt-3 sm:border-t sm:border-line sm:pt-4">
           <h4 className="mb-1 text-sm text-faint">Terms</h4>
           {terms}
-        </section>
+        </div>
       )}
       <div className="mt-4">
         <OfferButtons revisions={revisions} onHistory={onHistory} onAccept={onAccept} />
