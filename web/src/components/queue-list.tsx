@@ -12,14 +12,16 @@ interface QueueListProps {
   withDeal?: boolean;
 }
 
-/** What waits for the person, each leading to where it is done. */
+/** What waits for the person, each leading to where it is done; what is overdue comes first. */
 export function QueueList({ entries, withDeal = false }: QueueListProps) {
   const now = useNow('half-minute');
+  const isOverdue = ({ due_at }: QueueEntry) => due_at !== null && new Date(due_at).getTime() < now;
+  const sorted = [...entries.filter(isOverdue), ...entries.filter((entry) => !isOverdue(entry))];
   return (
     <ul className="divide-y divide-line">
-      {entries.map((entry) => {
+      {sorted.map((entry) => {
         const { icon: Icon, say, to } = queues[entry.kind];
-        const overdue = entry.due_at !== null && new Date(entry.due_at).getTime() < now;
+        const overdue = isOverdue(entry);
         return (
           <li key={`${entry.deal_id} ${entry.kind}`}>
             <Link
