@@ -234,6 +234,14 @@ describe('a file', () => {
       Buffer.from('PK\u0003\u0004 and no more'),
     ];
     for (const bomb of bombs) expect((await send('broker', '/preview', bomb)).status).toBe(400);
+    // A short file in which every cell is the same long text.
+    const cells = Array.from({ length: 20_000 }, (_, row) => `<row><c r="A${row + 1}" t="s"><v>0</v></c></row>`);
+    const sheet = files[at]!.replace(/<sheetData>.*<\/sheetData>/, `<sheetData>${cells.join('')}</sheetData>`);
+    const shared = `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si><t>${'x'.repeat(1_000_000)}</t></si></sst>`;
+    const peak = process.resourceUsage().maxRSS;
+    const repeated = archive({ ...files, [at]: sheet, 'xl/sharedStrings.xml': shared });
+    expect((await send('broker', '/preview', repeated)).status).toBe(400);
+    expect(process.resourceUsage().maxRSS - peak).toBeLessThan(500_000);
     // What the directory of an archive does not tell of is not there, whatever lies between its files.
     const hidden = archive({ 'xl/worksheets/sheet9.xml': '0'.repeat(100_000_000) });
     const seen = archive(files);

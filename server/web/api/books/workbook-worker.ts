@@ -12,8 +12,10 @@ export interface Reading {
   readonly fault?: 'damaged' | 'too large';
 }
 
-/** The most that may be in a workbook, unpacked. */
-const limits = { bytes: 33_554_432, files: 500 };
+/** The most that may be in a workbook, unpacked, and in its sheets. */
+const limits = { bytes: 33_554_432, files: 500, rows: 20_000, columns: 200 };
+/** Longer than any text that is taken: what is cut off here is refused later all the same. */
+const longestText = 1_000;
 
 /**
  * Whether what the archive's directory declares is within the limits. Nothing is unpacked here; the reader unpacks with
@@ -35,13 +37,16 @@ function isModest(archive: Uint8Array): boolean {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString().slice(0, 10);
-  return String(value);
+  // Many cells may share one long text, which would be sent on once for each.
+  return String(value).slice(0, longestText);
 }
 
 async function read(archive: Uint8Array<ArrayBuffer>): Promise<Reading> {
   try {
     if (!isModest(archive)) return { fault: 'too large' };
     const sheets = await readWorkbook(archive.buffer, { parseNumber: plainNumber });
+    if (sheets.some(({ data }) => data.length > limits.rows || (data[0]?.length ?? 0) > limits.columns))
+      return { fault: 'too large' };
     return { sheets: sheets.map(({ sheet, data }) => ({ name: sheet, rows: data.map((cells) => cells.map(textOf)) })) };
   } catch {
     return { fault: 'damaged' };
