@@ -1,12 +1,11 @@
-/** Runs in a thread of its own: turns a workbook into tables of text. */
+/** Runs as a process of its own: turns the workbook that it is sent into tables of text, answers once, and is ended. */
 
-import { parentPort, workerData } from 'node:worker_threads';
 import { unzipSync } from 'fflate';
 import readWorkbook from 'read-excel-file/universal';
 import { plainNumber } from './values.ts';
 import type { Table } from './workbook.ts';
 
-/** What the thread answers: the sheets, or why there are none. */
+/** What it answers: the sheets, or why there are none. */
 export interface Reading {
   readonly sheets?: Table[];
   readonly fault?: 'damaged' | 'too large';
@@ -53,5 +52,7 @@ async function read(archive: Uint8Array<ArrayBuffer>): Promise<Reading> {
   }
 }
 
-// A copy: the bytes may be a view into a larger buffer.
-parentPort?.postMessage(await read(new Uint8Array(workerData as Uint8Array)));
+process.once('message', async (bytes: Uint8Array) => {
+  // A copy: the bytes may be a view into a larger buffer.
+  process.send?.(await read(new Uint8Array(bytes)));
+});
