@@ -170,7 +170,7 @@ begin
 end
 $$;
 
--- Deals that the caller's side holds exclusively at this moment.
+-- Deals that the caller's side holds exclusively at this moment: as buyers, which they may not be any more.
 create function app.deals_held_exclusively() returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -178,7 +178,7 @@ begin
     select coalesce(array_agg(p.deal_id), '{}')
     from app.participations() p
     join public.exclusivities x on x.participant_id = p.principal_id
-    where x.ended_at is null and x.expires_at > app.now());
+    where p.principal_role = 'buyer' and x.ended_at is null and x.expires_at > app.now());
 end
 $$;
 
@@ -191,7 +191,7 @@ begin
     from app.participations() p
     join public.exclusivities x on x.participant_id = p.principal_id
     join public.deals d on d.id = x.deal_id
-    where x.ended_at is null and (x.expires_at > app.now() or d.state <> 'exclusivity'));
+    where p.principal_role = 'buyer' and x.ended_at is null and (x.expires_at > app.now() or d.state <> 'exclusivity'));
 end
 $$;
 
@@ -324,10 +324,13 @@ create trigger end_exclusivity after update of state on deals for each row
 create trigger check_acceptance before update of status on participants for each row
   when (old.status = 'invited' and new.status = 'active') execute function app.check_acceptance();
 
+-- An advisor of another deal is like nobody: the reference, which is to a participant of this deal, refuses both.
 create function app.check_advised() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if exists (select from public.participants p where p.id = new.advises and p.role = 'advisor') then
+  if exists (select from public.participants p
+    where p.id = new.advises and p.deal_id = new.deal_id and p.role = 'advisor')
+  then
     perform app.refuse('advisor_of_advisor', 'An advisor advises a broker, seller, buyer or viewer, not another advisor.');
   end if;
   return new;
@@ -474,28 +477,6 @@ begin
 end
 $$;
 
--- The caller joins a deal that they were invited to; true when they did.
-create function app.accept_deal_invitation(participant_id uuid) returns boolean
-language plpgsql security definer set search_path = '' as $$
-begin
-  update public.participants p set status = 'active'
-    where p.id = accept_deal_invitation.participant_id and p.user_id = app.user_id() and p.status = 'invited';
-  return found;
-end
-$$;
-
--- Invitations that wait for the caller: no more of the deal than they need to answer.
-create function app.deal_invitations()
-returns table (participant_id uuid, role text, brokerage_name text, deal_title text, invited_at timestamptz)
-language sql stable security definer set search_path = '' as $$
-  select p.id, p.role, b.name, d.title, p.updated_at
-  from public.participants p
-  join public.deals d on d.id = p.deal_id
-  join public.brokerages b on b.id = d.organization_id
-  where p.user_id = app.user_id() and p.status = 'invited'
-  order by p.updated_at desc
-$$;
-
 -- Writes down what time has already done: lapsed exclusivities and NDAs. How many rows it changed; for the server's clockwork.
 create function app.sweep() returns int
 language plpgsql security definer set search_path = '' as $$
@@ -513,5 +494,5 @@ begin
 end
 $$;
 grant execute on function app.open_deal(uuid, text, text, text, text, numeric, text),
-  app.invite_to_deal(uuid, text, text, text, uuid), app.sign_nda(uuid, text, inet), app.accept_deal_invitation(uuid),
-  app.deal_invitations(), app.sweep() to dealkeep_server;
+  app.invite_to_deal(uuid, text, text, text, uuid), app.sign_nda(uuid, text, inet), app.sweep()
+  to dealkeep_server;

@@ -48,6 +48,18 @@ create policy brokers_let_out on qoe_workspace_members for delete to dealkeep_se
   using (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]));
 grant select, insert (deal_id, participant_id, role), update (role), delete on qoe_workspace_members to dealkeep_server;
 
+-- What somebody was let into ends when they leave the deal: who comes back, perhaps in another role, comes back to what
+-- that role sees.
+create function app.leave_workspace() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from public.qoe_workspace_members w where w.participant_id = new.id;
+  return null;
+end
+$$;
+create trigger leave_workspace after update of status on participants for each row
+  when (new.status = 'removed') execute function app.leave_workspace();
+
 create table qoe_checklist (
   id uuid primary key default app.uuid_v7(),
   deal_id uuid not null references deals,

@@ -1,9 +1,8 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { generate } from 'otplib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mintToken, tokenDigest } from '../../server/domain/secret-tokens.ts';
-import { openBrowser } from '../browser.ts';
+import { openBrowser, violationsOn } from '../browser.ts';
 import { openHouse, type TestHouse } from '../harness.ts';
 import { addDevice, openDoor, type Door } from '../passkeys.ts';
 import { newPassword, openAccount } from './scene.ts';
@@ -266,8 +265,7 @@ describe('the pages', () => {
       await inContext({ colorScheme, bypassCSP: true, viewport: { width: 390, height: 800 } }, async (page) => {
         const check = async (path: string) => {
           await page.goto(path);
-          const { violations } = await new AxeBuilder({ page }).analyze();
-          expect([path, violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])]).toEqual([path, []]);
+          expect([path, await violationsOn(page)]).toEqual([path, []]);
           const width = await page.evaluate('document.documentElement.scrollWidth');
           expect([path, width]).toEqual([path, 390]);
           if (shots)

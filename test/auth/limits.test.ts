@@ -110,7 +110,7 @@ it('asks for reset links are limited for an account, known or not, without touch
   expect(house.mails.filter(({ to }) => to === account.email)).toHaveLength(5);
 });
 
-it('a flood of sign-ins is answered in bounded memory: some are told to wait', async () => {
+it('a flood of sign-ins is answered in bounded memory: some are told to wait', { timeout: 90_000 }, async () => {
   nextMinute();
   const answers = await Promise.all(
     Array.from({ length: 400 }, (_, index) => {

@@ -1,9 +1,8 @@
 /** The pages that work without scripts: of one family with the application, accessible, and never a dead end. */
 
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowser } from '../browser.ts';
+import { openBrowser, violationsOn } from '../browser.ts';
 import { openHouse, type TestHouse } from '../harness.ts';
 import { signInAs } from './person.ts';
 
@@ -63,8 +62,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     await inPlain({ colorScheme, bypassCSP: true, viewport: { width: 390, height: 800 } }, async (page) => {
       for (const path of paths) {
         await page.goto(path);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect([path, violations.map(({ id, nodes }) => [id, nodes[0]?.html])]).toEqual([path, []]);
+        expect([path, await violationsOn(page)]).toEqual([path, []]);
         expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 390]);
       }
     });

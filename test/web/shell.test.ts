@@ -1,9 +1,8 @@
 /** The application's frame in a real browser: size, policy, accessibility, keyboard, long lists, live changes, sign-out. */
 
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowser } from '../browser.ts';
+import { openBrowser, violationsOn } from '../browser.ts';
 import { openHouse, type TestHouse } from '../harness.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
@@ -87,8 +86,7 @@ describe('every page of the frame', () => {
       await page.goto(house.origin + path);
       await page.locator('h1').waitFor();
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => `${path}: ${id} ${nodes[0]?.html}`)).toEqual([]);
+      expect([path, await violationsOn(page)]).toEqual([path, []]);
       expect(complaints).toEqual([]);
       // The narrowest phone, a window that the sidebar has just joined, and the one that it is about.
       const own = page.viewportSize() ?? { width: 1280, height: 800 };
@@ -203,8 +201,7 @@ describe('without a connection', () => {
     const notice = page.getByRole('status').filter({ hasText: 'You are offline' });
     await page.context().setOffline(true);
     await notice.waitFor();
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)).toEqual([]);
+    expect(await violationsOn(page)).toEqual([]);
     await page.context().setOffline(false);
     await notice.waitFor({ state: 'detached' });
   });

@@ -157,27 +157,29 @@ function HomeView({ home }: { home: Home }) {
       ) : (
         <Columns
           main={
-            <Card title={waiting > 0 ? `Waiting for you (${formatCount(waiting)})` : 'Waiting for you'} flush>
-              {queue.length > 0 ? (
-                <div className="overflow-clip rounded-b-xl border-t border-line">
-                  <QueueList entries={queue} withDeal />
-                </div>
-              ) : (
-                <EmptyState icon={CircleCheckBig} title="All done" className="py-10">
-                  Nothing waits for you. New questions, NDAs and offers show here as they come.
-                </EmptyState>
-              )}
-            </Card>
-          }
-          side={
             <>
-              {exclusivities.length > 0 && <Exclusivities exclusivities={exclusivities} />}
-              <Pipeline states={states} />
+              <Card title={waiting > 0 ? `Waiting for you (${formatCount(waiting)})` : 'Waiting for you'} flush>
+                {queue.length > 0 ? (
+                  <div className="overflow-clip rounded-b-xl border-t border-line">
+                    <QueueList entries={queue} withDeal />
+                  </div>
+                ) : (
+                  <EmptyState icon={CircleCheckBig} title="All done" className="py-10">
+                    Nothing waits for you. New questions, NDAs and offers show here as they come.
+                  </EmptyState>
+                )}
+              </Card>
               {activity.length > 0 && (
                 <Card title="Lately">
                   <ActivityList items={activity} withDeal />
                 </Card>
               )}
+            </>
+          }
+          side={
+            <>
+              {exclusivities.length > 0 && <Exclusivities exclusivities={exclusivities} />}
+              <Pipeline states={states} />
             </>
           }
         />
