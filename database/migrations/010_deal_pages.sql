@@ -63,30 +63,6 @@ $$;
 create trigger check_offer before insert on exclusivities for each row
   when (new.offer_id is not null) execute function app.check_accepted_offer();
 
--- A lapsed exclusivity is over; in later states its date is a record that a broker may still correct.
-create or replace function app.keep_exclusivity() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  if old.ended_at is not null then
-    perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
-  end if;
-  if app.user_id() is not null and exists (select from public.deals d where d.id = old.deal_id and d.state = 'closed') then
-    perform app.refuse('deal_over', 'The deal is closed: its exclusivity stays as the record of who bought.');
-  end if;
-  if new.ended_at is not null then
-    new.ended_at := least(app.now(), old.expires_at);
-  elsif new.expires_at <> old.expires_at and app.user_id() is not null then
-    if new.expires_at <= app.now() then
-      perform app.refuse('expires_in_the_past', 'The exclusivity must end in the future: release it to end it now.');
-    end if;
-    if old.expires_at <= app.now() and exists (select from public.deals d where d.id = old.deal_id and d.state = 'exclusivity') then
-      perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
-    end if;
-  end if;
-  return new;
-end
-$$;
-
 -- Invitations --------------------------------------------------------------------------------------------------------------
 
 -- Whether the caller's account could be a stranger's to this brokerage: its password was chosen with a link that did not

@@ -19,7 +19,6 @@ $$;
 
 -- Where the body of a document is that the caller may see, leaving a record that they opened it; no row when there is
 -- none. Who `reads_on`, asking for a later part, goes on with what they opened within the last hour.
-drop function app.open_document(text, uuid);
 create function app.open_document(source text, document_id uuid, reads_on boolean)
 returns table (filename text, media_type text, size_bytes bigint, sha256 text, storage_key text)
 language plpgsql security definer set search_path = '' as $$
@@ -53,7 +52,6 @@ $$;
 
 -- Takes a document out of the deal, or with `back` puts it in again within an hour, for its brokers and sellers; the
 -- deal, or null when there is none. Its body stays for a week.
-drop function app.remove_document(text, uuid);
 create function app.remove_document(source text, document_id uuid, back boolean) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
