@@ -2,6 +2,9 @@ import type { Cluster } from './cluster.ts';
 import type { Data } from './data.ts';
 import type { Generator } from './load.ts';
 
+/** How many ask at once. */
+export const concurrencies: readonly number[] = [1, 16, 64];
+
 /** What a suite works with. */
 export interface Bench {
   readonly cluster: Cluster;

@@ -60,23 +60,29 @@ export const contactRequests = (data: Data, tenant: number, suffix: string, bare
   bare: request('GET', `/contacts${bareSuffix}`, bearer(data, tenant)),
 });
 
-/** The first page of each large tenant, and page 500, or the deepest there is; `ours` is walked through to find it. */
-export async function deepPages(
-  { data, rows }: Bench,
-  ours: Service,
-): Promise<{ deepest: number; first: Requests[]; deep: Requests[] }> {
-  const deepest = Math.min(500, Math.floor(rows / 2 / largeTenants / 50));
-  const large = Array.from({ length: largeTenants }, (_, index) => index + 1);
-  const deep = large.map(async (tenant) => {
-    const { cursor, position } = await walk(ours.origin, data.tokenOf(tenant), deepest);
+const large = Array.from({ length: largeTenants }, (_, index) => index + 1);
+
+/** The first page of each large tenant. */
+export const firstPages = (data: Data): Requests[] => large.map((tenant) => contactRequests(data, tenant, ''));
+
+/** A page far down the list, of each large tenant. */
+export interface DeepPages {
+  readonly number: number;
+  readonly requests: readonly Requests[];
+}
+
+/** Page 500, or the deepest there is; `ours` is walked through to find it. */
+export async function deepPages({ data, rows }: Bench, ours: Service): Promise<DeepPages> {
+  const number = Math.min(500, Math.floor(rows / 2 / largeTenants / 50));
+  const requests = large.map(async (tenant) => {
+    const { cursor, position } = await walk(ours.origin, data.tokenOf(tenant), number);
     return contactRequests(data, tenant, `?cursor=${cursor}`, `?${position}`);
   });
-  return { deepest, first: large.map((tenant) => contactRequests(data, tenant, '')), deep: await Promise.all(deep) };
+  return { number, requests: await Promise.all(requests) };
 }
 
 /** Every operation, for contacts that are loaded. */
-export async function restOperations(bench: Bench, ours: Service): Promise<Operation[]> {
-  const { data, rows } = bench;
+export async function restOperations({ data, rows }: Bench, deep: DeepPages): Promise<Operation[]> {
   const post = (tenant: number) => {
     const name = `New at ${tenant}`;
     const body = JSON.stringify({ type: 'person', displayName: name, email: 'new@example.com', phone: '+1 555 0100' });
@@ -94,7 +100,6 @@ export async function restOperations(bench: Bench, ours: Service): Promise<Opera
   });
 
   const everyTenant = Array.from({ length: tenants }, (_, index) => index + 1);
-  const { deepest, deep } = await deepPages(bench, ours);
   const anyContact = `\\set n random(1, ${rows})`;
   const anyTenant = `\\set t random(1, ${tenants})`;
   return [
@@ -112,7 +117,7 @@ export async function restOperations(bench: Bench, ours: Service): Promise<Opera
       everyTenant.map((tenant) => contactRequests(data, tenant, '')),
       script(anyTenant, ':t', `select ${fields} from contacts where archived_at is null ${order} limit 51`),
     ),
-    operation(`page ${deepest}`, deep, null),
+    operation(`page ${deep.number}`, deep.requests, null),
     operation(
       'create',
       everyTenant.map(post),

@@ -1,14 +1,12 @@
 /** The REST API beside a bare server and beside pgbench, and what it costs the more contacts there are. */
 
-import type { Bench } from './bench.ts';
+import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, type Measured } from './compare.ts';
 import { largeTenants, tenants } from './data.ts';
 import { findPgbench, runPgbench } from './pgbench.ts';
 import { startBare, startDealkeep, type Service } from './processes.ts';
-import { contactRequests, deepPages, restOperations } from './rest-operations.ts';
+import { contactRequests, deepPages, firstPages, restOperations, type DeepPages } from './rest-operations.ts';
 import { millis, percent, table, whole } from './table.ts';
-
-const concurrencies = [1, 16, 64];
 
 /** Prints how one contact and a page cost the more contacts there are; leaves all of them loaded. */
 async function growth(bench: Bench, bare: Service, ours: Service): Promise<void> {
@@ -19,8 +17,7 @@ async function growth(bench: Bench, bare: Service, ours: Service): Promise<void>
     await data.growTo(size);
     const ones = (await data.sample(2_000)).map(({ id, tenant }) => contactRequests(data, tenant, `/${id}`));
     // The large tenants have full pages at every size.
-    const pages = Array.from({ length: largeTenants }, (_, index) => contactRequests(data, index + 1, ''));
-    for (const [name, requests] of Object.entries({ 'get one': ones, 'page 1 of 50': pages })) {
+    for (const [name, requests] of Object.entries({ 'get one': ones, 'page 1 of 50': firstPages(data) })) {
       const compared = await inTurns(bench, `${name} of ${size}`, 16, {
         bare: { service: bare, requests: requests.map((pair) => pair.bare), expect: 200 },
         ours: { service: ours, requests: requests.map((pair) => pair.ours), expect: 200 },
@@ -39,14 +36,14 @@ async function growth(bench: Bench, bare: Service, ours: Service): Promise<void>
 }
 
 /** Prints what a deep page costs beside the first one, of the same tenants. */
-async function depth(bench: Bench, ours: Service): Promise<void> {
-  const { deepest, deep, first } = await deepPages(bench, ours);
+async function depth(bench: Bench, ours: Service, { number, requests }: DeepPages): Promise<void> {
+  const first = firstPages(bench.data);
   const lines: string[][] = [];
   for (const connections of concurrencies) {
-    bench.say(`Measuring page ${deepest} beside page 1 at concurrency ${connections}`);
-    const compared = await inTurns(bench, `page ${deepest} beside page 1`, connections, {
+    bench.say(`Measuring page ${number} beside page 1 at concurrency ${connections}`);
+    const compared = await inTurns(bench, `page ${number} beside page 1`, connections, {
       first: { service: ours, requests: first.map((pair) => pair.ours), expect: 200 },
-      deep: { service: ours, requests: deep.map((pair) => pair.ours), expect: 200 },
+      deep: { service: ours, requests: requests.map((pair) => pair.ours), expect: 200 },
     });
     const side = ({ rate, p50, p99 }: Measured) => [whole(rate), millis(p50), millis(p99)];
     lines.push([
@@ -56,18 +53,16 @@ async function depth(bench: Bench, ours: Service): Promise<void> {
       percent(compared.deep.rate, compared.first.rate),
     ]);
   }
-  bench.say(
-    `\nPage ${deepest} beside page 1, ours, of tenants with ${whole(bench.rows / 2 / largeTenants)} contacts\n`,
-  );
-  const heads = ['page 1 /s', 'p50 ms', 'p99 ms', `page ${deepest} /s`, 'p50 ms', 'p99 ms', 'deep of first'];
+  bench.say(`\nPage ${number} beside page 1, ours, of tenants with ${whole(bench.rows / 2 / largeTenants)} contacts\n`);
+  const heads = ['page 1 /s', 'p50 ms', 'p99 ms', `page ${number} /s`, 'p50 ms', 'p99 ms', 'deep of first'];
   bench.say(table(['conc.', ...heads], lines));
 }
 
-async function compare(bench: Bench, bare: Service, ours: Service): Promise<void> {
+async function compare(bench: Bench, bare: Service, ours: Service, deep: DeepPages): Promise<void> {
   const { cluster, rows, seconds, say } = bench;
   const pgbench = findPgbench();
   const lines: string[][] = [];
-  for (const { name, expect, sql, ...requests } of await restOperations(bench, ours)) {
+  for (const { name, expect, sql, ...requests } of await restOperations(bench, deep)) {
     for (const connections of concurrencies) {
       say(`Measuring ${name} at concurrency ${connections}`);
       const limit =
@@ -100,8 +95,9 @@ export async function benchRest(bench: Bench): Promise<void> {
     await growth(bench, bare, await opened(startDealkeep(bench.databaseUrl)));
     // A fresh process, so that its memory is that of what is compared.
     const ours = await opened(startDealkeep(bench.databaseUrl));
-    await compare(bench, bare, ours);
-    await depth(bench, ours);
+    const deep = await deepPages(bench, ours);
+    await compare(bench, bare, ours, deep);
+    await depth(bench, ours, deep);
   } finally {
     for (const service of services) await service.stop();
   }

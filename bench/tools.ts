@@ -11,15 +11,13 @@ import { deal } from '../server/domain/deals.ts';
 import { offers } from '../server/domain/offers.ts';
 import { plPeriods } from '../server/domain/qoe.ts';
 import { enterWithAccessToken } from '../server/domain/tokens.ts';
-import type { Bench } from './bench.ts';
+import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
 import { request } from './load.ts';
 import { findPgbench, runPgbench } from './pgbench.ts';
 import { startBareSdk, startDealkeep, type Service } from './processes.ts';
 import { millis, percent, table, whole } from './table.ts';
 import { clientOf, deals, openToolsData, perDeal, type ToolsData } from './tools-data.ts';
-
-const concurrencies = [1, 16, 64];
 
 /** A port that nobody listens on: tokens are issued for an address that is known before the server starts. */
 async function freePort(): Promise<number> {
