@@ -4,6 +4,7 @@ import type { Context, Handler } from 'hono';
 import { z } from 'zod';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Busy, Conflict, Denied, Invalid, Refusal } from '../database/errors.ts';
+import { keepsDirection, oneLine } from '../domain/names.ts';
 import { TooManyHashes } from '../domain/password-hashes.ts';
 import { bodyAtMost } from '../http/bounded-body.ts';
 import { problem } from '../http/pages.ts';
@@ -166,9 +167,8 @@ export const fields = {
     .trim()
     .min(1, 'Enter a name.')
     .max(200, 'Enter a name of at most 200 characters.')
-    .regex(/^\P{Cc}*$/u, 'Enter a name without line breaks.')
-    // As in the web application: a name stands in consent pages and mails.
-    .regex(/^[^\u202a-\u202e\u2066-\u2069]*$/, 'Enter a name without signs that turn the direction of writing.'),
+    .regex(oneLine, 'Enter a name without line breaks.')
+    .regex(keepsDirection, 'Enter a name without signs that turn the direction of writing.'),
   token: text('The link is not complete: open it again from where you got it.').regex(
     /^[A-Za-z0-9_-]{43}$/,
     'The link is not complete: open it again from where you got it.',

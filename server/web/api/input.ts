@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { keepsDirection, oneLine } from '../../domain/names.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { isTooDeep } from '../../http/json-depth.ts';
 import { invalid, nothingThere, Problem, type Fault } from './problems.ts';
@@ -64,10 +65,10 @@ export const line = (max: number) =>
     .max(max, `At most ${max} characters.`)
     .refine(storable, 'This contains characters that cannot be stored.');
 
-/** The name of a person or a house: it also stands in mails and in other people's lists. */
+/** The name of a person or a house. */
 export const properName = line(200)
-  .regex(/^\P{Cc}*$/u, 'Leave out line breaks.')
-  .regex(/^[^\u202a-\u202e\u2066-\u2069]*$/, 'Leave out signs that turn the direction of writing.');
+  .regex(oneLine, 'Leave out line breaks.')
+  .regex(keepsDirection, 'Leave out signs that turn the direction of writing.');
 
 /** Text of several lines, 1 to `max` characters, kept as it is. */
 export const text = (max: number) =>
