@@ -3,6 +3,7 @@
 import { expect } from 'vitest';
 import type { ChecklistRow, CustomerRevenue, PlPeriod, Snapshot } from '../../server/domain/qoe.ts';
 import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
+import { isMonth } from '../../web/src/lib/periods.ts';
 import { adjustmentCategories, checklistStates, snapshotStates, snapshotTypes } from '../../web/src/lib/states.ts';
 import { list, word, type Lines } from './rows-list.ts';
 import { connectPerson, type Person } from './rows-person.ts';
@@ -50,9 +51,6 @@ export const snapshots = list<Snapshot>({
     completed_at ?? requested_at,
   ],
 });
-
-const isMonth = ({ period_start_date: first, period_end_date: last }: PlPeriod): boolean =>
-  Date.parse(last) - Date.parse(first) < 32 * 86_400_000;
 
 /** Of the periods of every snapshot those that the chart draws. */
 async function latestMonths(person: Person): Promise<PlPeriod[]> {

@@ -2,6 +2,7 @@ import { HeartHandshake } from 'lucide-react';
 import { useId, useState } from 'react';
 import { useDealActions } from '../../api/deals.ts';
 import type { DealPage, Instant, Participant } from '../../api/types.ts';
+import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -115,24 +116,27 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
       },
     );
   return (
-    <section aria-label="Exclusivity" className="mb-5 flex gap-x-4 rounded-lg bg-rare-wash px-4 py-2.5">
-      <HeartHandshake className="mt-1.5 size-5 shrink-0 text-rare" strokeWidth={1.8} aria-hidden />
-      <div className="flex min-h-8 min-w-0 flex-1 flex-wrap items-center gap-x-4 gap-y-2">
-        <p className="min-w-0 flex-1 basis-52 text-soft">
+    <Banner
+      label="Exclusivity"
+      icon={HeartHandshake}
+      tone="rare"
+      says={
+        <>
           <span className="font-medium text-ink">{holder} exclusivity</span> until {formatTime(until)}
-        </p>
-        <Countdown until={until} className="text-md" />
-        {capacities.can_grant_exclusivity && (
-          <div className="flex gap-2">
-            <Button size="sm" onClick={() => setExtending(true)}>
-              Change date
-            </Button>
-            <Button size="sm" kind="quiet" onClick={release}>
-              Release
-            </Button>
-          </div>
-        )}
-      </div>
+        </>
+      }
+    >
+      <Countdown until={until} className="text-md" />
+      {capacities.can_grant_exclusivity && (
+        <div className="flex gap-2">
+          <Button size="sm" onClick={() => setExtending(true)}>
+            Change date
+          </Button>
+          <Button size="sm" kind="quiet" onClick={release}>
+            Release
+          </Button>
+        </div>
+      )}
       {extending && (
         <UntilDialog
           title="Change the end of exclusivity"
@@ -144,6 +148,6 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
           onClose={() => setExtending(false)}
         />
       )}
-    </section>
+    </Banner>
   );
 }

@@ -4,6 +4,7 @@ import { useDealActions } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
 import type { DealPage } from '../../api/types.ts';
 import { Badge } from '../../components/badge.tsx';
+import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -48,17 +49,20 @@ export function JoinBanner({ page }: { page: DealPage }) {
       },
     );
   return (
-    <section aria-label="Your part in the deal" className="mb-5 flex gap-x-4 rounded-lg bg-info-wash px-4 py-2.5">
-      <UserPlus className="mt-1.5 size-5 shrink-0 text-info" strokeWidth={1.8} aria-hidden />
-      <div className="flex min-h-8 min-w-0 flex-1 flex-wrap items-center gap-x-4 gap-y-2">
-        <p className="min-w-0 flex-1 basis-52 text-soft">
+    <Banner
+      label="Your part in the deal"
+      icon={UserPlus}
+      tone="info"
+      says={
+        <>
           <span className="font-medium text-ink">You take no part in this deal.</span> As an admin of{' '}
           {deal.organization_name} you see what a viewer sees.
-        </p>
-        <Button size="sm" onClick={ask}>
-          Join this deal
-        </Button>
-      </div>
-    </section>
+        </>
+      }
+    >
+      <Button size="sm" onClick={ask}>
+        Join this deal
+      </Button>
+    </Banner>
   );
 }

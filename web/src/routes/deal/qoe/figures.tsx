@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { bridgeQuery, customersQuery, periodsQuery } from '../../../api/qoe.ts';
 import type { Day, Id, PlPeriod } from '../../../api/types.ts';
 import { Card } from '../../../components/card.tsx';
-import { BridgeChart, ConcentrationChart, MonthlyChart } from '../../../components/charts/index.tsx';
+import { BridgeChart, chartHeights, ConcentrationChart, MonthlyChart } from '../../../components/charts/index.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../../components/states.tsx';
@@ -22,7 +22,7 @@ export function PeriodsCard({ dealId }: { dealId: Id }) {
   const query = useQuery(periodsQuery(dealId));
   return (
     <Card>
-      <Loaded query={query} skeleton={<Skeleton className="h-[22.75rem] w-full" />}>
+      <Loaded query={query} skeleton={<Skeleton className={`w-full ${chartHeights.monthly}`} />}>
         {({ items }) =>
           items.length === 0 ? (
             <EmptyState icon={ChartColumn} title="No monthly figures yet">
@@ -46,7 +46,7 @@ export function BridgeCard({ dealId }: { dealId: Id }) {
   const query = useQuery(bridgeQuery(dealId, chosen));
   return (
     <Card>
-      <Loaded query={query} skeleton={<Skeleton className="h-[23.25rem] w-full" />}>
+      <Loaded query={query} skeleton={<Skeleton className={`w-full ${chartHeights.bridge}`} />}>
         {(bridge) =>
           bridge.period_label === null ? (
             <EmptyState icon={ChartColumn} title="No bridge yet">
@@ -86,7 +86,7 @@ export function CustomersCard({ dealId }: { dealId: Id }) {
   const query = useQuery(customersQuery(dealId, asOf));
   return (
     <Card>
-      <Loaded query={query} skeleton={<Skeleton className="h-[29.5rem] w-full" />}>
+      <Loaded query={query} skeleton={<Skeleton className={`w-full ${chartHeights.concentration}`} />}>
         {(concentration) =>
           concentration.items.length === 0 ? (
             <EmptyState icon={ChartPie} title="No revenue by customer yet">
