@@ -1,0 +1,126 @@
+/** What the live catalogue says: security is on everywhere, and the server's role owns and reaches nothing more. */
+
+import assert from 'node:assert/strict';
+import type pg from 'pg';
+import type { Check } from './stage.ts';
+
+interface Catalogue {
+  owner: pg.Client;
+  /** The rows of a query, each as its columns in one string. */
+  found(text: string): Promise<string[]>;
+}
+
+/** Schemas of ours. */
+const ours = `(select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema')`;
+
+/** Each rejects when the catalogue leaves something open. */
+export const catalogueChecks: Check[] = [];
+
+function check(title: string, run: (catalogue: Catalogue) => Promise<void>): void {
+  catalogueChecks.push({
+    title,
+    run: ({ owner }) =>
+      run({
+        owner,
+        found: async (text) => (await owner.query({ text, rowMode: 'array' })).rows.map((row) => row.join(' ')),
+      }),
+  });
+}
+
+check('every table has row-level security enabled and forced', async ({ owner, found }) => {
+  const open = `select n.nspname, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p') and n.oid in ${ours} and not (c.relrowsecurity and c.relforcerowsecurity)`;
+  assert.deepEqual(await found(open), []);
+  await owner.query('create table left_open (id int)');
+  assert.deepEqual(await found(open), ['public left_open']);
+  await owner.query('drop table left_open');
+});
+
+check('the server neither owns anything nor can bypass security nor become somebody who can', async ({ found }) => {
+  assert.deepEqual(
+    await found(`select c.relname from pg_class c join pg_roles r on r.oid = c.relowner
+      where pg_has_role('dealkeep_server', r.oid, 'member')`),
+    [],
+  );
+  assert.deepEqual(
+    await found(`select p.proname from pg_proc p join pg_roles r on r.oid = p.proowner
+      where p.pronamespace in ${ours} and pg_has_role('dealkeep_server', r.oid, 'member')`),
+    [],
+  );
+  assert.deepEqual(
+    await found(`select r.rolname from pg_roles r where pg_has_role('dealkeep_server', r.oid, 'member')
+      and (r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication)`),
+    [],
+  );
+  assert.deepEqual(
+    await found(
+      `select n.nspname from pg_namespace n where n.oid in ${ours} and has_schema_privilege('dealkeep_server', n.oid, 'create')`,
+    ),
+    [],
+  );
+});
+
+check('the vault is out of the reach of the server', async ({ found }) => {
+  assert.deepEqual(
+    await found(`select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = 'vault'::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+        and (has_column_privilege('dealkeep_server', c.oid, a.attnum, 'select, insert, update, references')
+          or has_table_privilege('dealkeep_server', c.oid, 'delete, truncate, trigger'))`),
+    [],
+  );
+  assert.deepEqual(await found(`select 1 where has_schema_privilege('dealkeep_server', 'vault', 'usage')`), []);
+});
+
+check(
+  'functions that run as the owner look nothing up by a search path, and none is for everybody',
+  async ({ found }) => {
+    assert.deepEqual(
+      await found(`select p.proname from pg_proc p where p.pronamespace in ${ours} and p.prosecdef
+      and not coalesce(p.proconfig, '{}') @> array['search_path=""']`),
+      [],
+    );
+    assert.deepEqual(
+      await found(`select p.proname from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+      where p.pronamespace in ${ours} and a.grantee = 0 and a.privilege_type = 'EXECUTE'`),
+      [],
+    );
+  },
+);
+
+check('nothing that says whose a record is, or when it was made, can be chosen or moved', async ({ found }) => {
+  const whose = `('id', 'created_at', 'created_by', 'asked_by', 'asked_at', 'submitted_at', 'uploaded_by', 'uploaded_at',
+    'buyer_user_id', 'participant_id', 'organization_id', 'brokerage_id', 'deal_id', 'user_id', 'revision_number', 'is_current')`;
+  // A connected client is shared with a brokerage and taken back by its creator: a policy checks which brokerage.
+  assert.deepEqual(
+    await found(`select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname in ${whose}
+        and has_column_privilege('dealkeep_server', c.oid, a.attnum, 'update') order by 1, 2`),
+    ['connected_clients brokerage_id'],
+  );
+  assert.deepEqual(
+    await found(`select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+        and a.attname in ('id', 'created_at', 'created_by', 'asked_by', 'asked_at', 'submitted_at', 'uploaded_by', 'uploaded_at')
+        and has_column_privilege('dealkeep_server', c.oid, a.attnum, 'insert') order by 1, 2`),
+    [],
+  );
+});
+
+check('there are no sequences to count by, and no views that see as their owner', async ({ found }) => {
+  assert.deepEqual(
+    await found(`select relname from pg_class where relkind in ('S', 'v', 'm') and relnamespace in ${ours}
+      and has_schema_privilege('dealkeep_server', relnamespace, 'usage')`),
+    [],
+  );
+});
+
+check('every foreign key and every policy column of the big tables has an index to look by', async ({ found }) => {
+  assert.deepEqual(
+    await found(`select k.conrelid::regclass::text, a.attname from pg_constraint k
+      join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[array_length(k.conkey, 1)]
+      where k.contype = 'f' and k.connamespace = 'public'::regnamespace and a.attname = 'deal_id'
+        and not exists (select from pg_index i where i.indrelid = k.conrelid and i.indkey[0] = a.attnum)
+        and not exists (select from pg_index i where i.indrelid = k.conrelid and i.indkey[0] = k.conkey[1])`),
+    [],
+  );
+});

@@ -1,0 +1,85 @@
+/** A database with the scene of docs/visibility.md in it, and the two connections that the checks of the policies use. */
+
+import pg from 'pg';
+import { connect, setScene, type Scene } from './scene.ts';
+
+export interface Stage {
+  readonly owner: pg.Client;
+  readonly server: pg.Client;
+  readonly scene: Scene;
+}
+
+/** One thing that must hold; `run` rejects when it does not. The suite and `npm run mutate` run the same ones. */
+export interface Check {
+  readonly title: string;
+  run(stage: Stage): Promise<void>;
+}
+
+export interface Connections {
+  readonly owner: pg.ClientConfig;
+  readonly server: pg.ClientConfig;
+}
+
+// What the checks need of the database beyond what the service has: entering without a credential, and trying many
+// statements in one round trip, each taken back. `attempts` runs as whoever calls it, behind every policy: how many
+// rows each statement touched, -1 where it was refused, and null where it failed for another reason.
+const helpers = `
+  create function app.enter_as(user_id uuid) returns void
+  language sql volatile security definer set search_path = '' as $$ select app.enter(user_id, null, null, null, null) $$;
+  create function app.enter_as(user_id uuid, key_id uuid, brokerage_id uuid) returns void
+  language sql volatile security definer set search_path = '' as $$
+    select app.enter(user_id, null, key_id, brokerage_id,
+      case when key_id is not null then '{contacts:read,contacts:write}'::text[] end)
+  $$;
+  create function app.attempts(statements text[]) returns table (touched bigint, failure text)
+  language plpgsql volatile set search_path = public as $$
+  declare
+    statement text;
+  begin
+    foreach statement in array statements loop
+      begin
+        failure := null;
+        execute statement;
+        get diagnostics touched = row_count;
+        raise exception using errcode = 'DK999';
+      exception
+        when sqlstate 'DK999' then null;
+        when insufficient_privilege or sqlstate 'DK001' then touched := -1;
+        when others then
+          touched := null;
+          failure := sqlstate || ' ' || sqlerrm;
+      end;
+      return next;
+    end loop;
+  end
+  $$;
+  grant execute on function app.enter_as(uuid), app.enter_as(uuid, uuid, uuid), app.attempts(text[]) to dealkeep_server`;
+
+/** Puts the scene and what the checks need into an empty, migrated database; the ids of what is in it. */
+export async function prepareStage(owner: pg.ClientBase): Promise<Scene> {
+  const scene = await setScene(owner);
+  await owner.query(helpers);
+  return scene;
+}
+
+/** Connects to a database that holds `scene`. */
+export async function enterStage(connections: Connections, scene: Scene): Promise<Stage> {
+  return { owner: await connect(connections.owner), server: await connect(connections.server), scene };
+}
+
+/** Prepares the database and connects to it. */
+export async function openStage(connections: Connections): Promise<Stage> {
+  const owner = await connect(connections.owner);
+  const scene = await prepareStage(owner);
+  return { owner, server: await connect(connections.server), scene };
+}
+
+export async function leaveStage({ owner, server }: Stage): Promise<void> {
+  await Promise.all([owner.end(), server.end()]);
+}
+
+/** Enters as the caller until the transaction ends; an API key with every scope, and nobody at all, are callers too. */
+export async function enter({ server, scene }: Stage, caller: string): Promise<void> {
+  if (caller === 'API key') await server.query('select app.enter_as(null, $1, $2)', [scene.key, scene.brokerage]);
+  else if (caller !== 'nobody') await server.query('select app.enter_as($1, null, null)', [scene.people[caller]]);
+}
