@@ -169,6 +169,11 @@ $$;
 create function app.on_credentials_changed(user_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$ begin end $$;
 
+-- Called when a password was reset by mail; connected clients put their own in its place, too. `first_proof`: nobody had
+-- shown before that the mailbox is theirs. What was cleared away, as counts.
+create function app.on_reset(user_id uuid, first_proof boolean) returns jsonb
+language plpgsql security definer set search_path = '' as $$ begin return '{}'; end $$;
+
 -- Suspending somebody, and taking that back: what the operator does, with `dealkeep users`.
 create function app.on_suspension() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -498,6 +503,7 @@ create function app.reset_password(token bytea, new_phc text, address inet, requ
 language plpgsql security definer set search_path = '' as $$
 declare
   person uuid;
+  first_proof boolean;
 begin
   delete from vault.password_resets r using public.users u
     where r.digest = token and r.expires_at > app.now() and u.id = r.user_id and u.suspended_at is null
@@ -505,7 +511,8 @@ begin
   if not found then
     return false;
   end if;
-  if not exists (select from vault.passwords p where p.user_id = person and p.address_proven_at is not null) then
+  first_proof := not exists (select from vault.passwords p where p.user_id = person and p.address_proven_at is not null);
+  if first_proof then
     delete from vault.passkeys k where k.user_id = person;
     delete from vault.recovery_codes c where c.user_id = person;
     delete from vault.totp t where t.user_id = person;
@@ -517,7 +524,7 @@ begin
   delete from vault.address_changes a where a.user_id = person;
   perform app.end_sessions_of(person);
   perform app.on_credentials_changed(person);
-  perform app.record(person, 'password.reset', 'done', null, address, request_id);
+  perform app.record(person, 'password.reset', 'done', app.on_reset(person, first_proof), address, request_id);
   return true;
 end
 $$;
@@ -561,6 +568,11 @@ begin
   end if;
   select u.email into old_address from public.users u where u.id = change.user_id for update;
   update public.users u set email = change.new_email where u.id = change.user_id;
+  -- Invitations that wait were meant for whoever reads the old mailbox, which nobody here has shown to be theirs.
+  if exists (select from vault.passwords p where p.user_id = change.user_id and p.address_proven_at is null) then
+    update public.participants p set status = 'removed' where p.user_id = change.user_id and p.status = 'invited';
+    update public.members m set status = 'removed' where m.user_id = change.user_id and m.status = 'invited';
+  end if;
   update vault.passwords p set address_proven_at = app.now() where p.user_id = change.user_id;
   delete from vault.password_resets r where r.user_id = change.user_id;
   perform app.record(change.user_id, 'address.change', 'done', null, address, request_id);

@@ -4,7 +4,8 @@
 -- Clients ---------------------------------------------------------------------------------------------------------------
 --
 -- A client belongs to the person who made it and works for that person. An admin can share one with their brokerage:
--- from then on it works for every member, and the admins manage it, so that nobody who has left can point it elsewhere.
+-- from then on it works for every member, and for nobody else, and the admins manage it, so that nobody who has left can
+-- point it elsewhere.
 
 -- Whether a client may register this redirect URI: https, or http on this machine. The exact form matters, because it is
 -- compared as a string: no user, fragment, wildcard, `..` or backslash, and a host that ends where it seems to.
@@ -51,7 +52,7 @@ select app.protect('connected_clients');
 create trigger touch before update on connected_clients for each row execute function app.touch();
 
 create policy creators_and_members_see_it on connected_clients for select to dealkeep_server
-  using (deleted_at is null and (created_by = (select app.user_id())
+  using (deleted_at is null and ((brokerage_id is null and created_by = (select app.user_id()))
     or brokerage_id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[])));
 create policy people_make_their_own on connected_clients for insert to dealkeep_server
   with check (created_by = (select app.user_id()) and (select app.client_id()) is null);
@@ -83,7 +84,7 @@ begin
     select from public.connected_clients c
     join public.users u on u.id = client_works_for.user_id and u.suspended_at is null
     where c.id = client_works_for.client_id and c.deleted_at is null and not c.disabled
-      and (c.created_by = u.id or exists (select from public.members m
+      and (c.brokerage_id is null and c.created_by = u.id or exists (select from public.members m
         where m.brokerage_id = c.brokerage_id and m.user_id = u.id and m.status = 'active')));
 end
 $$;
@@ -493,7 +494,7 @@ begin
   where t.digest = presented and t.expires_at > now and t.revoked_at is null
     and f.revoked_at is null and f.ends_at > now and f.resource = enter_with_access_token.resource
     and u.suspended_at is null and c.deleted_at is null and not c.disabled
-    and (c.created_by = f.user_id or exists (select from public.members m
+    and (c.brokerage_id is null and c.created_by = f.user_id or exists (select from public.members m
       where m.brokerage_id = c.brokerage_id and m.user_id = f.user_id and m.status = 'active'));
   if not found then
     return;
@@ -582,6 +583,47 @@ begin
   perform app.revoke_families(user_id, null);
 end
 $$;
+
+-- Ends what everybody but one person (null: everybody) has given a client: tokens, codes not yet redeemed, tool grants.
+create function app.end_grants_of_client(client_id uuid, keeping uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  person uuid;
+begin
+  for person in
+    select f.user_id from vault.token_families f
+      where f.client_id = end_grants_of_client.client_id and f.revoked_at is null
+    union select c.user_id from vault.authorization_codes c where c.client_id = end_grants_of_client.client_id
+    union select g.user_id from public.tool_grants g where g.client_id = end_grants_of_client.client_id
+  loop
+    if person is distinct from keeping then
+      perform app.revoke_families(person, end_grants_of_client.client_id);
+      delete from public.tool_grants g where g.user_id = person and g.client_id = end_grants_of_client.client_id;
+    end if;
+  end loop;
+end
+$$;
+
+-- What people agreed to ends when it is something else afterwards, and does not come back when the change is undone.
+-- Switched off, or a redirect URI taken away: what everybody gave. No longer shared: what everybody gave but its creator,
+-- for whom it goes on working. Renamed: what everybody gave but whoever renames it.
+create function app.end_grants_with_change() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if (new.disabled and not old.disabled) or not new.redirect_uris @> old.redirect_uris then
+    perform app.end_grants_of_client(new.id, null);
+  end if;
+  if old.brokerage_id is not null and new.brokerage_id is distinct from old.brokerage_id then
+    perform app.end_grants_of_client(new.id, new.created_by);
+  end if;
+  if new.name <> old.name then
+    perform app.end_grants_of_client(new.id, app.user_id());
+  end if;
+  return null;
+end
+$$;
+create trigger end_grants after update of name, redirect_uris, brokerage_id, disabled on connected_clients
+  for each row execute function app.end_grants_with_change();
 
 -- Forgets what has ended: how many rows; for the server's clockwork. A used code stays for a day, so that using it again
 -- is noticed; consumed refresh tokens stay as long as their family, for the same reason.
@@ -784,7 +826,174 @@ begin
   return true;
 end
 $$;
+
+-- A reset by mail turns writing through tools off. The first that shows whose mailbox it is also takes away what a stranger
+-- may have made in the account: its clients, with whatever anybody gave them, and the tokens of API keys shown to it.
+create or replace function app.on_reset(user_id uuid, first_proof boolean) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  client uuid;
+  clients int := 0;
+  grants int;
+  opt_ins int;
+  keys int := 0;
+begin
+  delete from public.tool_grants g where g.user_id = on_reset.user_id;
+  get diagnostics grants = row_count;
+  delete from public.deal_opt_ins o where o.user_id = on_reset.user_id;
+  get diagnostics opt_ins = row_count;
+  if first_proof then
+    for client in
+      update public.connected_clients c set deleted_at = app.now()
+        where c.created_by = on_reset.user_id and c.deleted_at is null returning c.id
+    loop
+      perform app.end_grants_of_client(client, null);
+      clients := clients + 1;
+    end loop;
+    update vault.api_key_digests d set valid_until = app.now()
+      where d.issued_by = on_reset.user_id and (d.valid_until is null or d.valid_until > app.now());
+    update public.api_keys k set revoked_at = app.now(), revoked_by = on_reset.user_id
+      where k.revoked_at is null
+        and exists (select from vault.api_key_digests d where d.key_id = k.id and d.issued_by = on_reset.user_id)
+        and not exists (select from vault.api_key_digests d
+          where d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now()));
+    get diagnostics keys = row_count;
+  end if;
+  return jsonb_build_object('tool_grants', grants, 'deal_opt_ins', opt_ins, 'clients', clients, 'keys', keys);
+end
+$$;
 grant execute on function app.tool_granted(text), app.deal_opted_in(uuid),
   app.grant_tool(uuid, text, timestamptz, inet, text), app.withdraw_tool(uuid, text, inet, text),
   app.opt_in_deal(uuid, timestamptz, inet, text), app.opt_out_deal(uuid, inet, text),
   app.stop_deal_tools(uuid, boolean, inet, text) to dealkeep_server;
+
+-- Leaving a brokerage ---------------------------------------------------------------------------------------------------------
+
+-- Who leaves a deal opts in anew when they come back.
+create function app.opt_out_with_part() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from public.deal_opt_ins o where o.deal_id = new.deal_id and o.user_id = new.user_id;
+  return null;
+end
+$$;
+create trigger opt_out after update of status on participants for each row
+  when (new.status = 'removed' and old.status <> 'removed') execute function app.opt_out_with_part();
+
+-- Ends what somebody had as a member, whoever ends the membership and however. They leave the brokerage's deals, active or
+-- invited, in every role but seller and buyer, which are business of their own; what they gave the brokerage's clients ends,
+-- and so do the opt-ins for deals that they saw as an admin. Staff run no deals: whoever is made staff leaves them as broker.
+create function app.end_parts_of_member() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  leaves constant boolean := new.status <> 'active';
+  client uuid;
+  left_deal record;
+begin
+  for left_deal in
+    update public.participants p set status = 'removed'
+      from public.deals d
+      where d.organization_id = new.brokerage_id and p.deal_id = d.id and p.user_id = new.user_id and p.status <> 'removed'
+        and ((leaves and p.role in ('broker', 'advisor', 'viewer')) or (new.role = 'staff' and p.role = 'broker'))
+      returning p.id, p.deal_id
+  loop
+    perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null, '{}');
+  end loop;
+  if leaves then
+    for client in select c.id from public.connected_clients c where c.brokerage_id = new.brokerage_id loop
+      perform app.revoke_families(new.user_id, client);
+      delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
+    end loop;
+  end if;
+  delete from public.deal_opt_ins o using public.deals d
+    where d.id = o.deal_id and d.organization_id = new.brokerage_id and o.user_id = new.user_id
+      and not exists (select from public.participants p
+        where p.deal_id = d.id and p.user_id = new.user_id and p.status = 'active');
+  return null;
+end
+$$;
+create trigger end_parts after update of role, status on members for each row
+  when (old.status = 'active' and (new.status <> 'active' or new.role <> old.role))
+  execute function app.end_parts_of_member();
+
+-- The deals, not closed and not withdrawn, that a member alone runs: nobody else who can act is their broker. For admins.
+create function app.deals_run_alone(by_brokerage uuid, by_member uuid) returns table (id uuid, title text)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query
+    select d.id, d.title from public.deals d
+    join public.participants own on own.deal_id = d.id and own.user_id = by_member and own.role = 'broker' and own.status = 'active'
+    where d.organization_id = by_brokerage and d.state not in ('closed', 'withdrawn')
+      and by_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null
+      and not exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+        where p.deal_id = d.id and p.user_id <> by_member and p.role = 'broker' and p.status = 'active')
+    order by d.created_at desc, d.id desc;
+end
+$$;
+
+-- Makes a member of the deal's brokerage its broker, whatever they were there before; their part in it.
+create function app.appoint_broker(to_deal uuid, person uuid) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  appointed uuid;
+  identity constant text := current_setting('dealkeep.identity', true);
+  seal constant text := current_setting('dealkeep.seal', true);
+begin
+  insert into public.participants as p (deal_id, user_id, role, status) values (to_deal, person, 'broker', 'active')
+    on conflict (deal_id, user_id) do nothing returning p.id into appointed;
+  if appointed is not null then
+    return appointed;
+  end if;
+  select p.id into appointed from public.participants p
+    where p.deal_id = to_deal and p.user_id = person and p.role in ('seller', 'buyer') and p.status <> 'removed';
+  if found then
+    perform app.refuse('successor_takes_part', 'The successor is a seller or buyer of one of these deals: choose somebody else.');
+  end if;
+  -- One part a person and deal: the one that is there becomes the broker's, as if they were invited and accepted.
+  update public.participants p
+    set role = 'broker', advises = null, status = case when p.status = 'removed' then 'invited' else p.status end
+    where p.deal_id = to_deal and p.user_id = person returning p.id into appointed;
+  perform app.enter(person, null, null, null, null);
+  update public.participants p set status = 'active' where p.id = appointed and p.status <> 'active';
+  perform set_config('dealkeep.identity', coalesce(identity, ''), true), set_config('dealkeep.seal', coalesce(seal, ''), true);
+  return appointed;
+end
+$$;
+
+-- Removes a member, or takes an invitation back; for admins of the brokerage. A successor, an admin or broker of it, becomes
+-- the broker of the deals that would have none otherwise. No row: there is no such member. Else these deals, as one JSON
+-- array of {id, title}, and whether the successor has them now.
+create function app.remove_member(from_brokerage uuid, member uuid, successor uuid, address inet, request_id text)
+returns table (deals jsonb, handed_over boolean)
+language plpgsql security definer set search_path = '' as $$
+declare
+  alone jsonb;
+  deal uuid;
+begin
+  if from_brokerage is null or not from_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return;
+  end if;
+  select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'title', a.title)), '[]') into alone
+    from app.deals_run_alone(from_brokerage, member) a;
+  update public.members m set status = 'removed'
+    where m.brokerage_id = from_brokerage and m.user_id = member and m.status <> 'removed';
+  if not found then
+    return;
+  end if;
+  perform app.audit('member.remove', member::text, 'done', from_brokerage, null, address, request_id,
+    case when jsonb_array_length(alone) = 0 then '{}' else jsonb_build_object('deals', jsonb_array_length(alone)) end);
+  if successor is not null then
+    perform from public.members m join public.users u on u.id = m.user_id
+      where m.brokerage_id = from_brokerage and m.user_id = successor and m.status = 'active' and m.role in ('admin', 'broker')
+        and u.suspended_at is null for update of m;
+    if not found then
+      perform app.refuse('not_a_broker', 'The successor is an active admin or broker of the brokerage: choose one.');
+    end if;
+    for deal in select (a.deal ->> 'id')::uuid from jsonb_array_elements(alone) a (deal) loop
+      perform app.audit('deal.hand_over', app.appoint_broker(deal, successor)::text, 'done', null, deal, address, request_id, '{}');
+    end loop;
+  end if;
+  return query select alone, successor is not null;
+end
+$$;
+grant execute on function app.deals_run_alone(uuid, uuid), app.remove_member(uuid, uuid, uuid, inet, text) to dealkeep_server;

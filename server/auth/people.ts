@@ -4,7 +4,7 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { House } from '../context.ts';
 import { inviteMember, linkDealInvitation } from '../domain/invitations.ts';
-import { listMembers, removeMember, type Member } from '../domain/members.ts';
+import { dealsRunAlone, listMembers, removeMember, type DealRunAlone, type Member } from '../domain/members.ts';
 import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
 import { csrfField, csrfGuard } from '../http/csrf.ts';
 import { html, type Html } from '../http/html.ts';
@@ -13,7 +13,7 @@ import { mailInvitation } from '../http/mails.ts';
 import { originOf } from '../http/origin.ts';
 import { page } from '../http/pages.ts';
 import { sessionToken } from '../http/session.ts';
-import { action, Fault, fields, smallBody, view } from './action.ts';
+import { action, Fault, fields, smallBody, view, type Done } from './action.ts';
 import { cardPage, faultNotice, field, hidden } from './forms.ts';
 import { asCaller, barPerson } from './signed-in.ts';
 
@@ -25,6 +25,12 @@ const memberInput = z.object({
   role: z.enum(['admin', 'broker', 'staff'], { error: 'Choose a role: admin, broker or staff.' }),
   deliver: delivery,
 });
+const removing = z.object({
+  brokerage_id: fields.id,
+  user_id: fields.id,
+  successor_id: z.union([fields.id, z.literal('')]).optional(),
+});
+type Removing = z.infer<typeof removing>;
 const participantInput = z.object({ participant_id: fields.id, deliver: delivery });
 
 function memberRow(member: Member, csrf: Html): Html {
@@ -89,6 +95,38 @@ async function peoplePage(house: House, c: Context, fault?: Fault, entered: Read
             }
           </section>`,
       )}`,
+  });
+}
+
+/** Whose deals these will be, asked before their only broker is removed. */
+function successorPage(
+  c: Context,
+  { brokerage_id, user_id }: Removing,
+  deals: readonly DealRunAlone[],
+  members: readonly Member[],
+) {
+  const people = members.filter((member) => member.brokerage_id === brokerage_id);
+  const name = people.find((member) => member.user_id === user_id)?.name ?? 'This person';
+  const successors = people.filter(
+    (member) => member.user_id !== user_id && member.status === 'active' && member.role !== 'staff',
+  );
+  return cardPage(c, {
+    title: `Remove ${name}?`,
+    lead: `${name} leaves every deal of the brokerage. Nobody else is the broker of ${deals.length === 1 ? 'this one' : 'these'}:`,
+    body: html`<ul>
+        ${deals.map(({ title }) => html`<li>${title}</li>`)}
+      </ul>
+      <form method="post" action="/settings/people/remove">
+        ${csrfField(sessionToken(c) ?? '')} ${hidden('brokerage_id', brokerage_id)} ${hidden('user_id', user_id)}
+        <label for="successor">Their broker from now on</label>
+        <select id="successor" name="successor_id">
+          ${successors.map((member) => html`<option value="${member.user_id}">${member.name}</option>`)}
+          <option value="">Nobody for now</option>
+        </select>
+        <p class="actions">
+          <button class="danger">Remove</button> <a class="button second" href="/settings/people">Cancel</a>
+        </p>
+      </form>`,
   });
 }
 
@@ -160,17 +198,29 @@ export function peopleRoutes(house: House): Hono {
   );
   app.post('/api/auth/invitations/deal', smallBody, csrfGuard, inviteToDeal);
 
-  const remove = action(
-    z.object({ brokerage_id: fields.id, user_id: fields.id }),
-    async (c, { brokerage_id, user_id }) => {
-      const [, removed] = await asCaller(house, c, removeMember(brokerage_id, user_id, originOf(c)));
-      if (!removed) throw new Fault(404, 'not_found', 'This person is no member that you can remove.');
-      return { json: { removed: true }, go: '/settings/people' };
+  const remove = async (c: Context, { brokerage_id, user_id, successor_id }: Removing): Promise<Done> => {
+    const successor = successor_id === undefined || successor_id === '' ? null : successor_id;
+    const [, removed] = await asCaller(house, c, removeMember(brokerage_id, user_id, successor, originOf(c)));
+    if (!removed) throw new Fault(404, 'not_found', 'This person is no member that you can remove.');
+    return { json: { removed: true, ...removed }, go: '/settings/people' };
+  };
+  app.post('/api/auth/members/remove', smallBody, csrfGuard, action(removing, remove, again, '/settings/people'));
+  // In the form, whose deals these will be is asked before somebody leaves them without a broker.
+  const removeInForm = action(
+    removing,
+    async (c, input) => {
+      const [, deals, members] = await asCaller(
+        house,
+        c,
+        dealsRunAlone(input.brokerage_id, input.user_id),
+        listMembers(),
+      );
+      if (input.successor_id !== undefined || deals.length === 0) return remove(c, input);
+      return { json: {}, go: () => successorPage(c, input, deals, members) };
     },
     again,
     '/settings/people',
   );
-  app.post('/settings/people/remove', smallBody, csrfGuard, remove);
-  app.post('/api/auth/members/remove', smallBody, csrfGuard, remove);
+  app.post('/settings/people/remove', smallBody, csrfGuard, removeInForm);
   return app;
 }

@@ -101,7 +101,11 @@ export function resetRoutes(house: House): Hono {
       const phc = await hashPassword(password);
       if (!(await database.run(resetPassword(tokenDigest(token), phc, originOf(c))))) throw linkExpired();
       clearTokenCookie(c, 'dealkeep');
-      void mailSecurityChange(house, person, 'your password at Dealkeep was set anew, and every session was ended.');
+      void mailSecurityChange(
+        house,
+        person,
+        'your password at Dealkeep was set anew. Every session and every connected client was ended, and writing through tools is turned off.',
+      );
       return { json: { message: 'The password is set. Sign in with it.' }, go: '/sign-in' };
     },
     (c, fault, entered) =>

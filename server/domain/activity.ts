@@ -31,6 +31,7 @@ const sentences: Readonly<Record<string, string | ((details: Details) => string)
   'exclusivity.release': 'released the exclusivity',
   'participant.invite': ({ role }) => `invited ${article(words(role))}`,
   'participant.remove': 'removed somebody',
+  'deal.hand_over': 'handed the deal over to another broker',
   'invitation.accept': 'joined',
   'invitation.decline': 'declined an invitation',
   'nda.send': 'sent an NDA',

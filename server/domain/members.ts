@@ -29,17 +29,41 @@ export const listMembers: () => Statement<Member[]> = rows(
   order by b.name, b.id, u.name, u.id`,
 );
 
-const remove = row<{ user_id: string }>(
-  'remove_member',
-  `with removed as (
-    update public.members set status = 'removed'
-    where brokerage_id = $1 and user_id = $2 and status <> 'removed' returning user_id)
-  select user_id, app.audit('member.remove', user_id::text, 'done', $1, null, $3, $4, '{}') from removed`,
+/** A deal that a member alone runs. */
+export interface DealRunAlone {
+  id: string;
+  title: string;
+}
+
+/** The deals, not over, of which nobody would be the broker without this member; none but for admins of the brokerage. */
+export const dealsRunAlone = rows<DealRunAlone, [brokerageId: string, userId: string]>(
+  'deals_run_alone',
+  'select id, title from app.deals_run_alone($1, $2)',
 );
 
-/** Removes a member, or takes an invitation back; for admins of the brokerage. False: there is no such member. */
-export const removeMember = (brokerageId: string, userId: string, { address, requestId }: Origin): Statement<boolean> =>
-  mapped(remove(brokerageId, userId, address, requestId), (answer) => answer !== null);
+export interface Removal {
+  /** The deals of which the member was the only broker. */
+  deals: DealRunAlone[];
+  /** Whether the successor is their broker now; false: they have none. */
+  handed_over: boolean;
+}
+
+const remove = row<Removal, [string, string, string | null, string | null, string | null]>(
+  'remove_member',
+  'select deals, handed_over from app.remove_member($1, $2, $3, $4, $5)',
+);
+
+/**
+ * Removes a member, who leaves the brokerage's deals with it, or takes an invitation back; for admins of the brokerage.
+ * Null: there is no such member. The successor becomes the broker of the deals that would have none: an active admin or
+ * broker, else refused with `not_a_broker`; with `successor_takes_part` where they sell or buy in one of them.
+ */
+export const removeMember = (
+  brokerageId: string,
+  userId: string,
+  successorId: string | null,
+  { address, requestId }: Origin,
+): Statement<Removal | null> => remove(brokerageId, userId, successorId, address, requestId);
 
 /** A person of one brokerage. */
 export interface MemberOfBrokerage {

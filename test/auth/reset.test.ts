@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { passwordFault } from '../../server/domain/password-rules.ts';
+import { mintApiKey } from '../../server/domain/api-keys.ts';
 import { openHouse, type TestHouse } from '../harness.ts';
+import { addBrokerage, addClient, addPerson, connect, openSession, refresh } from '../oauth/scene.ts';
 import { hiddenField, mailedToken, newPassword, openAccount, signedInVisitor, Visitor } from './scene.ts';
 
 let house: TestHouse;
@@ -119,6 +121,67 @@ describe('a reset link', () => {
     expect((await new Visitor(house.origin).signIn({ ...account, password })).body).toMatchObject({
       outcome: 'signed_in',
     });
+  });
+
+  /** What somebody fits an account with: a client of their own with tokens, a shared one, its switches, and an API key. */
+  async function fitted(account: { id: string }) {
+    const brokerage = await addBrokerage(house);
+    await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+      brokerage,
+      account.id,
+    ]);
+    const session = await openSession(house, account.id);
+    const person = { ...account, name: '', email: '', session, cookie: `dealkeep=${session}` };
+    const [own, shared] = [await addClient(house, person), await addClient(house, person, { brokerage })];
+    const grant = await connect(house, person, own);
+    const colleague = await addPerson(house, 'Colleague', { brokerage, role: 'staff' });
+    const colleagues = await connect(house, colleague, shared);
+    await house.sql(`insert into tool_grants (user_id, client_id, tool) values ($1, $2, 'svc_questions_create')`, [
+      account.id,
+      own,
+    ]);
+    const [deal] = await house.sql<{ id: string }>(
+      `insert into deals (organization_id, title) values ($1, 'A bakery') returning id`,
+      [brokerage],
+    );
+    await house.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [account.id, deal?.id]);
+    const key = mintApiKey('live');
+    await house.sql(`select app.issue_api_key($1, $2, 'Sync', 'live', '{contacts:read}', null, null, $3, $4)`, [
+      brokerage,
+      account.id,
+      key.digest,
+      key.lastFour,
+    ]);
+    return async () => ({
+      clients: (
+        await house.sql('select from connected_clients where created_by = $1 and deleted_at is null', [account.id])
+      ).length,
+      refresh: (await refresh(house, own, grant.refresh)).status,
+      colleagues: (await refresh(house, shared, colleagues.refresh)).status,
+      tool_grants: (await house.sql('select from tool_grants where user_id = $1', [account.id])).length,
+      opt_ins: (await house.sql('select from deal_opt_ins where user_id = $1', [account.id])).length,
+      key: (await fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${key.token}` } })).status,
+    });
+  }
+
+  it('clears the clients, grants, opt-ins and keys of a stranger, the first time that the mailbox is shown to be theirs', async () => {
+    const account = await openAccount(house);
+    await house.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
+    const left = await fitted(account);
+    expect((await confirm(await askReset(account.email), newPassword())).status).toBe(200);
+    expect(await left()).toEqual({ clients: 0, refresh: 401, colleagues: 401, tool_grants: 0, opt_ins: 0, key: 401 });
+    const [recorded] = await house.sql(
+      `select details from audit_records where action = 'password.reset' and user_id = $1`,
+      [account.id],
+    );
+    expect(recorded?.['details']).toEqual({ clients: 2, tool_grants: 1, deal_opt_ins: 1, keys: 1 });
+  });
+
+  it('turns writing through tools off every time, and leaves the clients and keys of somebody whose mailbox it was before', async () => {
+    const account = await openAccount(house);
+    const left = await fitted(account);
+    expect((await confirm(await askReset(account.email), newPassword())).status).toBe(200);
+    expect(await left()).toEqual({ clients: 2, refresh: 400, colleagues: 200, tool_grants: 0, opt_ins: 0, key: 200 });
   });
 
   it('121. says the same for an address that nobody has, and mails nothing', async () => {

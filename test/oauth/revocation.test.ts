@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { deleteClient } from '../../server/domain/connected-clients.ts';
+import { connectedClient, deleteClient } from '../../server/domain/connected-clients.ts';
 import { hashPassword } from '../../server/domain/password-hashes.ts';
 import { tokenDigest } from '../../server/domain/secret-tokens.ts';
 import { enterWithSession, signOutEverywhere } from '../../server/domain/sessions.ts';
@@ -138,13 +138,60 @@ describe('what ends grants', () => {
     ).toEqual([]);
   });
 
-  test('a client switched off stops working, and works again when it is switched on', async () => {
-    const own = await addClient(house, ada);
-    const grant = await connect(house, ada, own);
-    await house.sql('update connected_clients set disabled = true where id = $1', [own]);
-    expect(await alive(grant)).toEqual(dead);
-    await house.sql('update connected_clients set disabled = false where id = $1', [own]);
-    expect(await alive(grant)).toEqual(living);
+  /** A client shared with a brokerage; how an admin changes it, and what a member and its creator gave it. */
+  async function sharedClient() {
+    const brokerage = await addBrokerage(house);
+    const admin = await addPerson(house, 'Amy', { brokerage, role: 'admin' });
+    const staff = await addPerson(house, 'Sam', { brokerage, role: 'staff' });
+    const client = await addClient(house, admin, { brokerage });
+    await house.sql(`insert into tool_grants (user_id, client_id, tool) values ($1, $2, 'svc_questions_create')`, [
+      staff.id,
+      client,
+    ]);
+    const change = (set: string, ...values: unknown[]) =>
+      house.sql(`update connected_clients set ${set} where id = $1`, [client, ...values]);
+    const grants = async () => (await house.sql('select from tool_grants where client_id = $1', [client])).length;
+    const own = await connect(house, admin, client);
+    const given = await connect(house, staff, client);
+    return { brokerage, admin, staff, client, change, grants, own, given };
+  }
+
+  test('a client switched off loses all that it was given, also when it is switched on again', async () => {
+    const { own, given, change, grants } = await sharedClient();
+    await change('disabled = true');
+    expect([await alive(own), await alive(given), await grants()]).toEqual([dead, dead, 0]);
+    await change('disabled = false');
+    expect([await alive(own), await alive(given)]).toEqual([dead, dead]);
+  });
+
+  test('a client no longer shared loses what others gave it, also when it is shared again under another name', async () => {
+    const { brokerage, staff, client, own, given, change, grants } = await sharedClient();
+    const verifier = newVerifier();
+    const code = await approve(house, staff, { client_id: client, code_challenge: challengeOf(verifier) });
+    await change('brokerage_id = null');
+    expect([await alive(given), await grants()]).toEqual([dead, 0]);
+    await change('brokerage_id = $2, name = $3', brokerage, 'Another name');
+    expect(await alive(given)).toEqual(dead);
+    expect((await redeem(house, { clientId: client, code, verifier })).body.error).toBe('invalid_grant');
+    expect((await connect(house, staff, client)).access).toMatch(/^dka_/);
+    expect(await scopesOf(house, own.access)).toBeNull();
+  });
+
+  test('its creator keeps what they gave a client that is shared and unshared', async () => {
+    const { brokerage, own, change } = await sharedClient();
+    await change('brokerage_id = null');
+    await change('brokerage_id = $2', brokerage);
+    expect(await alive(own)).toEqual(living);
+  });
+
+  test('a client under another name, or without a redirect URI that it had, is agreed to anew; one more changes nothing', async () => {
+    const [renamed, moved] = [await sharedClient(), await sharedClient()];
+    await renamed.change(`redirect_uris = redirect_uris || '{https://client.example/second}'`);
+    expect(await alive(renamed.given)).toEqual(living);
+    await renamed.change(`name = 'Something else'`);
+    expect(await alive(renamed.given)).toEqual(dead);
+    await moved.change(`redirect_uris = '{https://evil.example/}'`);
+    expect([await alive(moved.given), await alive(moved.own)]).toEqual([dead, dead]);
   });
 
   test('101. somebody who leaves the brokerage loses its shared clients with the next call', async () => {
@@ -155,6 +202,17 @@ describe('what ends grants', () => {
     expect(await scopesOf(house, grant.access)).not.toBeNull();
     await house.sql(`update members set status = 'removed' where user_id = $1`, [staff.id]);
     expect(await alive(grant)).toEqual(dead);
+  });
+
+  test('a client that somebody shared with the brokerage which they leave is the brokerage’s: it works for them no more', async () => {
+    const { brokerage, admin, client, own, given } = await sharedClient();
+    const other = await addPerson(house, 'Ann', { brokerage, role: 'admin' });
+    await house.sql(`update members set status = 'removed' where user_id = $1`, [admin.id]);
+    expect([await alive(own), await alive(given)]).toEqual([dead, living]);
+    const [, seen] = await house.asServer(enterWithSession(tokenDigest(admin.session)), connectedClient(client));
+    expect(seen).toBeNull();
+    const [, managed] = await house.asServer(enterWithSession(tokenDigest(other.session)), connectedClient(client));
+    expect(managed?.manageable).toBe(true);
   });
 
   const bert = async () => {

@@ -115,7 +115,7 @@ describe('members', () => {
     expect((await as('admin').ask(ours(`/members/${member.user_id}`), { role: 'broker' }, 'PATCH')).body.role).toBe(
       'broker',
     );
-    expect((await as('admin').ask(ours(`/members/${member.user_id}`), undefined, 'DELETE')).status).toBe(204);
+    expect((await as('admin').ask(ours(`/members/${member.user_id}`), undefined, 'DELETE')).status).toBe(200);
     expect((await as('admin').ask(ours(`/members/${member.user_id}/invitation`), {})).status).toBe(404);
     expect(await actionsOn(member.user_id)).toEqual(['member.invite', 'member.invite', 'member.role', 'member.remove']);
   });

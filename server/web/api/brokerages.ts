@@ -8,6 +8,7 @@ import { brokerageOfCaller, renameBrokerage } from '../../domain/brokerages.ts';
 import { inviteMember, renewMemberInvitation } from '../../domain/invitations.ts';
 import {
   changeMemberRole,
+  dealsRunAlone,
   memberByEmail,
   memberOf,
   membersOf,
@@ -17,7 +18,7 @@ import {
 import { mintToken, tokenDigest } from '../../domain/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
-import { properName, pathId, readBody } from './input.ts';
+import { id, optional, properName, pathId, readBody, readQuery } from './input.ts';
 import { notAllowed } from './on-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
 import { nothingThere } from './problems.ts';
@@ -33,6 +34,7 @@ const Invite = z.strictObject({
   deliver: delivery,
 });
 const Renewal = z.strictObject({ deliver: delivery });
+const Successor = z.object({ successor_id: optional(id) });
 
 /** Why nothing was changed: 404 when the person sees no such brokerage or member, else 403. */
 const unchanged = (seen: unknown) => (seen ? notAllowed() : nothingThere());
@@ -48,21 +50,21 @@ export function brokerageRoutes(house: House): Hono {
   });
 
   app.patch('/brokerages/:id', async (c) => {
-    const id = pathId(c);
+    const brokerageId = pathId(c);
     const { name } = await readBody(c, Rename);
     const [renamed, brokerage] = await asPerson(
       house,
       c,
-      renameBrokerage(id, name, originOf(c)),
-      brokerageOfCaller(id),
+      renameBrokerage(brokerageId, name, originOf(c)),
+      brokerageOfCaller(brokerageId),
     );
     if (!renamed) throw unchanged(brokerage);
     return c.json(brokerage);
   });
 
   app.get('/brokerages/:id/members', async (c) => {
-    const id = pathId(c);
-    const [brokerage, items] = await asPerson(house, c, brokerageOfCaller(id), membersOf(id));
+    const brokerageId = pathId(c);
+    const [brokerage, items] = await asPerson(house, c, brokerageOfCaller(brokerageId), membersOf(brokerageId));
     if (!brokerage) throw nothingThere();
     return c.json({ items });
   });
@@ -112,17 +114,27 @@ export function brokerageRoutes(house: House): Hono {
     return c.json(member);
   });
 
+  // What would be left without a broker, before somebody is removed.
+  app.get('/brokerages/:id/members/:user_id/deals', async (c) => {
+    const brokerageId = pathId(c);
+    const userId = pathId(c, 'user_id');
+    const [member, items] = await asPerson(house, c, memberOf(brokerageId, userId), dealsRunAlone(brokerageId, userId));
+    if (!member) throw nothingThere();
+    return c.json({ items });
+  });
+
   app.delete('/brokerages/:id/members/:user_id', async (c) => {
     const brokerageId = pathId(c);
     const userId = pathId(c, 'user_id');
-    const [before, removed]: [MemberOfBrokerage | null, boolean] = await asPerson(
+    const { successor_id } = readQuery(c, Successor);
+    const [before, removed] = await asPerson(
       house,
       c,
       memberOf(brokerageId, userId),
-      removeMember(brokerageId, userId, originOf(c)),
+      removeMember(brokerageId, userId, successor_id, originOf(c)),
     );
     if (!removed) throw unchanged(before);
-    return c.body(null, 204);
+    return c.json(removed);
   });
   return app;
 }

@@ -41,10 +41,11 @@ const told: Record<string, string> = {
   changed: 'The client is changed.',
   deleted: 'The client is deleted, and nothing that it was given works any more.',
   disconnected: 'The client is disconnected: what it was given stopped working at once.',
-  disabled: 'The client is switched off: nobody can use it until it is switched on again.',
+  disabled:
+    'The client is switched off, and what it was given has ended. When it is switched on again, it is connected anew.',
   enabled: 'The client is switched on again.',
   shared: 'The client now works for every member of the brokerage.',
-  unshared: 'The client works for you alone again.',
+  unshared: 'The client works for you alone again: what others gave it has ended.',
 };
 
 const doneOf = (c: Context): string | undefined => told[c.req.query('done') ?? ''];

@@ -10,12 +10,14 @@ import type {
   Client,
   ClientInput,
   Clients,
+  DealRunAlone,
   Delivery,
   Id,
   Instant,
   Items,
   Member,
   MemberInvited,
+  MemberRemoved,
   MemberRole,
   ToolSettings,
 } from './types.ts';
@@ -30,6 +32,15 @@ export const membersQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('members', brokerageId),
     queryFn: ({ signal }) => api.get<Items<Member>>(`/web/brokerages/${brokerageId}/members`, { signal }),
+  });
+
+/** The deals that would have no broker without this member. */
+export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
+  queryOptions({
+    queryKey: keys.settings('members', brokerageId, userId, 'deals'),
+    queryFn: ({ signal }) =>
+      api.get<Items<DealRunAlone>>(`/web/brokerages/${brokerageId}/members/${userId}/deals`, { signal }),
+    staleTime: 0,
   });
 
 export const apiKeysQuery = (brokerageId: Id) =>
@@ -101,7 +112,11 @@ export function useMemberActions(brokerageId: Id) {
     changeRole: useChange('members', ({ user_id, role }: { user_id: Id; role: MemberRole }) =>
       api.patch<Member>(`${path}/members/${user_id}`, { role }),
     ),
-    remove: useChange('members', (userId: Id) => api.delete(`${path}/members/${userId}`)),
+    remove: useChange('members', ({ user_id, successor_id }: { user_id: Id; successor_id: Id | null }) =>
+      api.delete<MemberRemoved>(
+        `${path}/members/${user_id}${successor_id === null ? '' : `?successor_id=${successor_id}`}`,
+      ),
+    ),
   };
 }
 

@@ -673,6 +673,18 @@ export interface Member {
   created_at: Instant;
 }
 
+/** A deal that a member alone runs. */
+export interface DealRunAlone {
+  id: Id;
+  title: string;
+}
+
+export interface MemberRemoved {
+  deals: DealRunAlone[];
+  /** Whether a successor runs these now. */
+  handed_over: boolean;
+}
+
 export interface MemberInvited {
   member: Member;
   /** Null when it went out by mail: shown to nobody then. */

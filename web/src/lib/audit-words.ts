@@ -88,6 +88,7 @@ const actions: Readonly<Record<string, string | ((details: Details) => string)>>
   'exclusivity.release': 'Release exclusivity',
   'participant.invite': withWord('Invite to the deal', ' as ', 'role', states.participantRoles),
   'participant.remove': 'Remove from the deal',
+  'deal.hand_over': 'Hand the deal over to another broker',
   'nda.send': 'Send an NDA',
   'nda.sign': 'Sign an NDA',
   'nda.revoke': 'Revoke an NDA',

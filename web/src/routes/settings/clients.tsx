@@ -30,8 +30,23 @@ function ClientMenu({ client, onEdit }: ClientMenuProps) {
   const confirm = useConfirm();
   const { id, name, disabled, brokerage_id } = client;
   const administered = memberships.filter(({ role }) => role === 'admin');
-  const shareWith = (brokerageId: string | null, done: string) =>
+  const shareWith = (brokerageId: string, done: string) =>
     share.mutate({ id, brokerage_id: brokerageId }, { onSuccess: () => toast(done), onError: toastError });
+  const switchOn = () =>
+    turn.mutate({ id, disabled: false }, { onError: toastError, onSuccess: () => toast(`${name} is switched on`) });
+  const switchOff = () =>
+    confirm(
+      {
+        title: `Switch ${name} off?`,
+        body: 'Everybody who connected it is disconnected at once. When you switch it on again, it is connected anew.',
+        action: 'Switch off',
+        danger: true,
+      },
+      async () => {
+        await turn.mutateAsync({ id, disabled: true });
+        toast(`${name} is switched off`);
+      },
+    );
   return (
     <Menu trigger={<IconButton size="sm" label={`Actions for ${name}`} icon={<Ellipsis className="size-4.5" />} />}>
       {client.connected_at !== null && (
@@ -73,25 +88,27 @@ function ClientMenu({ client, onEdit }: ClientMenuProps) {
               </MenuItem>
             ))}
           {brokerage_id !== null && client.mine && (
-            <MenuItem icon={<Share2 />} onSelect={() => shareWith(null, `${name} works for you alone again`)}>
+            <MenuItem
+              icon={<Share2 />}
+              onSelect={() =>
+                confirm(
+                  {
+                    title: `Stop sharing ${name}?`,
+                    body: 'It works for you alone again. The other members are disconnected at once; when you share it again, they connect it anew.',
+                    action: 'Stop sharing',
+                    danger: true,
+                  },
+                  async () => {
+                    await share.mutateAsync({ id, brokerage_id: null });
+                    toast(`${name} works for you alone again`);
+                  },
+                )
+              }
+            >
               Stop sharing
             </MenuItem>
           )}
-          <MenuItem
-            icon={<Power />}
-            onSelect={() =>
-              turn.mutate(
-                { id, disabled: !disabled },
-                {
-                  onError: toastError,
-                  onSuccess: () =>
-                    toast(`${name} is switched ${disabled ? 'on' : 'off'}`, {
-                      undo: () => turn.mutateAsync({ id, disabled }),
-                    }),
-                },
-              )
-            }
-          >
+          <MenuItem icon={<Power />} onSelect={disabled ? switchOn : switchOff}>
             {disabled ? 'Switch on' : 'Switch off'}
           </MenuItem>
           <MenuSeparator />

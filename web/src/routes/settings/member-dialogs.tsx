@@ -1,13 +1,15 @@
-import { useId } from 'react';
-import { useMemberActions } from '../../api/settings.ts';
-import type { Id, MemberInvited, MemberRole } from '../../api/types.ts';
+import { useQuery } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { dealsRunAloneQuery, membersQuery, useMemberActions } from '../../api/settings.ts';
+import type { Id, Member, MemberInvited, MemberRole } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { InvitedDialog } from '../../components/invited-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { toastError } from '../../components/toast.tsx';
+import { Loaded, SkeletonText } from '../../components/states.tsx';
+import { toast, toastError } from '../../components/toast.tsx';
 import { memberRoles, optionsOf } from '../../lib/states.ts';
 import { required, useForm } from '../../lib/use-form.ts';
 
@@ -89,5 +91,97 @@ export function InvitedMemberDialog({ brokerageId, invited, onInvited, onClose }
       }
       onClose={onClose}
     />
+  );
+}
+
+interface RemoveMemberDialogProps {
+  brokerageId: Id;
+  member: Member;
+  onClose: () => void;
+}
+
+/** Asks before a member is removed, and whose the deals will be that nobody else runs. */
+export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMemberDialogProps) {
+  const { remove } = useMemberActions(brokerageId);
+  const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
+  const members = useQuery(membersQuery(brokerageId));
+  const [chosen, setChosen] = useState<string | null>(null);
+  const successors = (members.data?.items ?? []).filter(
+    ({ user_id, role, status }) => user_id !== member.user_id && status === 'active' && role !== 'staff',
+  );
+  const successor = chosen ?? successors[0]?.user_id ?? '';
+  const left = deals.data?.items ?? [];
+  const takeOut = () =>
+    remove.mutate(
+      { user_id: member.user_id, successor_id: left.length > 0 && successor !== '' ? successor : null },
+      {
+        onSuccess: ({ deals: alone, handed_over }) => {
+          onClose();
+          const without =
+            alone.length === 1 ? 'One deal has no broker now' : `${alone.length} deals have no broker now`;
+          toast(`${member.name} is removed${alone.length > 0 && !handed_over ? `. ${without}` : ''}`);
+        },
+      },
+    );
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={`Remove ${member.name}?`}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="danger" pending={remove.isPending} disabled={!deals.data} onClick={takeOut}>
+            Remove
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        {remove.error && <Notice tone="bad">{remove.error.message}</Notice>}
+        <p className="text-soft">
+          They lose the contacts, settings and deals of the brokerage at once, in connected clients too. API keys that
+          they made stop working. Where they buy or sell themselves, they stay.
+        </p>
+        <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
+          {({ items }) =>
+            items.length > 0 && (
+              <>
+                <div>
+                  <p className="font-medium">
+                    {items.length === 1 ? 'This deal has no other broker:' : 'These deals have no other broker:'}
+                  </p>
+                  <ul className="mt-1.5 list-disc pl-5 text-soft">
+                    {items.map(({ id, title }) => (
+                      <li key={id} className="break-words">
+                        {title}
+                      </li>
+                    ))}
+                  </ul>
+                </div>
+                <Field
+                  label="Their broker from now on"
+                  hint={
+                    successor === ''
+                      ? 'Questions cannot be asked until an admin invites a broker to the deal.'
+                      : 'They run the deal as soon as you confirm.'
+                  }
+                >
+                  <Select
+                    name="successor_id"
+                    value={successor}
+                    onChange={setChosen}
+                    options={[
+                      ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
+                      { value: '', label: 'Nobody for now' },
+                    ]}
+                  />
+                </Field>
+              </>
+            )
+          }
+        </Loaded>
+      </div>
+    </Dialog>
   );
 }

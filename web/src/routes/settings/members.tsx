@@ -13,16 +13,17 @@ import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../components/menu
 import { Loaded, SkeletonRows } from '../../components/states.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { memberRoles, optionsOf, participantStates } from '../../lib/states.ts';
-import { InvitedMemberDialog, InviteMemberDialog } from './member-dialogs.tsx';
+import { InvitedMemberDialog, InviteMemberDialog, RemoveMemberDialog } from './member-dialogs.tsx';
 import { NoBrokerage } from './no-brokerage.tsx';
 import { SettingsPage } from './settings-page.tsx';
 
 interface MemberActions {
   brokerageId: Id;
   onInvited: (invited: MemberInvited) => void;
+  onRemove: (member: Member) => void;
 }
 
-function MemberMenu({ member, brokerageId, onInvited }: MemberActions & { member: Member }) {
+function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions & { member: Member }) {
   const { changeRole, renew, remove } = useMemberActions(brokerageId);
   const confirm = useConfirm();
   const invited = member.status === 'invited';
@@ -39,19 +40,17 @@ function MemberMenu({ member, brokerageId, onInvited }: MemberActions & { member
       },
     );
   };
-  const takeOut = () =>
+  const takeBack = () =>
     confirm(
       {
-        title: invited ? `Take back ${member.name}’s invitation?` : `Remove ${member.name}?`,
-        body: invited
-          ? 'The link that they were given stops working.'
-          : 'They lose the contacts and settings of the brokerage at once, and API keys that they made stop working. On deals they keep their part until they are removed there.',
-        action: invited ? 'Take back' : 'Remove',
+        title: `Take back ${member.name}’s invitation?`,
+        body: 'The link that they were given stops working.',
+        action: 'Take back',
         danger: true,
       },
       async () => {
-        await remove.mutateAsync(member.user_id);
-        toast(invited ? 'Invitation taken back' : `${member.name} is removed`);
+        await remove.mutateAsync({ user_id: member.user_id, successor_id: null });
+        toast('Invitation taken back');
       },
     );
   return (
@@ -68,7 +67,7 @@ function MemberMenu({ member, brokerageId, onInvited }: MemberActions & { member
           New invitation link
         </MenuItem>
       )}
-      <MenuItem danger icon={<UserMinus />} onSelect={takeOut}>
+      <MenuItem danger icon={<UserMinus />} onSelect={invited ? takeBack : () => onRemove(member)}>
         {invited ? 'Take invitation back' : 'Remove'}
       </MenuItem>
     </Menu>
@@ -103,7 +102,8 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
   const query = useQuery(membersQuery(brokerageId));
   const [inviting, setInviting] = useState(false);
   const [invited, setInvited] = useState<MemberInvited | null>(null);
-  const actions = isAdmin ? { brokerageId, onInvited: setInvited } : null;
+  const [leaving, setLeaving] = useState<Member | null>(null);
+  const actions = isAdmin ? { brokerageId, onInvited: setInvited, onRemove: setLeaving } : null;
   return (
     <SettingsPage
       title="Members"
@@ -130,6 +130,7 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
       {inviting && (
         <InviteMemberDialog brokerageId={brokerageId} onClose={() => setInviting(false)} onInvited={setInvited} />
       )}
+      {leaving && <RemoveMemberDialog brokerageId={brokerageId} member={leaving} onClose={() => setLeaving(null)} />}
       {invited && (
         <InvitedMemberDialog
           brokerageId={brokerageId}
