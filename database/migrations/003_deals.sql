@@ -18,7 +18,18 @@ create table deals (
 );
 create index deals_by_brokerage on deals (organization_id, created_at desc, id desc);
 select app.protect('deals');
-create trigger touch before update on deals for each row execute function app.touch();
+-- A move that not everybody may know of leaves the row as it was: its date must not tell of it.
+create trigger touch before update on deals for each row when (old.* is distinct from new.*) execute function app.touch();
+
+-- How far a sale to a selected buyer has come: a row while the deal is in one of these states. `deals.state` is what
+-- everybody on the deal may know and says under_offer meanwhile. A move is written to `deals.state` in all states: the
+-- triggers below put it where it belongs.
+create table deal_stages (
+  deal_id uuid primary key references deals deferrable initially deferred,
+  state text not null check (state in ('exclusivity', 'diligence', 'closing')),
+  updated_at timestamptz not null default app.now()
+);
+select app.protect('deal_stages');
 
 -- An advisor is attached to the participant whom they advise, and sees what that participant sees. The participant
 -- through whom somebody sees a deal is called their principal: for an advisor the advised, for everybody else themself.
@@ -190,8 +201,8 @@ begin
     select coalesce(array_agg(p.deal_id), '{}')
     from app.participations() p
     join public.exclusivities x on x.participant_id = p.principal_id
-    join public.deals d on d.id = x.deal_id
-    where p.principal_role = 'buyer' and x.ended_at is null and (x.expires_at > app.now() or d.state <> 'exclusivity'));
+    where p.principal_role = 'buyer' and x.ended_at is null and (x.expires_at > app.now() or not exists (
+      select from public.deal_stages g where g.deal_id = x.deal_id and g.state = 'exclusivity')));
 end
 $$;
 
@@ -213,16 +224,51 @@ begin
 end
 $$;
 
--- The state that a deal is in now: one whose exclusivity has lapsed is listed again.
+-- The state that is written down for a deal, whoever asks: for the owner's functions alone.
+create function app.actual_state(deal_id uuid) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(g.state, d.state) from public.deals d left join public.deal_stages g on g.deal_id = d.id
+    where d.id = actual_state.deal_id);
+end
+$$;
+
+-- Whether the deal's exclusivity has lapsed without that being written down yet. Who sees the deal may know: it is
+-- listed again.
+create function app.exclusivity_lapsed(deal_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.deal_stages g where g.deal_id = exclusivity_lapsed.deal_id and g.state = 'exclusivity')
+    and not app.exclusivity_runs(deal_id)
+    and (deal_id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer')) or exists (
+      select from public.deals d
+      where d.id = exclusivity_lapsed.deal_id and d.organization_id = any (app.brokerages_as('admin'))));
+end
+$$;
+
+-- The state that a deal is in now, from the state that the caller sees of it: one whose exclusivity has lapsed is listed
+-- again. Lists give it `coalesce(g.state, d.state)`, of a deal d and its row g of deal_stages that the caller sees.
 create function app.state_now(deal_id uuid, state text) returns text
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when state = 'exclusivity' and not app.exclusivity_runs(deal_id) then 'listed' else state end;
+  return case when state in ('under_offer', 'exclusivity') and app.exclusivity_lapsed(deal_id) then 'listed' else state end;
+end
+$$;
+
+-- The state that the caller is shown of a deal, or null of one that they do not see.
+create function app.state_shown(deal_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select app.state_now(d.id, coalesce(g.state, d.state))
+    from public.deals d left join public.deal_stages g on g.deal_id = d.id
+    where d.id = state_shown.deal_id);
 end
 $$;
 grant execute on function app.deals_as(text[]), app.deals_acting_as(text[]), app.principals(), app.deals_under_nda(),
-  app.deals_held_exclusively(), app.deals_as_selected_buyer(), app.has_broker(uuid), app.exclusivity_runs(uuid),
-  app.state_now(uuid, text) to dealkeep_server;
+  app.deals_held_exclusively(), app.deals_as_selected_buyer(), app.has_broker(uuid), app.exclusivity_lapsed(uuid),
+  app.state_now(uuid, text), app.state_shown(uuid) to dealkeep_server;
 
 -- Who sees and changes what --------------------------------------------------------------------------------------------
 
@@ -232,6 +278,14 @@ create policy participants_and_admins_see_it on deals for select to dealkeep_ser
 create policy brokers_change_it on deals for update to dealkeep_server
   using (id = any ((select app.deals_acting_as('broker'))::uuid[]));
 grant select, update (title, state, industry, location, summary, asking_price, currency) on deals to dealkeep_server;
+
+-- A buyer whom the exclusivity does not name sees that the deal is under offer, and nothing of where it goes.
+create policy all_but_other_buyers_see_it on deal_stages for select to dealkeep_server
+  using (deal_id = any ((select app.deals_as('broker', 'seller', 'viewer'))::uuid[])
+    or deal_id = any ((select app.deals_as_selected_buyer())::uuid[])
+    or exists (select from deals d where d.id = deal_id
+      and d.organization_id = any ((select app.brokerages_as('admin'))::uuid[])));
+grant select on deal_stages to dealkeep_server;
 
 create policy people_of_its_deals_see_it on brokerages for select to dealkeep_server
   using (exists (select from deals d where d.organization_id = brokerages.id));
@@ -286,23 +340,39 @@ insert into app.moves values
 -- A lapsed exclusivity counts as listed; exclusivity is entered by granting it and left by its end, not by hand.
 create function app.settle_deal() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare
+  target text := new.state;
+  written text := app.actual_state(old.id);
+  present text := written;
 begin
-  if new.state = old.state then
+  new.state := old.state;
+  if target = written then
     return new;
   end if;
-  old.state := app.state_now(old.id, old.state);
-  if new.state = 'exclusivity' and not app.exclusivity_runs(new.id) then
+  if written = 'exclusivity' and not app.exclusivity_runs(old.id) then
+    present := 'listed';
+    new.updated_at := app.now();  -- the fall back is written down with this move, and everybody may know of it
+  end if;
+  if target = 'exclusivity' and not app.exclusivity_runs(new.id) then
     perform app.refuse('exclusivity_missing', 'A deal enters exclusivity by granting it to a buyer until a date.');
   end if;
-  if old.state = 'exclusivity' and new.state = 'listed' and app.exclusivity_runs(new.id) then
+  if present = 'exclusivity' and target = 'listed' then
     perform app.refuse('exclusivity_runs', 'The exclusivity still runs: release it, and the deal is listed again.');
   end if;
-  if not exists (select from app.moves m
-    where m.subject = 'deal' and m.from_state = old.state and m.to_state = new.state) and old.state <> new.state
+  if target <> present and not exists (select from app.moves m
+    where m.subject = 'deal' and m.from_state = present and m.to_state = target)
   then
-    perform app.refuse('move_not_allowed', format('A deal cannot go from %s to %s.', old.state, new.state));
+    perform app.refuse('move_not_allowed', format('A deal cannot go from %s to %s.', present, target));
   end if;
-  if new.state = 'closed' then
+  if target in ('exclusivity', 'diligence', 'closing') then
+    insert into public.deal_stages as g (deal_id, state) values (new.id, target)
+      on conflict (deal_id) do update set state = excluded.state, updated_at = excluded.updated_at;
+    new.state := 'under_offer';
+  else
+    delete from public.deal_stages g where g.deal_id = new.id;
+    new.state := target;
+  end if;
+  if target = 'closed' then
     new.closed_at := app.now();
   end if;
   return new;
@@ -310,16 +380,29 @@ end
 $$;
 create trigger settle before update of state on deals for each row execute function app.settle_deal();
 
+-- The owner loads deals in any state.
+create function app.load_deal() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into public.deal_stages (deal_id, state, updated_at) values (new.id, new.state, new.updated_at);
+  new.state := 'under_offer';
+  return new;
+end
+$$;
+create trigger load before insert on deals for each row
+  when (new.state in ('exclusivity', 'diligence', 'closing')) execute function app.load_deal();
+
 -- No exclusivity outlives the states in which somebody can hold it.
 create function app.end_exclusivity_with_deal() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  update public.exclusivities x set ended_at = app.now() where x.deal_id = new.id and x.ended_at is null;
+  if app.actual_state(new.id) in ('draft', 'listed', 'under_offer', 'withdrawn') then
+    update public.exclusivities x set ended_at = app.now() where x.deal_id = new.id and x.ended_at is null;
+  end if;
   return null;
 end
 $$;
-create trigger end_exclusivity after update of state on deals for each row
-  when (new.state in ('draft', 'listed', 'under_offer', 'withdrawn')) execute function app.end_exclusivity_with_deal();
+create trigger end_exclusivity after update of state on deals for each row execute function app.end_exclusivity_with_deal();
 
 create trigger check_acceptance before update of status on participants for each row
   when (old.status = 'invited' and new.status = 'active') execute function app.check_acceptance();
@@ -384,9 +467,9 @@ language plpgsql security definer set search_path = '' as $$
 begin
   if tg_op = 'INSERT' then
     update public.deals d set state = 'exclusivity'
-      where d.id = new.deal_id and d.state not in ('exclusivity', 'diligence', 'closing');
+      where d.id = new.deal_id and app.actual_state(d.id) not in ('exclusivity', 'diligence', 'closing');
   elsif new.ended_at is not null and old.ended_at is null then
-    update public.deals d set state = 'listed' where d.id = new.deal_id and d.state = 'exclusivity';
+    update public.deals d set state = 'listed' where d.id = new.deal_id and app.actual_state(d.id) = 'exclusivity';
   end if;
   return null;
 end
@@ -410,7 +493,7 @@ begin
     if new.expires_at <= app.now() then
       perform app.refuse('expires_in_the_past', 'The exclusivity must end in the future: release it to end it now.');
     end if;
-    if old.expires_at <= app.now() and exists (select from public.deals d where d.id = old.deal_id and d.state = 'exclusivity') then
+    if old.expires_at <= app.now() and app.actual_state(old.deal_id) = 'exclusivity' then
       perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
     end if;
   end if;
@@ -496,8 +579,8 @@ declare
   expired int;
 begin
   update public.exclusivities x set ended_at = x.expires_at
-    from public.deals d
-    where d.id = x.deal_id and d.state = 'exclusivity' and x.ended_at is null and x.expires_at <= app.now();
+    from public.deal_stages g
+    where g.deal_id = x.deal_id and g.state = 'exclusivity' and x.ended_at is null and x.expires_at <= app.now();
   get diagnostics lapsed = row_count;
   update public.ndas n set status = 'expired' where n.status in ('sent', 'active') and n.expires_at <= app.now();
   get diagnostics expired = row_count;

@@ -474,7 +474,7 @@ begin
   if not found then
     return new;  -- the policy refuses it
   end if;
-  select app.state_now(d.id, d.state) into deal_state from public.deals d where d.id = new.deal_id;
+  select d.state into deal_state from public.deals d where d.id = new.deal_id;
   if deal_state in ('draft', 'closed', 'withdrawn') then
     perform app.refuse('deal_takes_no_offers', format('The deal is %s and takes no offers.', deal_state));
   end if;

@@ -22,7 +22,7 @@ declare
 begin
   for announced in
     select * from (values
-      ('deals', 'deal', 'id'), ('exclusivities', 'deal', 'id'), ('participants', 'participants', 'id'), ('ndas', 'ndas', 'id'),
+      ('deal_stages', 'deal', 'deal_id'), ('exclusivities', 'deal', 'id'), ('participants', 'participants', 'id'), ('ndas', 'ndas', 'id'),
       ('documents', 'documents', 'id'), ('production_documents', 'documents', 'id'), ('document_openings', 'documents', 'id'),
       ('questions', 'questions', 'id'), ('question_answers', 'questions', 'question_id'),
       ('qoe_checklist', 'qoe', 'id'), ('accounting_snapshots', 'qoe', 'id'), ('normalizations', 'qoe', 'id'),
@@ -37,6 +37,11 @@ begin
 end
 $$;
 
+-- A move that not everybody may know of leaves the deal's row as it was: its stage is announced, to those who see it.
+create trigger announce after insert or delete on deals for each row execute function app.announce('deal', 'id');
+create trigger announce_update after update on deals for each row
+  when (old.* is distinct from new.*) execute function app.announce('deal', 'id');
+
 -- Whether the caller may learn of a change: they see the record; of one that is gone, whether they saw its kind on the
 -- deal. Runs as the caller, so that row-level security answers.
 create function app.sees_change(of_table text, record uuid, deal_id uuid, gone boolean) returns boolean
@@ -47,6 +52,7 @@ begin
       when of_table in ('documents', 'production_documents') then app.saw_document(record)
       when of_table in ('qoe_checklist', 'normalizations', 'qoe_workspace_members')
         then deal_id = any (app.qoe_deals(false))
+      when of_table = 'deal_stages' then false  -- the deal itself has changed, for everybody
       when of_table = 'closing_conditions'
         then deal_id = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
       when of_table = 'deal_opt_ins' then record = app.user_id()
@@ -55,6 +61,7 @@ begin
   end if;
   return case of_table
     when 'deals' then exists (select from public.deals r where r.id = record)
+    when 'deal_stages' then exists (select from public.deal_stages r where r.deal_id = record)
     when 'exclusivities' then exists (select from public.exclusivities r where r.id = record)
     when 'participants' then exists (select from public.participants r where r.id = record)
     when 'ndas' then exists (select from public.ndas r where r.id = record)

@@ -2,7 +2,7 @@
 
 import { mapped, rows, type Statement } from '../database/statement.ts';
 import { callerSide, fullDealFields, fullDealTables, type FullDeal, type Side } from './deal-page.ts';
-import { callerRole, type CallerRole } from './deals.ts';
+import { callerRole, dealState, dealUpdatedAt, type CallerRole } from './deals.ts';
 
 export interface DealRow extends FullDeal {
   caller_role: CallerRole;
@@ -16,14 +16,14 @@ const path = `array['draft', 'listed', 'under_offer', 'exclusivity', 'diligence'
 
 /** What the list can be sorted by: SQL and its type. A deal without a price comes last both ways. */
 const keys = {
-  updated_at: { sql: () => 'd.updated_at', type: 'timestamptz' },
+  updated_at: { sql: () => dealUpdatedAt, type: 'timestamptz' },
   created_at: { sql: () => 'd.created_at', type: 'timestamptz' },
   title: { sql: () => 'lower(d.title)', type: 'text' },
   asking_price: {
     sql: (descending: boolean) => `coalesce(d.asking_price, ${descending ? '-1' : '1e17'})`,
     type: 'numeric',
   },
-  state: { sql: () => `array_position(${path}, app.state_now(d.id, d.state))`, type: 'int' },
+  state: { sql: () => `array_position(${path}, ${dealState})`, type: 'int' },
 } as const;
 
 type Key = keyof typeof keys;
@@ -61,7 +61,7 @@ function listing(sort: DealSort) {
        select ${fullDealFields}, ${callerRole} as caller_role, ${callerSide} as side, ${sql(descending)} as sort_key
        from ${fullDealTables}
        where lower(concat_ws(' ', d.title, d.industry, d.location)) like all ($1::text[])
-         and ($2::text[] is null or app.state_now(d.id, d.state) = any ($2))
+         and ($2::text[] is null or ${dealState} = any ($2))
          and ($3::text[] is null or ${callerRole} = any ($3))
          and ($4::text is null or (${sql(descending)}, d.id) ${descending ? '<' : '>'} ($4::${type}, $5::uuid))
        order by ${sql(descending)} ${direction}, d.id ${direction}

@@ -1,7 +1,7 @@
 /** A deal as its page shows it: the deal, what the caller may do on it, its people, where it can go, what waits. */
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
-import { callerRole, dealFields, dealTables, type CallerRole, type Deal } from './deals.ts';
+import { callerRole, dealFields, dealState, dealTables, withStage, type CallerRole, type Deal } from './deals.ts';
 
 /** The side somebody stands on; an advisor's is that of whom they advise. */
 export type Side = 'broker' | 'seller' | 'buyer' | 'viewer';
@@ -81,7 +81,7 @@ const standing = row<Standing, [dealId: string]>(
      'can_opt_in_tools', true,
      'can_shut_off_tools', s.is_broker) as capacities
    from (
-     select d.id, app.state_now(d.id, d.state) as state, ${callerRole} as caller_role, ${callerSide} as side,
+     select d.id, ${dealState} as state, ${callerRole} as caller_role, ${callerSide} as side,
        d.id = any (app.deals_acting_as('broker')) as is_broker,
        d.id = any (app.deals_acting_as('seller')) as is_seller,
        d.id = any (app.deals_acting_as('buyer')) as is_buyer,
@@ -149,8 +149,8 @@ export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantI
 // Exclusivity is entered by granting it and left, towards listed, by releasing it.
 const moves = rows<{ to_state: string }, [dealId: string]>(
   'moves_of_deal',
-  `select m.to_state from deals d
-   join app.moves m on m.subject = 'deal' and m.from_state = app.state_now(d.id, d.state)
+  `select m.to_state from deals d ${withStage}
+   join app.moves m on m.subject = 'deal' and m.from_state = ${dealState}
    where d.id = $1 and d.id = any ((select app.deals_acting_as('broker'))::uuid[])
      and m.to_state <> 'exclusivity' and not (m.from_state = 'exclusivity' and m.to_state = 'listed')
    order by m.to_state = 'withdrawn', m.to_state`,

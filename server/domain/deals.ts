@@ -5,7 +5,10 @@ import { row, rows } from '../database/statement.ts';
 export interface Deal {
   id: string;
   title: string;
-  /** The state it is in now: one whose exclusivity has lapsed is listed again. */
+  /**
+   * The state it is in now: one whose exclusivity has lapsed is listed again. To a buyer whom the exclusivity does not
+   * name it is under_offer while it is in exclusivity, diligence or closing.
+   */
   state: string;
   /** The brokerage. */
   organization_id: string;
@@ -26,15 +29,24 @@ export interface ListedDeal extends Deal {
   caller_role: CallerRole;
 }
 
+/** The stage `g` of a deal `d`, which row-level security shows to those who may know of it. */
+export const withStage = 'left join deal_stages g on g.deal_id = d.id';
+
+/** The state that the caller is shown of a deal `d` {@link withStage}. */
+export const dealState = 'app.state_now(d.id, coalesce(g.state, d.state))';
+
+/** When a deal `d` {@link withStage} changed last, as far as the caller may know. */
+export const dealUpdatedAt = 'greatest(d.updated_at, g.updated_at)';
+
 /** The columns of {@link Deal}, from {@link dealTables}. */
-export const dealFields = `d.id, d.title, app.state_now(d.id, d.state) as state, d.organization_id,
+export const dealFields = `d.id, d.title, ${dealState} as state, d.organization_id,
   x.buyer_user_id as exclusive_buyer_user_id, x.granted_at as exclusivity_granted_at,
-  x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at, d.updated_at`;
+  x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at, ${dealUpdatedAt} as updated_at`;
 
 // In later states the exclusivity's date may pass: it stays on the record until somebody ends it.
 const withExclusivity = `left join exclusivities x on x.deal_id = d.id and x.ended_at is null
-    and (d.state <> 'exclusivity' or x.expires_at > app.now())`;
-export const dealTables = `deals d ${withExclusivity}`;
+    and (x.expires_at > app.now() or g.state <> 'exclusivity' or d.state = 'closed')`;
+export const dealTables = `deals d ${withStage} ${withExclusivity}`;
 
 /** What the caller is to deal `d` of {@link dealTables}. */
 export const callerRole = `case
@@ -55,11 +67,12 @@ export const deals = rows<ListedDeal, [state: string | null, brokerage: string |
   'deals',
   `select ${dealFields}, ${callerRole} as caller_role
    from (
-     select id, title, state, organization_id, closed_at, created_at, updated_at from deals
-     where ($1::text is null or app.state_now(id, state) = $1)
-       and ($2::text is null or organization_id = (select app.brokerage_named($2)))
-     order by created_at desc, id desc
+     select d.id, d.title, d.state, d.organization_id, d.closed_at, d.created_at, d.updated_at
+     from deals d ${withStage}
+     where ($1::text is null or ${dealState} = $1)
+       and ($2::text is null or d.organization_id = (select app.brokerage_named($2)))
+     order by d.created_at desc, d.id desc
      limit 200
-   ) d ${withExclusivity}
+   ) d ${withStage} ${withExclusivity}
    order by d.created_at desc, d.id desc`,
 );

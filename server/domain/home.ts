@@ -1,6 +1,7 @@
 /** The first page: what waits for the caller on each deal, and how their deals stand. */
 
 import { rows } from '../database/statement.ts';
+import { dealState, withStage } from './deals.ts';
 
 export type QueueKind =
   | 'questions_to_review'
@@ -66,9 +67,9 @@ const kinds = [
   waiting(
     'offers_to_consider',
     't.submitted_at',
-    `offers t join deals o on o.id = t.deal_id
+    `offers t join deals d on d.id = t.deal_id ${withStage}
      where t.is_current and (t.deal_id = ${asBroker} or t.deal_id = ${asSeller})
-       and app.state_now(o.id, o.state) in ('listed', 'under_offer')`,
+       and ${dealState} in ('listed', 'under_offer')`,
   ),
   // A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
   `select 'conditions_due', t.deal_id, count(*)::int, min(app.end_of(t.deadline)), null
@@ -104,13 +105,13 @@ export interface RunningExclusivity {
 export const runningExclusivities = rows<RunningExclusivity, []>(
   'home_exclusivities',
   `select x.deal_id, d.title as deal_title, x.expires_at
-   from exclusivities x join deals d on d.id = x.deal_id
-   where x.ended_at is null and x.expires_at > app.now() and d.state in ('exclusivity', 'diligence', 'closing')
+   from exclusivities x join deals d on d.id = x.deal_id join deal_stages g on g.deal_id = d.id
+   where x.ended_at is null and x.expires_at > app.now()
    order by x.expires_at, x.deal_id limit 20`,
 );
 
 /** How many deals that the caller sees are in each state. */
 export const dealsByState = rows<{ state: string; count: number }, []>(
   'home_deals_by_state',
-  `select app.state_now(d.id, d.state) as state, count(*)::int as count from deals d group by 1 order by 1`,
+  `select ${dealState} as state, count(*)::int as count from deals d ${withStage} group by 1 order by 1`,
 );

@@ -125,6 +125,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
   records['users/the other buyer'] = people['other buyer']!;
   records["users/the seller's advisor"] = people["seller's advisor"]!;
   records['deals/the deal'] = deal;
+  records['deal_stages/that it is in diligence'] = deal;
   records["deals/a colleague's draft"] = draft;
   records['deals/a deal of another brokerage'] = foreign;
   for (const [name, id] of Object.entries(participants)) records[`participants/the ${name}`] = id;

@@ -66,7 +66,7 @@ async function listedDeal(): Promise<{ deal: string; buyer: string }> {
 }
 
 const stateNow = async (person: string, deal: string) =>
-  (await as(person, 'select app.state_now(id, state) as state from deals where id = $1', [deal]))[0]?.['state'];
+  (await as(person, 'select app.state_shown($1) as state', [deal]))[0]?.['state'];
 const grant = (deal: string, buyer: string, days: number) =>
   as('broker', 'insert into exclusivities (deal_id, participant_id, expires_at) values ($1, $2, $3)', [
     deal,
@@ -98,9 +98,10 @@ describe('exclusivity', () => {
     await grant(deal, buyer, 10);
     house.clock.advance(11 * day);
     expect(await stateNow('broker', deal)).toBe('listed');
-    expect(await house.sql('select state from deals where id = $1', [deal])).toEqual([{ state: 'exclusivity' }]);
+    const written = () => house.sql('select app.actual_state($1) as state', [deal]);
+    expect(await written()).toEqual([{ state: 'exclusivity' }]);
     await as('broker', 'select app.sweep()');
-    expect(await house.sql('select state from deals where id = $1', [deal])).toEqual([{ state: 'listed' }]);
+    expect(await written()).toEqual([{ state: 'listed' }]);
     await grant(deal, buyer, 5);
     house.clock.advance(6 * day);
     await as('broker', `update deals set state = 'under_offer' where id = $1`, [deal]);
@@ -123,6 +124,47 @@ describe('exclusivity', () => {
     expect(await house.sql('select closed_at is not null as closed from deals where id = $1', [other.deal])).toEqual([
       { closed: true },
     ]);
+  });
+
+  test('other buyers see that the deal is under offer, and no trace of its moves until it is over', async () => {
+    const { deal, buyer } = await listedDeal();
+    const known = (person: string) =>
+      as(person, 'select to_jsonb(d) as row, app.state_shown(d.id) as state from deals d where d.id = $1', [deal]);
+    const shown = async () => {
+      const everybody = ['broker', 'seller', 'exclusive buyer', 'other buyer'];
+      return Promise.all(everybody.map((person) => stateNow(person, deal)));
+    };
+    const later = () => house.clock.advance(60_000);
+    await as('broker', `update deals set state = 'under_offer' where id = $1`, [deal]);
+    const before = await known('other buyer');
+    later();
+    await grant(deal, buyer, 30);
+    expect(await shown()).toEqual(['exclusivity', 'exclusivity', 'exclusivity', 'under_offer']);
+    for (const state of ['diligence', 'closing']) {
+      later();
+      await as('broker', 'update deals set state = $2 where id = $1', [deal, state]);
+      expect(await shown()).toEqual([state, state, state, 'under_offer']);
+      expect(await known('other buyer')).toEqual(before);
+      expect(await as('other buyer', 'select * from deal_stages where deal_id = $1', [deal])).toEqual([]);
+    }
+    for (const hidden of ['app.actual_state($1)', 'app.exclusivity_runs($1)'])
+      expect(await reason(as('other buyer', `select ${hidden}`, [deal]))).toBe('42501');
+    await as('broker', 'update exclusivities set ended_at = app.now() where deal_id = $1', [deal]);
+    expect(await shown()).toEqual(['closing', 'closing', 'under_offer', 'under_offer']);
+    await as('broker', `update deals set state = 'closed' where id = $1`, [deal]);
+    expect(await shown()).toEqual(['closed', 'closed', 'closed', 'closed']);
+    house.clock.set(new Date());
+  });
+
+  test('that lapses lists the deal again for everybody, from its very second', async () => {
+    const { deal, buyer } = await listedDeal();
+    await grant(deal, buyer, 10);
+    expect(await stateNow('other buyer', deal)).toBe('under_offer');
+    house.clock.advance(11 * day);
+    expect(await stateNow('other buyer', deal)).toBe('listed');
+    expect(await stateNow('exclusive buyer', deal)).toBe('listed');
+    expect(await as('outsider', 'select app.exclusivity_lapsed($1) as lapsed', [deal])).toEqual([{ lapsed: false }]);
+    house.clock.set(new Date());
   });
 
   test('selected_buyer_only documents open with it and shut with it', async () => {

@@ -195,6 +195,14 @@ describe('svc_deals_list', () => {
     expect(await ids({ state: 'diligence' })).toEqual([scene.deal]);
     expect(await ids({ state: 'listed' })).toEqual([]);
     expect(await ids({ state: 'no such state' })).toEqual([]);
+    // To a buyer whom the exclusivity does not name it is under offer.
+    const states = async (role: Role, state: string) =>
+      (await as(role).rows('svc_deals_list', { state })).map((row) => row['state']);
+    expect(await states('other buyer', 'under_offer')).toEqual(['under_offer']);
+    expect(await states('other buyer', 'diligence')).toEqual([]);
+    expect(await states('exclusive buyer', 'under_offer')).toEqual([]);
+    expect(await states('exclusive buyer', 'diligence')).toEqual(['diligence']);
+    expect(await states("exclusive buyer's advisor", 'diligence')).toEqual(['diligence']);
     for (const brokerage_id of [scene.brokerage, scene.brokerage.toUpperCase(), scene.slug]) {
       expect(await ids({ brokerage_id })).toEqual([scene.deal]);
       expect(await ids({ brokerage_id, state: 'closed' })).toEqual([]);

@@ -179,6 +179,38 @@ describe('exclusivity', () => {
     }
   });
 
+  test('leaves no trace for other buyers: not in the page, not in lists, their order and filters, not on the first page', async () => {
+    const broker = await web.as('broker');
+    const other = await web.as('other buyer');
+    const deal = await newDeal('under_offer', 'Kiln works');
+    const next = await newDeal('under_offer', 'Kiln works, the second');
+    for (const id of [deal, next]) await joins(id, 'other buyer', 'buyer');
+    const buyer = await joins(deal, 'new buyer', 'buyer');
+    await joins(deal, 'seller', 'seller');
+    const pages = async () => {
+      const paths = [
+        `/deals/${deal}`,
+        `/deals/${deal}/activity`,
+        `/deals/${deal}/offers`,
+        `/deals/${deal}/conditions`,
+        ...['updated_at', '-updated_at', 'state', '-state'].map((sort) => `/deals?search=kiln&sort=${sort}`),
+        ...['under_offer', 'exclusivity', 'diligence', 'closing'].map((state) => `/deals?search=kiln&state=${state}`),
+        '/home',
+      ];
+      return Promise.all(paths.map(async (path) => [path, await other.ask(path)]));
+    };
+    const before = await pages();
+    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(9) });
+    expect(await pages()).toEqual(before);
+    for (const to of ['diligence', 'closing']) {
+      await broker.ask(`/deals/${deal}/conditions`, { name: `Before ${to}`, status: 'open' });
+      expect((await broker.ask(`/deals/${deal}/moves`, { to })).body.deal.state).toBe(to);
+      expect(await pages()).toEqual(before);
+    }
+    const sellers = await (await web.as('seller')).ask('/deals?search=kiln&state=closing');
+    expect(sellers.body.items.map(({ id }: { id: string }) => id)).toEqual([deal]);
+  });
+
   test('that has lapsed counts as over before anything sweeps it up, and cannot be extended', async () => {
     const broker = await web.as('broker');
     const deal = await newDeal('listed');

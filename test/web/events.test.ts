@@ -77,6 +77,29 @@ test('a change is told to those who see the record, and to nobody else', async (
   for (const stream of streams) stream.stop();
 });
 
+test('a move that another buyer may not know of is told to those who see it', async () => {
+  const callers = [
+    'broker',
+    'seller',
+    'exclusive buyer',
+    'viewer',
+    'other buyer',
+    "other buyer's advisor",
+    'new buyer',
+  ];
+  const streams = await Promise.all(callers.map(follow));
+  await house.sql(`update deals set state = 'closing' where id = $1`, [scene.deal]);
+  // The next change is one that everybody hears of: whoever hears it has heard all that came before.
+  await expect.poll(() => streams.slice(0, 4).map(({ heard }) => heard.length)).toEqual([1, 1, 1, 1]);
+  await house.sql(`update deals set industry = 'Baking' where id = $1`, [scene.deal]);
+  await expect.poll(() => streams.every(({ heard }) => heard.length > 0)).toBe(true);
+  const deal = { topic: 'deal', deal_id: scene.deal };
+  await expect
+    .poll(() => streams.map(({ heard }) => heard))
+    .toEqual([[deal, deal], [deal, deal], [deal, deal], [deal, deal], [deal], [deal], [deal]]);
+  for (const stream of streams) stream.stop();
+});
+
 test('without a session there is no stream', async () => {
   const response = await fetch(`${house.origin}/api/web/events`);
   expect(response.status).toBe(401);

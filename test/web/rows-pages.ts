@@ -26,8 +26,8 @@ import { complete, linesOf } from './rows-read.ts';
 export const deals = list<ListedDeal>({
   what: 'deals',
   tool: 'svc_deals_list',
-  decidedBy: ['deals'],
-  kinds: 10,
+  decidedBy: ['deals', 'deal_stages'],
+  kinds: 11,
   shown: async (page) => {
     const grid = page.getByRole('grid', { name: 'Deals' });
     const rows = await complete(grid.getByRole('row'), grid, 'aria-rowcount');
@@ -47,7 +47,7 @@ const openToAll = 'no exclusivity';
 const head = list<Deal>({
   what: 'the deal and its exclusivity',
   tool: 'svc_deals_get',
-  decidedBy: ['deals/the deal', 'exclusivities'],
+  decidedBy: ['deals/the deal', 'deal_stages', 'exclusivities'],
   kinds: 4,
   shown: async (page) => {
     const lines = await linesOf(page.locator('header').filter({ has: page.getByRole('heading', { level: 1 }) }));

@@ -82,7 +82,7 @@ export function GrantExclusivityDialog({ page, buyer, onClose }: GrantDialogProp
   return (
     <UntilDialog
       title={`Exclusivity for ${buyer.name}`}
-      description="The deal moves to exclusivity. Other buyers do not learn whom it is granted to, or until when."
+      description="The deal moves to exclusivity. Other buyers see that it is under offer, and no more."
       action="Grant exclusivity"
       initial={endOfBusinessIn(45)}
       submit={(expires_at) => grantExclusivity.mutateAsync({ participant_id: buyer.id, expires_at })}
