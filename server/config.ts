@@ -85,6 +85,7 @@ const variables = {
   RATE_LIMIT_TOKEN_IP: perMinute,
   RATE_LIMIT_SIGN_IN_ACCOUNT: perMinute,
   RATE_LIMIT_SIGN_IN_IP: perMinute,
+  RATE_LIMIT_SIGN_IN_SUCCESS: perMinute,
   RATE_LIMIT_AUTHORIZE_IP: perMinute,
   LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -117,6 +118,7 @@ export interface Ceilings {
   readonly token_ip: number;
   readonly sign_in_account: number;
   readonly sign_in_ip: number;
+  readonly sign_in_success: number;
   readonly authorize_ip: number;
 }
 
@@ -228,6 +230,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       token_ip: values.RATE_LIMIT_TOKEN_IP ?? 600,
       sign_in_account: values.RATE_LIMIT_SIGN_IN_ACCOUNT ?? 10,
       sign_in_ip: values.RATE_LIMIT_SIGN_IN_IP ?? 60,
+      sign_in_success: values.RATE_LIMIT_SIGN_IN_SUCCESS ?? 30,
       authorize_ip: values.RATE_LIMIT_AUTHORIZE_IP ?? 300,
     },
     logLevel: values.LOG_LEVEL,

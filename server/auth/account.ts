@@ -14,7 +14,7 @@ import { html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
 import { sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
 import { action, Fault, fields, smallBody, SignedOut, view, type Again } from './action.ts';
-import { checkAttempts, countFailure } from './attempts.ts';
+import { checkAttempts, countFailure, countSuccess, hashedFor } from './attempts.ts';
 import { cardPage, hidden } from './forms.ts';
 import { mailAddressChange, mailAddressChanged, mailSecurityChange } from './mails.ts';
 import { securityPage } from './security-page.ts';
@@ -42,7 +42,10 @@ async function setNewPassword(house: House, c: Context, current: string, chosen:
   await checkAttempts(house, c, caller.email);
   const fault = await passwordFault(chosen, [caller.email, caller.name]);
   if (fault !== null) throw new Fault(400, 'password_refused', fault);
-  const [oldPhc, newPhc] = await Promise.all([hashByRecipe(current, recipe), hashPassword(chosen)]);
+  const who = hashedFor(c, caller.email);
+  const [oldPhc, newPhc] = await Promise.all([hashByRecipe(current, recipe, who), hashPassword(chosen, who)]);
+  // Whoever tries many at once has waited in the same line: look again before this one counts.
+  await checkAttempts(house, c, caller.email);
   const token = mintToken();
   const outcome = await database.run(changePassword(digest, oldPhc, newPhc, tokenDigest(token), originOf(c)));
   if (outcome === null) throw new SignedOut();
@@ -50,6 +53,7 @@ async function setNewPassword(house: House, c: Context, current: string, chosen:
     await countFailure(house, c, caller.email);
     throw new Fault(403, 'password_wrong', 'The current password is not right.');
   }
+  await countSuccess(house, caller.email);
   setTokenCookie(c, 'dealkeep', token);
   void mailSecurityChange(house, caller, 'your password at Dealkeep was changed, and every other session was ended.');
   return { json: { changed: true, csrf_token: csrfToken(token) }, go: '/settings/security?done=password' };

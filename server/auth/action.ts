@@ -81,6 +81,7 @@ function asFault(error: unknown): Fault | null {
   if (error instanceof Invalid) return new Fault(400, 'validation_error', error.message);
   if (error instanceof Conflict) return new Fault(409, 'conflict', error.message);
   if (error instanceof Denied) return new Fault(403, 'forbidden', error.message);
+  if (error instanceof TooManyHashes && error.share === 'own') return new Fault(429, 'rate_limited', error.message, 2);
   if (error instanceof Busy || error instanceof TooManyHashes) return new Fault(503, 'busy', error.message, 2);
   return null;
 }

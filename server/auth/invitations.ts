@@ -13,6 +13,7 @@ import { originOf } from '../http/origin.ts';
 import { sessionDigest, sessionToken } from '../http/session.ts';
 import { thisPath } from '../http/sign-in-first.ts';
 import { action, Fault, fields, smallBody, view } from './action.ts';
+import { hashedFor } from './attempts.ts';
 import { cardPage, field, hidden, newPasswordHint } from './forms.ts';
 import { asCaller, freshSession, isSignedIn, signedIn, signInOriginOf } from './signed-in.ts';
 
@@ -122,7 +123,7 @@ export function invitationRoutes(house: House): Hono {
         throw new Fault(409, 'has_account', 'You have an account already: sign in to accept.');
       const fault = await passwordFault(password, [invitation.email, name]);
       if (fault !== null) throw new Fault(400, 'password_refused', fault);
-      const phc = await hashPassword(password);
+      const phc = await hashPassword(password, hashedFor(c, invitation.email));
       const { token, session } = freshSession(c);
       const statement = acceptFirstInvitation(tokenDigest(link), name, phc, session, signInOriginOf(c));
       if (!(await database.run(statement))) throw over();

@@ -12,7 +12,7 @@ import { html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
 import { clearTokenCookie } from '../http/session.ts';
 import { action, Fault, fields, smallBody, view } from './action.ts';
-import { checkAttempts, countFailure } from './attempts.ts';
+import { checkAttempts, countFailure, hashedFor } from './attempts.ts';
 import { cardPage, field, hidden, newPasswordHint } from './forms.ts';
 import { mailReset, mailSecurityChange } from './mails.ts';
 
@@ -98,7 +98,7 @@ export function resetRoutes(house: House): Hono {
       const person = await owner(token);
       const fault = await passwordFault(password, [person.email, person.name]);
       if (fault !== null) throw new Fault(400, 'password_refused', fault);
-      const phc = await hashPassword(password);
+      const phc = await hashPassword(password, hashedFor(c, person.email));
       if (!(await database.run(resetPassword(tokenDigest(token), phc, originOf(c))))) throw linkExpired();
       clearTokenCookie(c, 'dealkeep');
       void mailSecurityChange(

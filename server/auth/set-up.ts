@@ -11,6 +11,7 @@ import { isSetUpLink, isSetUpOpen, setUp, slugOf } from '../domain/set-up.ts';
 import { originGuard } from '../http/csrf.ts';
 import { html } from '../http/html.ts';
 import { action, Fault, fields, smallBody, view } from './action.ts';
+import { hashedFor } from './attempts.ts';
 import { cardPage, field, hidden, newPasswordHint } from './forms.ts';
 import { freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
@@ -70,7 +71,7 @@ export function setUpRoutes(house: House): Hono {
         slug: slugOf(input.brokerage_name),
         adminEmail: input.email,
         adminName: input.name,
-        phc: await hashPassword(input.password),
+        phc: await hashPassword(input.password, hashedFor(c)),
       };
       const { token, session } = freshSession(c);
       const [done, admin] = await database.together(

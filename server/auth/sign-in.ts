@@ -11,7 +11,7 @@ import { csrfGuard, originGuard } from '../http/csrf.ts';
 import { safeReturnPath } from '../http/return-path.ts';
 import { readTokenCookie, setTokenCookie } from '../http/session.ts';
 import { action, Fault, fields, smallBody, view, type Done } from './action.ts';
-import { checkAttempts, countFailure } from './attempts.ts';
+import { checkAttempts, countFailure, countSuccess, hashedFor } from './attempts.ts';
 import { asCaller, freshSession, isSignedIn, signedIn, signInOriginOf } from './signed-in.ts';
 import { codePage, reauthenticatePage, signInPage } from './sign-in-pages.ts';
 
@@ -27,7 +27,8 @@ const codePath = (returnTo: string) => `/sign-in/code?${new URLSearchParams({ re
 async function checkPassword(house: House, c: Context, email: string, password: string, then: string) {
   const { database } = house;
   await checkAttempts(house, c, email);
-  const phc = await hashByRecipe(password, await database.run(passwordRecipe(email)));
+  const who = hashedFor(c, email);
+  const phc = await hashByRecipe(password, await database.run(passwordRecipe(email)), who);
   // Whoever tries many at once has waited in the same line: look again before this one counts.
   await checkAttempts(house, c, email);
   const { token, session } = freshSession(c);
@@ -37,7 +38,8 @@ async function checkPassword(house: House, c: Context, email: string, password: 
     await countFailure(house, c, email);
     throw refused();
   }
-  if (isOutdated(phc)) await database.run(upgradePassword(phc, await hashPassword(password)));
+  await countSuccess(house, email);
+  if (isOutdated(phc)) await database.run(upgradePassword(phc, await hashPassword(password, who)));
   if (answer.outcome === 'signed_in') return { done: signedIn(c, token, person, then) };
   return { step: token };
 }

@@ -7,33 +7,121 @@ import { promisify } from 'node:util';
 /** The parameters of new hashes: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
 export const currentParameters = '$argon2id$v=19$m=19456,t=2,p=1';
 
-/** So many hashes wait already that one more would not be answered in time. */
+/** So many hashes wait already, of everybody or of these callers, that one more would not be answered in time. */
 export class TooManyHashes extends Error {
   override readonly name = 'TooManyHashes';
+  /** Whose share of the line is used up: that of whoever asks, or the whole of it. */
+  readonly share: 'own' | 'all';
+  constructor(share: 'own' | 'all', message: string) {
+    super(message);
+    this.share = share;
+  }
+}
+
+/**
+ * Whom a hash is made for: the account (or the browser that it knows), and the address that asks, as
+ * {@link addressGroup} groups them. Nobody where the command line asks.
+ */
+export interface HashedFor {
+  readonly account?: string;
+  readonly address?: string;
 }
 
 const derive = promisify(argon2);
 // The thread pool also serves files and look-ups: some of it stays free.
 const atOnce = Math.max(1, Math.min(3, availableParallelism()));
 const mayWait = 200;
+/** The most that one account, and one address, has waiting or under way. */
+const shares = { account: 10, address: 20 } as const;
+
+interface Waiting {
+  readonly turn: number;
+  readonly begin: () => void;
+  readonly refuse: (why: TooManyHashes) => void;
+}
+
+/** An account or an address that has hashes waiting or under way, and the turn of the one that came last. */
+interface Party {
+  readonly key: string;
+  held: number;
+  lastTurn: number;
+}
 
 let running = 0;
-const waiting: (() => void)[] = [];
+let turnNow = 0;
+const waiting: Waiting[] = [];
+const parties = new Map<string, Party>();
 
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= atOnce) {
-    if (waiting.length >= mayWait) throw new TooManyHashes('Too many people are signing in at this moment.');
-    await new Promise<void>((resolve) => waiting.push(resolve));
-  } else {
-    running += 1;
+function partiesOf(who: HashedFor): Party[] {
+  return (['account', 'address'] as const).flatMap((kind) => {
+    const name = who[kind];
+    if (name === undefined) return [];
+    const key = `${kind} ${name}`;
+    const party = parties.get(key) ?? { key, held: 0, lastTurn: 0 };
+    if (party.held >= shares[kind])
+      throw new TooManyHashes(
+        'own',
+        kind === 'account'
+          ? 'This account is being signed in to too often at once: try again in a moment.'
+          : 'Too many people are signing in from your network at once: try again in a moment.',
+      );
+    return [party];
+  });
+}
+
+function leave(left: readonly Party[]): void {
+  for (const party of left) {
+    party.held -= 1;
+    if (party.held === 0) parties.delete(party.key);
+  }
+}
+
+const later = (one: Waiting, other: Waiting): Waiting => (other.turn >= one.turn ? other : one);
+const sooner = (one: Waiting, other: Waiting): Waiting => (other.turn < one.turn ? other : one);
+
+/**
+ * Start-time fair queueing: the next hash of an account or address has its turn one after the one before, so that
+ * whoever asks for many waits behind everybody who asks for one. When the line is full the last turn gives way.
+ */
+async function inTurn<T>(who: HashedFor, work: () => Promise<T>): Promise<T> {
+  const own = partiesOf(who);
+  const turn = 1 + Math.max(turnNow, ...own.map(({ lastTurn }) => lastTurn));
+  if (running >= atOnce && waiting.length >= mayWait) {
+    const last = waiting.reduce(later);
+    const full = new TooManyHashes('all', 'Too many people are signing in at this moment: try again in a moment.');
+    if (last.turn <= turn) throw full;
+    waiting.splice(waiting.indexOf(last), 1);
+    last.refuse(full);
+  }
+  for (const party of own) {
+    party.held += 1;
+    party.lastTurn = turn;
+    parties.set(party.key, party);
+  }
+  try {
+    if (running >= atOnce) {
+      await new Promise<void>((begin, refuse) => waiting.push({ turn, begin, refuse }));
+    } else {
+      running += 1;
+    }
+  } catch (error) {
+    leave(own);
+    throw error;
   }
   try {
     return await work();
   } finally {
+    leave(own);
     // The place goes straight to the next in line.
-    const next = waiting.shift();
-    if (next) next();
-    else running -= 1;
+    if (waiting.length > 0) {
+      const next = waiting.reduce(sooner);
+      waiting.splice(waiting.indexOf(next), 1);
+      turnNow = next.turn - 1;
+      next.begin();
+    } else {
+      running -= 1;
+      if (running === 0) turnNow = 0;
+    }
   }
 }
 
@@ -43,12 +131,13 @@ const recipePattern = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/
 
 /**
  * The hash of a password by a recipe (parameters and salt), as the whole PHC string. The password is brought to NFC,
- * so that it is the same from every keyboard, and never cut. Throws {@link TooManyHashes} in a flood.
+ * so that it is the same from every keyboard, and never cut. `who` is left out where no request asks for it. Throws
+ * {@link TooManyHashes} in a flood.
  */
-export async function hashByRecipe(password: string, recipe: string): Promise<string> {
+export async function hashByRecipe(password: string, recipe: string, who: HashedFor = {}): Promise<string> {
   const [, memory, passes, parallelism, salt = ''] = recipePattern.exec(recipe) ?? [];
   if (!salt) throw new Error('not a recipe of argon2id');
-  const hash = await inTurn(() =>
+  const hash = await inTurn(who, () =>
     derive('argon2id', {
       message: Buffer.from(password.normalize('NFC')),
       nonce: Buffer.from(salt, 'base64'),
@@ -62,8 +151,8 @@ export async function hashByRecipe(password: string, recipe: string): Promise<st
 }
 
 /** The hash of a new password, with a fresh salt. Throws {@link TooManyHashes} in a flood. */
-export function hashPassword(password: string): Promise<string> {
-  return hashByRecipe(password, `${currentParameters}$${unpadded(randomBytes(16))}`);
+export function hashPassword(password: string, who: HashedFor = {}): Promise<string> {
+  return hashByRecipe(password, `${currentParameters}$${unpadded(randomBytes(16))}`, who);
 }
 
 /** Whether a hash was made with other parameters than new ones are. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openHouse, type TestHouse } from '../harness.ts';
+import { hashPassword } from '../../server/domain/password-hashes.ts';
 import { newPassword, openAccount, Visitor } from './scene.ts';
 
 let house: TestHouse;
@@ -66,7 +67,7 @@ describe('guessing passwords', () => {
     expect(tried).toBeLessThanOrEqual(13);
   });
 
-  it('does not count successes', async () => {
+  it('does not count successes as failures', async () => {
     const account = await openAccount(house);
     nextMinute();
     const visitor = fromElsewhere();
@@ -82,6 +83,18 @@ describe('guessing passwords', () => {
     const account = await openAccount(house);
     expect((await visitor.signIn(account)).status).toBe(429);
     // The next address of the same IPv6 subscriber is the same; another IPv4 address is not.
+    expect((await fromElsewhere().signIn(account)).status).toBe(200);
+  });
+
+  it('114. counts right passwords too, thirty a minute for an account', async () => {
+    const account = await openAccount(house);
+    const other = await openAccount(house);
+    nextMinute();
+    for (let round = 0; round < 30; round += 1) expect((await fromElsewhere().signIn(account)).status).toBe(200);
+    const { status, headers } = await fromElsewhere().signIn(account);
+    expect([status, Number(headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
+    expect((await fromElsewhere().signIn(other)).status).toBe(200);
+    nextMinute();
     expect((await fromElsewhere().signIn(account)).status).toBe(200);
   });
 
@@ -108,6 +121,50 @@ it('asks for reset links are limited for an account, known or not, without touch
   expect((await fromElsewhere().signIn(account)).status).toBe(200);
   // No more than five links at a time go to one mailbox.
   expect(house.mails.filter(({ to }) => to === account.email)).toHaveLength(5);
+});
+
+describe('the line in which passwords are hashed', { timeout: 90_000 }, () => {
+  /** So many sign-ins at once, each from an address of its own or all from one; and others who sign in after them. */
+  async function floodAndOthers(flood: readonly (() => Promise<{ status: number }>)[]) {
+    const others = await Promise.all(Array.from({ length: 3 }, () => openAccount(house)));
+    nextMinute();
+    const flooding = flood.map(async (send) => (await send()).status);
+    // They come when the line is as long as it gets.
+    await Promise.all(flooding.slice(-2));
+    const theirs = await Promise.all(others.map(async (one) => (await fromElsewhere().signIn(one)).status));
+    expect(theirs).toEqual([200, 200, 200]);
+    return Promise.all(flooding);
+  }
+
+  it('has room for ten of one account, and lets others past them', async () => {
+    const account = await openAccount(house);
+    const statuses = await floodAndOthers(Array.from({ length: 215 }, () => () => fromElsewhere().signIn(account)));
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(33);
+  });
+
+  it('has room for twenty from one address, be it an IPv6 /64, whatever the accounts', async () => {
+    const accounts = await Promise.all(Array.from({ length: 30 }, () => openAccount(house)));
+    const statuses = await floodAndOthers(
+      accounts.map(
+        (account, index) => () =>
+          new Visitor(house.origin, { 'x-forwarded-for': `2001:db8:0:7::${index.toString(16)}` }).signIn(account),
+      ),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+  });
+
+  it('gives the next turn to who has waited for the fewest', async () => {
+    const order: string[] = [];
+    const hashFor = async (address: string) => {
+      await hashPassword(newPassword(), { address });
+      order.push(address);
+    };
+    await Promise.all([...Array.from({ length: 20 }, () => hashFor('greedy')), hashFor('modest'), hashFor('patient')]);
+    // Those under way at first, as many again that end at the same time, and then they.
+    expect(order.slice(0, 8)).toEqual(expect.arrayContaining(['modest', 'patient']));
+    await expect(Promise.all(Array.from({ length: 21 }, () => hashFor('greedy')))).rejects.toThrow('from your network');
+  });
 });
 
 it('a flood of sign-ins is answered in bounded memory: some are told to wait', { timeout: 90_000 }, async () => {
