@@ -56,6 +56,10 @@ const unreachable = {
   code: 'unreachable',
   message: 'Dealkeep cannot be reached. Check your connection and try again.',
 };
+const offline = {
+  code: 'unreachable',
+  message: 'You are offline, so nothing was sent. What you wrote stays here: try again when you are connected.',
+};
 const broken = {
   code: 'internal_error',
   message: 'Something went wrong on our side. Try again; if it stays, tell us the time it happened.',
@@ -64,6 +68,11 @@ const broken = {
 function isErrorBody(value: unknown): value is ErrorBody {
   const error = (value as ErrorBody | null)?.error;
   return typeof error?.message === 'string' && typeof error.code === 'string';
+}
+
+/** The error of a request that nobody answered. */
+export function noAnswer(method: string): ApiError {
+  return new ApiError(0, method !== 'GET' && !navigator.onLine ? offline : unreachable);
 }
 
 /** The error of an answer, from its text; what is no error of ours is reported as a fault on our side. */
@@ -98,7 +107,7 @@ async function request<T>(method: string, path: string, body: unknown, { query, 
     });
   } catch (fault) {
     if (signal?.aborted) throw fault;
-    throw new ApiError(0, unreachable);
+    throw noAnswer(method);
   }
   const text = await response.text();
   if (!response.ok) {

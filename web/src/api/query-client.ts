@@ -16,6 +16,11 @@ export const queryClient = new QueryClient({
       retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 4_000),
       refetchOnWindowFocus: true,
     },
-    mutations: { retry: false },
+    mutations: {
+      retry: false,
+      // A change is sent now or not at all. By default one that is made offline waits and is sent on reconnecting, also
+      // when the person has closed its form since.
+      networkMode: 'always',
+    },
   },
 });

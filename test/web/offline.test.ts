@@ -1,0 +1,156 @@
+/** Without a connection nothing is sent, now or later: what was written stays, and what was cancelled never arrives. */
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { signInAs } from './person.ts';
+import { openScene, type WebScene } from './scene.ts';
+
+let web: WebScene;
+let browser: Browser;
+const desks: Desk[] = [];
+
+beforeAll(async () => {
+  web = await openScene();
+  await web.house.sql(
+    `insert into ndas (deal_id, participant_id, status, terms, signed_at, signed_name)
+     values ($1, $2, 'active', 'Keep it to yourself.', app.now(), 'new buyer')`,
+    [web.scene.idle, web.scene.idleBuyer],
+  );
+  browser = await openBrowser();
+}, 120_000);
+afterEach(async () => {
+  for (const { complaints } of desks) expect(complaints).toEqual([]);
+  await Promise.all(desks.splice(0).map((desk) => desk.close()));
+});
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+/** A page of a caller. */
+async function at(caller: string, path: string): Promise<Page> {
+  const { cookie } = await signInAs(web.house, web.scene.people[caller]!);
+  const desk = await openDesk(browser, web.house.origin, { cookie });
+  desks.push(desk);
+  await desk.go(path);
+  return desk.page;
+}
+
+/** Connects again; the changes that the page asks for from then on. */
+async function reconnect(page: Page): Promise<readonly string[]> {
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    if (request.method() !== 'GET' && !pathname.endsWith('/read')) sent.push(pathname);
+  });
+  await page.context().setOffline(false);
+  await page.getByText('You are offline. What you see').waitFor({ state: 'detached' });
+  // What waits for a connection goes as soon as there is one: before an answer to a question that is asked only now.
+  await page.evaluate(() => fetch('/api/web/me').then((answer) => answer.text()));
+  return sent;
+}
+
+const offers = (words: string) =>
+  web.house.sql(`select from offers where payload ->> 'terms' = $1`, [words]).then((found) => found.length);
+const questions = (words: string) =>
+  web.house.sql('select from questions where question_text = $1', [words]).then((found) => found.length);
+
+interface Form {
+  readonly what: string;
+  readonly path: string;
+  readonly opens: string;
+  readonly sends: string;
+  readonly field: string;
+  readonly kept: (words: string) => Promise<number>;
+  readonly rest: (page: Page) => Promise<unknown>;
+}
+
+const forms: Form[] = [
+  {
+    what: 'an offer',
+    path: '/offers',
+    opens: 'Submit offer',
+    sends: 'Submit offer',
+    field: 'Terms',
+    kept: offers,
+    rest: (page) => page.getByRole('dialog').getByLabel('Price').fill('4100000'),
+  },
+  {
+    what: 'a question',
+    path: '/questions',
+    opens: 'Ask a question',
+    sends: 'Ask',
+    field: 'Question',
+    kept: questions,
+    rest: (page) => page.getByRole('dialog').getByLabel('About').selectOption('tax'),
+  },
+];
+
+describe.each(forms)('$what written offline', ({ path, opens, sends, field, kept, rest }) => {
+  const write = async (page: Page, words: string) => {
+    await page.getByRole('button', { name: opens }).first().click();
+    await rest(page);
+    await page.getByRole('dialog').getByLabel(field).fill(words);
+  };
+
+  test('is refused at once, and is not sent on reconnecting once it was cancelled', async () => {
+    const words = `Cancelled ${path}`;
+    const page = await at('new buyer', `/deals/${web.scene.idle}${path}`);
+    await write(page, words);
+    await page.context().setOffline(true);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: sends, exact: true }).click();
+    await dialog.getByText('You are offline, so nothing was sent.').waitFor();
+    expect(await dialog.getByLabel(field).inputValue()).toBe(words);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await reconnect(page)).toEqual([]);
+    expect(await kept(words)).toBe(0);
+  });
+
+  test('is sent once by the person who tries again when connected', async () => {
+    const words = `Sent later ${path}`;
+    const page = await at('new buyer', `/deals/${web.scene.idle}${path}`);
+    await write(page, words);
+    await page.context().setOffline(true);
+    const dialog = page.getByRole('dialog');
+    const send = dialog.getByRole('button', { name: sends, exact: true });
+    await send.click();
+    await dialog.getByText('You are offline, so nothing was sent.').waitFor();
+    const sent = await reconnect(page);
+    expect(sent).toEqual([]);
+    await send.click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(sent).toHaveLength(1);
+    expect(await kept(words)).toBe(1);
+  });
+});
+
+test('a change made offline, whichever it is, is tried at once and never waits for a connection', async () => {
+  // By their addresses: they are written for the browser, whose types tests do not have.
+  const [{ queryClient }, { onlineManager }] = await Promise.all(
+    [new URL('../../web/src/api/query-client.ts', import.meta.url).href, '@tanstack/react-query'].map(
+      (address) => import(address),
+    ),
+  );
+  onlineManager.setOnline(false);
+  try {
+    const tried: string[] = [];
+    const change = queryClient.getMutationCache().build(queryClient, {
+      mutationFn: (words: string) => {
+        tried.push(words);
+        return Promise.reject(new Error('no connection'));
+      },
+    });
+    const paused = new Promise((_, fail) => {
+      queryClient.getMutationCache().subscribe(() => change.state.isPaused && fail(new Error('it waits')));
+    });
+    await expect(Promise.race([change.execute('once'), paused])).rejects.toThrow('no connection');
+    onlineManager.setOnline(true);
+    await queryClient.resumePausedMutations();
+    expect(tried).toEqual(['once']);
+  } finally {
+    onlineManager.setOnline(true);
+  }
+});
