@@ -83,6 +83,7 @@ const variables = {
   RATE_LIMIT_TOOLS: perMinute,
   RATE_LIMIT_TOKEN_CLIENT: perMinute,
   RATE_LIMIT_TOKEN_IP: perMinute,
+  RATE_LIMIT_TOKEN_FAILURE: perMinute,
   RATE_LIMIT_SIGN_IN_ACCOUNT: perMinute,
   RATE_LIMIT_SIGN_IN_IP: perMinute,
   RATE_LIMIT_SIGN_IN_SUCCESS: perMinute,
@@ -116,6 +117,7 @@ export interface Ceilings {
   readonly tools: number;
   readonly token_client: number;
   readonly token_ip: number;
+  readonly token_failure: number;
   readonly sign_in_account: number;
   readonly sign_in_ip: number;
   readonly sign_in_success: number;
@@ -154,8 +156,8 @@ export interface Config {
   readonly mailFrom: string;
   /** Origins of other sites whose pages may call the interfaces that allow it. */
   readonly allowedOrigins: readonly string[];
-  /** Whether overlapping refreshes of one token share a successor. */
-  readonly refreshOverlap: boolean;
+  /** For how many milliseconds overlapping refreshes of one token share a successor; 0: never. */
+  readonly refreshOverlapMillis: number;
   readonly rateLimitStore: 'memory' | 'postgres';
   readonly rateLimits: Ceilings;
   readonly logLevel: Values['LOG_LEVEL'];
@@ -219,7 +221,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     smtpUrl: values.SMTP_URL,
     mailFrom: values.MAIL_FROM,
     allowedOrigins: values.ALLOWED_ORIGINS,
-    refreshOverlap: values.REFRESH_OVERLAP,
+    refreshOverlapMillis: values.REFRESH_OVERLAP ? 2_000 : 0,
     rateLimitStore: values.RATE_LIMIT_STORE ?? (values.DATABASE_URL ? 'postgres' : 'memory'),
     rateLimits: {
       rest_ip: values.RATE_LIMIT_REST_IP ?? 1200,
@@ -228,6 +230,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       tools: values.RATE_LIMIT_TOOLS ?? 300,
       token_client: values.RATE_LIMIT_TOKEN_CLIENT ?? 240,
       token_ip: values.RATE_LIMIT_TOKEN_IP ?? 600,
+      token_failure: values.RATE_LIMIT_TOKEN_FAILURE ?? 240,
       sign_in_account: values.RATE_LIMIT_SIGN_IN_ACCOUNT ?? 10,
       sign_in_ip: values.RATE_LIMIT_SIGN_IN_IP ?? 60,
       sign_in_success: values.RATE_LIMIT_SIGN_IN_SUCCESS ?? 30,

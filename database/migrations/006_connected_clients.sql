@@ -155,7 +155,7 @@ create table vault.refresh_tokens (
   answer_scopes text[]
 );
 create index refresh_tokens_by_family on vault.refresh_tokens (family_id);
-create index refresh_tokens_with_answer on vault.refresh_tokens (consumed_at) where answer is not null;
+create index refresh_tokens_with_answer on vault.refresh_tokens (consumed_clock) where answer is not null;
 select app.protect('vault.refresh_tokens');
 
 -- A record in the audit trail in the name of the person and client whom a presented code or token belongs to: at the
@@ -376,16 +376,19 @@ $$;
 -- (`answer` is what the first of the overlapping requests was answered); invalid_client; invalid_grant; invalid_scope and
 -- invalid_target, which consume nothing.
 --
--- `began` is when the request arrived, in Unix milliseconds of the database's real clock. Null: overlapping requests are
--- not told from replays. A replay revokes the family, and that is kept although the client is refused.
+-- `began` is when the whole request had arrived, in Unix milliseconds of the database's real clock. Null: overlapping
+-- requests are not told from replays. A request overlaps when it began before the token was consumed, and when neither its
+-- beginning nor this call is more than `overlap` milliseconds away from that. Anything else is a replay: it revokes the
+-- family, and that is kept although the client is refused.
 create function app.refresh_tokens(client_id uuid, presented bytea, wanted text[], resource text, began double precision,
-  access_token bytea, refresh_token bytea, sealed bytea, address inet, request_id text,
+  overlap double precision, access_token bytea, refresh_token bytea, sealed bytea, address inet, request_id text,
   out outcome text, out scopes text[], out answer bytea, out expires_in int)
 language plpgsql security definer set search_path = '' as $$
 declare
   family vault.token_families;
   token vault.refresh_tokens;
   overlapping boolean;
+  apart constant interval := make_interval(secs => overlap / 1000);
 begin
   outcome := 'invalid_client';
   if not app.client_lives(client_id) then
@@ -401,7 +404,11 @@ begin
     return;
   end if;
   select t.* into token from vault.refresh_tokens t where t.digest = presented;
-  overlapping := coalesce(to_timestamp(began / 1000) < token.consumed_clock, false);
+  overlapping := coalesce(
+    to_timestamp(began / 1000) < token.consumed_clock
+      and to_timestamp(began / 1000) >= token.consumed_clock - apart
+      and clock_timestamp() <= token.consumed_clock + apart,
+    false);
   if token.consumed_at is not null and not overlapping then
     update vault.token_families f set revoked_at = app.now() where f.id = family.id;
     update vault.refresh_tokens t set answer = null where t.family_id = family.id and t.answer is not null;
@@ -420,7 +427,7 @@ begin
     return;
   end if;
   if token.consumed_at is not null then
-    -- Once the answer is no longer kept there is nothing to give; what came too late revokes nothing either.
+    -- Once the successor was used there is no answer to give any more, and nothing to revoke either.
     if token.answer is not null then
       outcome := 'overlapping';
       scopes := token.answer_scopes;
@@ -444,8 +451,18 @@ begin
 end
 $$;
 
+-- Forgets the sealed answers that no request can overlap with any more. True when others are left, which are too young.
+create function app.forget_answers(overlap double precision) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update vault.refresh_tokens t set answer = null, answer_scopes = null
+    where t.answer is not null and t.consumed_clock < clock_timestamp() - make_interval(secs => overlap / 1000);
+  return exists (select from vault.refresh_tokens t where t.answer is not null);
+end
+$$;
+
 -- Revokes a token for the client that it was issued to (RFC 7009): a refresh token with its whole family, an access token
--- alone. `outcome`: invalid_client; done, which includes that there was nothing to revoke.
+-- alone. `outcome`: invalid_client; revoked; nothing, when the client has no such token that lives.
 create function app.revoke_token(client_id uuid, presented bytea, address inet, request_id text, out outcome text)
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -455,7 +472,7 @@ begin
   if not app.client_lives(client_id) then
     return;
   end if;
-  outcome := 'done';
+  outcome := 'revoked';
   update vault.token_families f set revoked_at = app.now()
     where f.id = (select t.family_id from vault.refresh_tokens t where t.digest = presented)
       and f.client_id = revoke_token.client_id and f.revoked_at is null
@@ -472,7 +489,9 @@ begin
   if found then
     perform app.audit_family(family.user_id, family.client_id, family.id, 'tokens.revoke', 'done', address, request_id,
       '{"token": "access"}');
+    return;
   end if;
+  outcome := 'nothing';
 end
 $$;
 
@@ -514,7 +533,8 @@ grant execute on function
   app.approve_client(uuid, text, text, text[], text, bytea, bytea, inet, text),
   app.deny_client(uuid, text, text[], inet, text),
   app.redeem_code(uuid, bytea, text, text, text, bytea, bytea, inet, text),
-  app.refresh_tokens(uuid, bytea, text[], text, double precision, bytea, bytea, bytea, inet, text),
+  app.refresh_tokens(uuid, bytea, text[], text, double precision, double precision, bytea, bytea, bytea, inet, text),
+  app.forget_answers(double precision),
   app.revoke_token(uuid, bytea, inet, text),
   app.enter_with_access_token(bytea, text) to dealkeep_server;
 
@@ -641,7 +661,8 @@ begin
   delete from vault.access_tokens t where t.expires_at <= now;
   get diagnostics gone = row_count;
   total := total + gone;
-  update vault.refresh_tokens t set answer = null where t.answer is not null and t.consumed_at <= now - interval '1 minute';
+  -- What a node was about to forget when it was stopped.
+  perform app.forget_answers(60000);
   delete from vault.token_families f where f.ends_at <= now or f.revoked_at <= now - interval '1 day';
   get diagnostics gone = row_count;
   return total + gone;

@@ -80,9 +80,12 @@ export interface PresentedRefreshToken {
   /** Null: that of the grant. */
   readonly resource: string | null;
   /**
-   * When the request began: Unix milliseconds of the database's real clock. Null: overlapping requests count as replays.
+   * When the whole request had arrived: Unix milliseconds of the database's real clock. Null: overlapping requests count
+   * as replays.
    */
   readonly began: number | null;
+  /** How far apart requests may be that overlap, in milliseconds. */
+  readonly overlap: number;
 }
 
 /** What a refresh is answered: the tokens as text, the access token's scopes, and how long it still lives. */
@@ -102,7 +105,7 @@ interface RefreshAnswer {
 
 const refresh = row<RefreshAnswer>(
   'refresh_tokens',
-  'select outcome, scopes, answer, expires_in from app.refresh_tokens($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
+  'select outcome, scopes, answer, expires_in from app.refresh_tokens($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
 );
 
 /**
@@ -114,10 +117,10 @@ export function refreshTokens(
   tokens: MintedTokens,
   from: Origin,
 ): Statement<Refreshed | GrantFault> {
-  const { clientId, token, digest, scopes, resource, began } = presented;
+  const { clientId, token, digest, scopes, resource, began, overlap } = presented;
   const sealed = began === null ? null : sealAnswer(token, tokens);
   const values = [tokens.access.digest, tokens.refresh.digest, sealed, from.address, from.requestId];
-  return mapped(refresh(clientId, digest, scopes, resource, began, ...values), (answer) => {
+  return mapped(refresh(clientId, digest, scopes, resource, began, overlap, ...values), (answer) => {
     if (answer?.outcome !== 'issued' && answer?.outcome !== 'overlapping') return answer?.outcome ?? 'invalid_grant';
     const plain = answer.answer
       ? openAnswer(token, answer.answer)
@@ -126,13 +129,19 @@ export function refreshTokens(
   });
 }
 
-const revoke = row<{ outcome: 'done' | 'invalid_client' }>(
-  'revoke_token',
-  'select app.revoke_token($1, $2, $3, $4) as outcome',
-);
+const forget = row<{ more: boolean }>('forget_answers', 'select app.forget_answers($1) as more');
+
+/** Forgets the sealed answers older than `overlap` milliseconds, with which no request overlaps any more. True when others are left. */
+export function forgetAnswers(overlap: number): Statement<boolean> {
+  return mapped(forget(overlap), (answer) => answer?.more ?? false);
+}
+
+export type Revocation = 'revoked' | 'nothing' | 'invalid_client';
+
+const revoke = row<{ outcome: Revocation }>('revoke_token', 'select app.revoke_token($1, $2, $3, $4) as outcome');
 
 /** Revokes a token of the client: a refresh token with all of its family, an access token alone; else nothing (RFC 7009). */
-export function revokeToken(clientId: string, digest: Buffer, from: Origin): Statement<'done' | 'invalid_client'> {
+export function revokeToken(clientId: string, digest: Buffer, from: Origin): Statement<Revocation> {
   return mapped(
     revoke(clientId, digest, from.address, from.requestId),
     (answer) => answer?.outcome ?? 'invalid_client',

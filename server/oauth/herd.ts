@@ -11,6 +11,25 @@ const quiet = { alone: 100, together: 250 } as const;
 /** The longest that any request is held, in milliseconds. */
 const longest = 1000;
 
+/** What tells the time, and waits. */
+export interface Time {
+  /** Milliseconds from some beginning. */
+  now(): number;
+  /** Resolves when this many milliseconds have passed. */
+  pass(millis: number): Promise<unknown>;
+}
+
+const processTime: Time = {
+  now: () => performance.now(),
+  async pass(millis) {
+    await setTimeout(millis);
+    // After a pause of the process, timers run before the sockets are read: let what has come in be counted first,
+    // a connection in one turn and its request in the next.
+    await setImmediate();
+    await setImmediate();
+  },
+};
+
 interface Arrivals {
   latest: number;
   count: number;
@@ -19,6 +38,11 @@ interface Arrivals {
 
 export class Herd {
   readonly #present = new Map<string, Arrivals>();
+  readonly #time: Time;
+
+  constructor(time: Time = processTime) {
+    this.#time = time;
+  }
 
   /**
    * Resolves once no further request with the same `key` has come for a while. `arrived` is when this one came, by
@@ -32,11 +56,7 @@ export class Herd {
     herd.waiting += 1;
     try {
       for (let left = this.#left(herd, arrived); left > 0; left = this.#left(herd, arrived)) {
-        await setTimeout(left);
-        // After a pause of the process, timers run before the sockets are read: let what has come in be counted first,
-        // a connection in one turn and its request in the next.
-        await setImmediate();
-        await setImmediate();
+        await this.#time.pass(left);
       }
     } finally {
       herd.waiting -= 1;
@@ -46,6 +66,6 @@ export class Herd {
 
   #left({ latest, count }: Arrivals, arrived: number): number {
     const until = Math.min(latest + (count > 1 ? quiet.together : quiet.alone), arrived + longest);
-    return Math.ceil(until - performance.now());
+    return Math.ceil(until - this.#time.now());
   }
 }

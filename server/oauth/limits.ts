@@ -1,8 +1,12 @@
-/** How often the endpoints may be called: an address at large, and a client at the token endpoint. */
+/**
+ * How often the endpoints may be called: an address at large, and a client at the token and revocation endpoints. What a
+ * client achieves is counted for the client. What fails in its name is counted for the client and the address together:
+ * a client_id is no secret, and whoever knows one must not use up what the client may do.
+ */
 
 import type { Context } from 'hono';
 import type { House } from '../context.ts';
-import { clientAddress } from '../http/client-address.ts';
+import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { OAuthError } from './oauth-error.ts';
 
@@ -19,8 +23,19 @@ export async function limitAddress({ limits }: House, c: Context): Promise<void>
   if (!count.allowed) throw tooMany(count);
 }
 
-/** Counts a request in the name of a client; throws when there were too many. */
-export async function limitClient({ limits }: House, clientId: string): Promise<void> {
-  const count = await limits.take('token_client', clientId);
+/** Throws when the client has achieved as much in this minute as it may. */
+export async function checkClient({ limits }: House, clientId: string): Promise<void> {
+  const count = await limits.peek('token_client', clientId);
+  if (!count.allowed) throw tooMany(count);
+}
+
+/** Counts what a client has achieved. */
+export async function countSuccess({ limits }: House, clientId: string): Promise<void> {
+  await limits.take('token_client', clientId);
+}
+
+/** Counts a failure in the name of a client; throws when this address has had too many. */
+export async function countFailure({ limits }: House, c: Context, clientId: string): Promise<void> {
+  const count = await limits.take('token_failure', `${clientId} ${addressGroup(clientAddress(c))}`);
   if (!count.allowed) throw tooMany(count);
 }

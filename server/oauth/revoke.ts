@@ -5,7 +5,7 @@ import type { House } from '../context.ts';
 import { digestOf, revokeToken } from '../domain/tokens.ts';
 import { originOf } from '../http/origin.ts';
 import { bodyParameters, required } from './body.ts';
-import { limitAddress, limitClient } from './limits.ts';
+import { checkClient, countFailure, countSuccess, limitAddress } from './limits.ts';
 import { grantError } from './oauth-error.ts';
 import { asClientId } from './parameters.ts';
 
@@ -17,8 +17,9 @@ export function revocationEndpoint(house: House): Handler {
     const token = required(parameters, 'token');
     const clientId = asClientId(required(parameters, 'client_id'));
     if (clientId === null) throw grantError('invalid_client');
-    await limitClient(house, clientId);
+    await checkClient(house, clientId);
     const outcome = await house.database.run(revokeToken(clientId, digestOf(token), originOf(c)));
+    await (outcome === 'revoked' ? countSuccess(house, clientId) : countFailure(house, c, clientId));
     if (outcome === 'invalid_client') throw grantError('invalid_client');
     return c.body(null, 200);
   };

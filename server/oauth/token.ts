@@ -7,10 +7,9 @@ import { accessTokenSeconds, digestOf, mintTokens, refreshTokens, type Refreshed
 import { originOf } from '../http/origin.ts';
 import { resourceOf } from '../http/resource-metadata.ts';
 import { bodyParameters, required } from './body.ts';
-import { DatabaseClock } from './database-clock.ts';
-import { Herd } from './herd.ts';
-import { limitAddress, limitClient } from './limits.ts';
+import { checkClient, countFailure, countSuccess, limitAddress } from './limits.ts';
 import { grantError, OAuthError } from './oauth-error.ts';
+import { Overlap } from './overlap.ts';
 import { asClientId, scopeList, type Parameters } from './parameters.ts';
 
 const known = [
@@ -24,23 +23,7 @@ const known = [
   'resource',
 ];
 
-/** Tells requests that overlap from those that came later. */
-class Overlap {
-  readonly #clock: DatabaseClock;
-  readonly #herd = new Herd();
-
-  constructor({ database }: House) {
-    this.#clock = new DatabaseClock(database);
-  }
-
-  /** Waits for those that came together with this one; when it began, by the database's clock. */
-  async began(digest: Buffer, arrived: number): Promise<number> {
-    const [began] = await Promise.all([this.#clock.at(arrived), this.#herd.gathered(digest.toString('hex'), arrived)]);
-    return began;
-  }
-}
-
-/** One request: when it arrived, what it presents. */
+/** One request: what it presents, and when it had come. */
 interface Exchange {
   readonly house: House;
   readonly overlap: Overlap;
@@ -48,7 +31,10 @@ interface Exchange {
   readonly parameters: Parameters;
   readonly clientId: string;
   readonly resource: string | null;
-  /** By performance.now(). */
+  /**
+   * When the last byte of the body had come, by performance.now(). Not when its first had: whoever holds a stolen token
+   * could begin a request, hold back its end until the owner has refreshed, and be given the owner's new tokens.
+   */
   readonly arrived: number;
 }
 
@@ -68,6 +54,7 @@ async function exchangeCode({ house, c, parameters, clientId, resource }: Exchan
     challenge: challengeOf(required(parameters, 'code_verifier')),
     resource,
   };
+  await checkClient(house, clientId);
   const answer = await house.database.run(redeemCode(presented, tokens, originOf(c)));
   if (typeof answer === 'string') throw grantError(answer);
   return { access: tokens.access.token, refresh: tokens.refresh.token, scopes: answer, expiresIn: accessTokenSeconds };
@@ -84,16 +71,19 @@ async function exchangeRefreshToken({
 }: Exchange): Promise<Refreshed> {
   const token = required(parameters, 'refresh_token');
   const digest = digestOf(token);
+  const [began] = await Promise.all([overlap.began(digest, arrived), checkClient(house, clientId)]);
   const presented = {
     clientId,
     token,
     digest,
     scopes: scopeList(parameters.one('scope')),
     resource,
-    began: house.config.refreshOverlap ? await overlap.began(digest, arrived) : null,
+    began,
+    overlap: house.config.refreshOverlapMillis,
   };
   const answer = await house.database.run(refreshTokens(presented, mintTokens(), originOf(c)));
   if (typeof answer === 'string') throw grantError(answer);
+  overlap.forgetSoon();
   return answer;
 }
 
@@ -106,18 +96,24 @@ const grants = new Map([
 export function tokenEndpoint(house: House): Handler {
   const overlap = new Overlap(house);
   return async (c) => {
-    const arrived = performance.now();
     await limitAddress(house, c);
     const parameters = await bodyParameters(c, known);
+    const arrived = performance.now();
     const grant = grants.get(required(parameters, 'grant_type'));
     if (!grant)
       throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
     for (const name of [...grant.parameters, 'client_id']) required(parameters, name);
     const clientId = asClientId(parameters.one('client_id'));
     if (clientId === null) throw grantError('invalid_client');
-    await limitClient(house, clientId);
     const resource = askedResource(house, parameters);
-    const issued = await grant.exchange({ house, overlap, c, parameters, clientId, resource, arrived });
+    const issued = await grant
+      .exchange({ house, overlap, c, parameters, clientId, resource, arrived })
+      .catch(async (error: unknown) => {
+        if (error instanceof OAuthError && error.code !== 'temporarily_unavailable')
+          await countFailure(house, c, clientId);
+        throw error;
+      });
+    await countSuccess(house, clientId);
     return c.json({
       access_token: issued.access,
       token_type: 'Bearer',

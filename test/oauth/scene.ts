@@ -1,6 +1,8 @@
 /** People, clients and browsers for the tests of the authorization server. */
 
 import { createHash, randomBytes } from 'node:crypto';
+import { request } from 'node:http';
+import { expect } from 'vitest';
 import type { TestHouse } from '../harness.ts';
 
 export const callback = 'https://client.example/callback';
@@ -249,4 +251,63 @@ export function refresh(
   changes: Parameters = {},
 ): Promise<TokenAnswer> {
   return askToken(house, { grant_type: 'refresh_token', client_id: clientId, refresh_token: token, ...changes });
+}
+
+/** A refresh of which all but the last byte has been sent. */
+export interface BegunRefresh {
+  /** Sends the last byte. */
+  finish(): Promise<Omit<TokenAnswer, 'headers'>>;
+}
+
+/** Begins refreshes with a token, one at each origin, and waits until the server has begun to read every one of them. */
+export async function beginRefreshes(
+  house: TestHouse,
+  origins: readonly string[],
+  clientId: string,
+  token: string,
+): Promise<BegunRefresh[]> {
+  // Each is counted for its address before its body is read; a minute that begins now counts nothing else. The nodes
+  // count for themselves in these tests, so that no other process stands between the counting and the reading.
+  house.clock.set(new Date(Math.ceil(house.clock.now().getTime() / 60_000) * 60_000));
+  const body = new URLSearchParams({
+    grant_type: 'refresh_token',
+    client_id: clientId,
+    refresh_token: token,
+  }).toString();
+  const begun = origins.map((origin): BegunRefresh => {
+    const asked = request(`${origin}/api/mcp/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length },
+    });
+    const answered = new Promise<Omit<TokenAnswer, 'headers'>>((resolve, reject) => {
+      asked.once('error', reject);
+      asked.once('response', (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.once('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            body: JSON.parse(Buffer.concat(parts).toString()) as TokenAnswer['body'],
+          }),
+        );
+      });
+    });
+    asked.write(body.slice(0, -1));
+    return {
+      finish() {
+        asked.end(body.slice(-1));
+        return answered;
+      },
+    };
+  });
+  await expect
+    .poll(
+      async () => {
+        const counts = await Promise.all(house.nodes.map((each) => each.house.limits.peek('token_ip', '127.0.0.1')));
+        return counts.reduce((sum, { limit, remaining }) => sum + limit - remaining, 0);
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(origins.length);
+  return begun;
 }

@@ -7,8 +7,10 @@ import { openHouse, type TestHouse } from '../harness.ts';
 import {
   addClient,
   addPerson,
+  answerOf,
   approve,
   authorizeUrl,
+  challengeOf,
   connect,
   decide,
   openConsent,
@@ -17,6 +19,7 @@ import {
   refresh,
   visit,
   type Person,
+  type TokenAnswer,
 } from './scene.ts';
 
 const day = 86_400_000;
@@ -192,7 +195,7 @@ describe('limits', () => {
   beforeAll(async () => {
     house = await openHouse();
     const { config } = house.nodes[0]?.house ?? { config: house.config };
-    Object.assign(config.rateLimits, { token_client: 5, token_ip: 12, authorize_ip: 8 });
+    Object.assign(config.rateLimits, { token_client: 5, token_failure: 3, token_ip: 14, authorize_ip: 8 });
     ada = await addPerson(house, 'Ada');
     clientId = await addClient(house, ada);
   });
@@ -200,24 +203,60 @@ describe('limits', () => {
 
   test('114. a client over its limit gets 429 with Retry-After in OAuth JSON, and others go on', async () => {
     house.clock.advance(60_000);
-    const ask = (client: string) => refresh(house, client, 'garbage');
-    for (let count = 0; count < 5; count += 1) expect((await ask(clientId)).status).toBe(400);
-    const { status, headers, body } = await ask(clientId);
+    let { refresh: token } = await connect(house, ada, clientId);
+    for (let count = 1; count < 5; count += 1) token = (await refresh(house, clientId, token)).body.refresh_token ?? '';
+    const { status, headers, body } = await refresh(house, clientId, token);
     expect([status, body.error]).toEqual([429, 'temporarily_unavailable']);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
     expect(headers.get('access-control-allow-origin')).toBe('*');
-    expect((await ask(await addClient(house, ada))).status).toBe(400);
-    expect((await post(house, '/api/mcp/revoke', { client_id: clientId, token: 'x' })).status).toBe(429);
+    expect((await post(house, '/api/mcp/revoke', { client_id: clientId, token })).status).toBe(429);
+    expect((await refresh(house, await addClient(house, ada), 'garbage')).status).toBe(400);
     house.clock.advance(60_000);
-    expect((await ask(clientId)).status).toBe(400);
+    expect((await refresh(house, clientId, token)).status).toBe(200);
   });
+
+  const garbage: [string, (client: string) => Promise<TokenAnswer>, number][] = [
+    ['refreshes', (client) => refresh(house, client, 'garbage'), 400],
+    ['codes', (client) => redeem(house, { clientId: client, code: 'garbage', verifier: 'v'.repeat(43) }), 400],
+    ['revocations', (client) => post(house, '/api/mcp/revoke', { client_id: client, token: 'garbage' }), 200],
+  ];
+  test.each(garbage)(
+    '114. %s that come to nothing are counted apart, and leave the client what it may do',
+    async (_, ask, first) => {
+      house.clock.set(new Date(Math.ceil(house.clock.now().getTime() / 60_000) * 60_000));
+      const grants = [await connect(house, ada, clientId), await connect(house, ada, clientId)];
+      const fields = await openConsent(house, ada, {
+        client_id: clientId,
+        code_challenge: challengeOf('w'.repeat(43)),
+      });
+      const consented = await decide(house, ada, [
+        ...Object.entries(fields),
+        ['scope', 'mcp:read'],
+        ['decision', 'approve'],
+      ]);
+      const code = answerOf(consented).get('code') ?? '';
+      const statuses = [];
+      for (let count = 0; count < 6; count += 1) statuses.push((await ask(clientId)).status);
+      expect(statuses).toEqual([first, first, first, 429, 429, 429]);
+      expect((await refresh(house, clientId, grants[0]!.refresh)).status).toBe(200);
+      expect((await redeem(house, { clientId, code, verifier: 'w'.repeat(43) })).status).toBe(200);
+      expect((await post(house, '/api/mcp/revoke', { client_id: clientId, token: grants[1]!.refresh })).status).toBe(
+        200,
+      );
+      expect((await ask(await addClient(house, ada))).status).toBe(first);
+      // However it is spread over clients, an address has its own end.
+      const rest = [];
+      for (let count = 0; count < 3; count += 1) rest.push((await ask(await addClient(house, ada))).status);
+      expect(rest).toEqual([first, first, 429]);
+    },
+  );
 
   test('114. an address over its limit, whatever it sends', async () => {
     house.clock.advance(60_000);
     const statuses = [];
-    for (let count = 0; count < 14; count += 1)
+    for (let count = 0; count < 16; count += 1)
       statuses.push((await post(house, '/api/mcp/token', { grant_type: 'x' })).status);
-    expect(statuses).toEqual([...Array.from({ length: 12 }, () => 400), 429, 429]);
+    expect(statuses).toEqual([...Array.from({ length: 14 }, () => 400), 429, 429]);
   });
 
   test('114. the authorize endpoint: a page for people, JSON for programs', async () => {

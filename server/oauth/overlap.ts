@@ -1,0 +1,50 @@
+/** Requests that present the same refresh token together: told from those that come later, and what is kept for them. */
+
+import type { House } from '../context.ts';
+import { forgetAnswers } from '../domain/tokens.ts';
+import { DatabaseClock } from './database-clock.ts';
+import { Herd } from './herd.ts';
+
+// So that what was kept just now is old enough when it is looked at.
+const slackMillis = 100;
+
+export class Overlap {
+  readonly #house: House;
+  readonly #clock: DatabaseClock;
+  readonly #herd = new Herd();
+  #forgetting: NodeJS.Timeout | undefined;
+
+  constructor(house: House) {
+    this.#house = house;
+    this.#clock = new DatabaseClock(house.database);
+  }
+
+  /**
+   * Waits for those that came together with this one; when it began, in Unix milliseconds of the database's clock.
+   * `arrived` is when all of it had come, by performance.now(). Null where overlapping requests count as replays.
+   */
+  async began(digest: Buffer, arrived: number): Promise<number | null> {
+    if (this.#house.config.refreshOverlapMillis === 0) return null;
+    const [began] = await Promise.all([this.#clock.at(arrived), this.#herd.gathered(digest.toString('hex'), arrived)]);
+    return began;
+  }
+
+  /** Sees to it that the answer just kept is forgotten once no request can overlap with it any more. */
+  forgetSoon(): void {
+    const { database, config, log, stopping } = this.#house;
+    const overlap = config.refreshOverlapMillis;
+    if (overlap === 0 || this.#forgetting !== undefined || stopping.aborted) return;
+    const forget = async () => {
+      const more = await database.run(forgetAnswers(overlap));
+      this.#forgetting = undefined;
+      if (more) this.forgetSoon();
+    };
+    this.#forgetting = setTimeout(() => {
+      forget().catch((error: unknown) => {
+        this.#forgetting = undefined;
+        // The next refresh, or the clockwork, forgets it.
+        if (!stopping.aborted) log.warn({ err: error }, 'answers to refreshes could not be forgotten yet');
+      });
+    }, overlap + slackMillis).unref();
+  }
+}
