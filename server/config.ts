@@ -88,6 +88,7 @@ const variables = {
   RATE_LIMIT_SIGN_IN_IP: perMinute,
   RATE_LIMIT_SIGN_IN_SUCCESS: perMinute,
   RATE_LIMIT_AUTHORIZE_IP: perMinute,
+  STREAM_HEARTBEAT_SECONDS: variable(whole(1, 60).default(25), 'a whole number of seconds from 1 to 60'),
   LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     'trace, debug, info, warn, error, fatal or silent',
@@ -160,6 +161,8 @@ export interface Config {
   readonly refreshOverlapMillis: number;
   readonly rateLimitStore: 'memory' | 'postgres';
   readonly rateLimits: Ceilings;
+  /** How often an open stream is looked after, and a word sent on it. */
+  readonly streamHeartbeatSeconds: number;
   readonly logLevel: Values['LOG_LEVEL'];
   readonly metricsToken: string | undefined;
   /** Whether a start builds the web application when its sources are newer. */
@@ -236,6 +239,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       sign_in_success: values.RATE_LIMIT_SIGN_IN_SUCCESS ?? 30,
       authorize_ip: values.RATE_LIMIT_AUTHORIZE_IP ?? 300,
     },
+    streamHeartbeatSeconds: values.STREAM_HEARTBEAT_SECONDS,
     logLevel: values.LOG_LEVEL,
     metricsToken: values.METRICS_TOKEN,
     buildWeb: values.WEB_BUILD,

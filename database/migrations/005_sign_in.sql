@@ -212,8 +212,9 @@ $$;
 
 -- Enters as the person whose session has this digest, and returns what a face must know; no row, and nobody has
 -- entered, when it is unknown, ended, idle for too long, too old, or its owner suspended. `recently_authenticated`:
--- signed in within the last ten minutes. The last use is written at most once a minute, and never waited for.
-create function app.enter_with_session(session bytea)
+-- signed in within the last ten minutes. The last use is written at most once a minute, and never waited for; it is no
+-- use when nobody attends: a page that asks by itself keeps no session alive.
+create function app.enter_with_session(session bytea, attended boolean default true)
 returns table (user_id uuid, email text, name text, session_id uuid, authenticated_at timestamptz,
   recently_authenticated boolean, second_factor boolean)
 language plpgsql volatile security definer set search_path = '' as $$
@@ -225,7 +226,7 @@ begin
   if not found then
     return;
   end if;
-  if live.last_seen_at < app.now() - interval '1 minute' then
+  if attended and live.last_seen_at < app.now() - interval '1 minute' then
     update vault.sessions s set last_seen_at = app.now()
       where s.id = (select f.id from vault.sessions f where f.id = live.id for update skip locked);
   end if;
@@ -233,6 +234,14 @@ begin
   return query select live.user_id, live.email, live.name, live.id, live.authenticated_at,
     live.authenticated_at > app.now() - interval '10 minutes',
     exists (select from vault.totp t where t.user_id = live.user_id and t.confirmed_at is not null);
+end
+$$;
+
+-- Which of these sessions are alive: asked for the streams of changes that are open.
+create function app.sessions_alive(ids uuid[]) returns setof uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query select l.id from vault.live_sessions l where l.id = any (ids);
 end
 $$;
 
@@ -1037,7 +1046,7 @@ end
 $$;
 
 grant execute on function
-  app.enter_with_session(bytea), app.require_recent_sign_in(bytea),
+  app.enter_with_session(bytea, boolean), app.sessions_alive(uuid[]), app.require_recent_sign_in(bytea),
   app.password_recipe(text, text), app.own_password_recipe(bytea, text), app.upgrade_password(text, text),
   app.sign_in(text, text, bytea, bytea, inet, text, text), app.step_secret(bytea),
   app.finish_sign_in(bytea, bigint, bytea, bytea, bytea, inet, text, text),

@@ -42,6 +42,18 @@ create trigger announce after insert or delete on deals for each row execute fun
 create trigger announce_update after update on deals for each row
   when (old.* is distinct from new.*) execute function app.announce('deal', 'id');
 
+-- A session that ends is announced to every node, so that its streams end with it; nobody else is told.
+create function app.announce_session_end() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform pg_notify('dealkeep_changes', json_build_object(
+    'topic', 'session', 'table', 'sessions', 'record', old.id, 'deal_id', null, 'gone', true)::text);
+  return null;
+end
+$$;
+create trigger announce_end after update of ended_at on vault.sessions for each row
+  when (old.ended_at is null and new.ended_at is not null) execute function app.announce_session_end();
+
 -- Whether the caller may learn of a change: they see the record; of one that is gone, whether they saw its kind on the
 -- deal. Runs as the caller, so that row-level security answers.
 create function app.sees_change(of_table text, record uuid, deal_id uuid, gone boolean) returns boolean

@@ -16,16 +16,25 @@ export interface SessionCaller {
   second_factor: boolean;
 }
 
+const enter = row<SessionCaller>(
+  'enter_with_session',
+  `select user_id, email, name, session_id, authenticated_at, recently_authenticated, second_factor
+  from app.enter_with_session($1, $2)`,
+);
+
 /**
  * Enters as the person whose session token has this digest: sent before every query of a signed-in person, in the same
  * transaction. Null, and nobody has entered, when the session is unknown, ended, idle for 12 hours or 30 days old, or
- * the person suspended.
+ * the person suspended. `attended` false: a page asks by itself, which is no use of the session.
  */
-export const enterWithSession: (digest: Buffer | null) => Statement<SessionCaller | null> = row(
-  'enter_with_session',
-  `select user_id, email, name, session_id, authenticated_at, recently_authenticated, second_factor
-  from app.enter_with_session($1)`,
-);
+export const enterWithSession = (digest: Buffer | null, attended = true): Statement<SessionCaller | null> =>
+  enter(digest, attended);
+
+const alive = rows<{ id: string }>('sessions_alive', 'select app.sessions_alive($1) as id');
+
+/** Those of the sessions with these ids that are alive. */
+export const sessionsAlive = (ids: readonly string[]): Statement<Set<string>> =>
+  mapped(alive(ids), (found) => new Set(found.map(({ id }) => id)));
 
 /**
  * Refuses with reason `recent_sign_in_required`, which undoes the whole transaction, unless the person signed in within

@@ -1,6 +1,6 @@
 /** What the stream of changes tells to whom. */
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openHouse, type TestHouse } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { signInAs } from './person.ts';
@@ -9,7 +9,7 @@ let house: TestHouse;
 let scene: Scene;
 
 beforeAll(async () => {
-  house = await openHouse();
+  house = await openHouse({ nodes: 2, config: { streamHeartbeatSeconds: 60 } });
   const owner = await connect(house.connections.owner);
   scene = await setScene(owner);
   await owner.end();
@@ -104,4 +104,98 @@ test('without a session there is no stream', async () => {
   const response = await fetch(`${house.origin}/api/web/events`);
   expect(response.status).toBe(401);
   expect(await response.json()).toMatchObject({ error: { code: 'signed_out' } });
+});
+
+/** Opens a stream and reads it to its end. */
+async function openStream(origin: string, headers: Record<string, string>) {
+  const stopped = new AbortController();
+  const response = await fetch(`${origin}/api/web/events`, { headers, signal: stopped.signal });
+  let ended = false;
+  void (async () => {
+    for await (const _ of response.body!);
+  })()
+    .catch(() => {})
+    .finally(() => (ended = true));
+  return { status: response.status, headers: response.headers, hasEnded: () => ended, stop: () => stopped.abort() };
+}
+
+const endsSoon = (stream: { hasEnded: () => boolean }) => expect.poll(stream.hasEnded, { timeout: 30_000 }).toBe(true);
+
+describe('a stream and its session', () => {
+  test('end together on every node: signed out, ended from elsewhere, suspended', async () => {
+    const user = scene.people['viewer']!;
+    const ways: ((headers: Record<string, string>) => Promise<unknown>)[] = [
+      (headers) => fetch(`${house.origin}/api/auth/sign-out`, { method: 'POST', body: '{}', headers }),
+      () => house.sql(`update vault.sessions set ended_at = app.now() where user_id = $1 and ended_at is null`, [user]),
+      () => house.sql(`update users set suspended_at = app.now() where id = $1`, [user]),
+    ];
+    const { headers: others } = await signInAs(house, scene.people['broker']!);
+    const unconcerned = await openStream(house.origin, others);
+    for (const way of ways) {
+      const { headers } = await signInAs(house, user);
+      const streams = await Promise.all(house.nodes.map(({ origin }) => openStream(origin, headers)));
+      expect(streams.map(({ hasEnded }) => hasEnded())).toEqual([false, false]);
+      await way({ ...headers, 'content-type': 'application/json' });
+      for (const stream of streams) await endsSoon(stream);
+    }
+    expect(unconcerned.hasEnded()).toBe(false);
+    unconcerned.stop();
+    await house.sql(`update users set suspended_at = null where id = $1`, [user]);
+  });
+
+  test('are ten at most, and thirty of a person', async () => {
+    const user = scene.people['viewer']!;
+    const sessions = await Promise.all(Array.from({ length: 4 }, () => signInAs(house, user)));
+    const streams: Awaited<ReturnType<typeof openStream>>[] = [];
+    const opens = async ({ headers }: { headers: Record<string, string> }) => {
+      const stream = await openStream(house.origin, headers);
+      streams.push(stream);
+      return stream.status;
+    };
+    const statuses = await Promise.all(Array.from({ length: 12 }, () => opens(sessions[0]!)));
+    expect(statuses.toSorted()).toEqual([...Array.from({ length: 10 }, () => 200), 429, 429]);
+    expect(streams.find(({ status }) => status === 429)?.headers.get('retry-after')).toBe('60');
+    for (const session of sessions.slice(1, 3)) for (let n = 0; n < 10; n += 1) expect(await opens(session)).toBe(200);
+    expect(await opens(sessions[3]!)).toBe(429);
+    const { headers: others } = await signInAs(house, scene.people['seller']!);
+    expect(await opens({ headers: others })).toBe(200);
+    // A place that is left can be taken.
+    streams.find(({ status }) => status === 200)?.stop();
+    await expect.poll(() => opens(sessions[3]!), { timeout: 30_000 }).toBe(200);
+    for (const stream of streams) stream.stop();
+  });
+});
+
+describe('a stream that is left open', () => {
+  let quiet: TestHouse;
+  beforeAll(async () => {
+    quiet = await openHouse({ config: { streamHeartbeatSeconds: 1 } });
+  });
+  afterAll(() => quiet?.close());
+
+  const lastUse = async (user: string) => {
+    const found = await quiet.sql('select last_seen_at::text as at from vault.sessions where user_id = $1', [user]);
+    return found[0]?.['at'];
+  };
+  const hour = 3_600_000;
+
+  test('keeps no session alive, and ends with it without any change', async () => {
+    const [user] = await quiet.sql(`insert into users (email, name) values ('left@open.example', 'Lee') returning id`);
+    const userId = String(user?.['id']);
+    const person = await signInAs(quiet, userId);
+    const began = await lastUse(userId);
+    quiet.clock.advance(hour);
+    const stream = await openStream(quiet.origin, person.headers);
+    expect(stream.status).toBe(200);
+    expect(await lastUse(userId)).toBe(began);
+    // A page asks again by itself for what changed.
+    const asked = await fetch(`${quiet.origin}/api/web/me`, { headers: { ...person.headers, 'x-unattended': '1' } });
+    expect([asked.status, await lastUse(userId)]).toEqual([200, began]);
+    expect((await person.ask('/me')).status).toBe(200);
+    expect(await lastUse(userId)).not.toBe(began);
+    quiet.clock.advance(12 * hour - 60_000);
+    expect(stream.hasEnded()).toBe(false);
+    quiet.clock.advance(60_000);
+    await endsSoon(stream);
+  });
 });

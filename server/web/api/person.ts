@@ -12,7 +12,14 @@ import { requestIdOf } from '../../http/request-id.ts';
 import { sessionDigest } from '../../http/session.ts';
 import { Problem } from './problems.ts';
 
-const signedOut = () => new Problem(401, 'signed_out', 'You are signed out. Sign in and try again.');
+/** 401: nobody is signed in, or not any more. */
+export const signedOut = (): Problem => new Problem(401, 'signed_out', 'You are signed out. Sign in and try again.');
+
+/**
+ * Whether somebody is at the page that asks. The application says so of what it asks when nobody has touched it for a
+ * minute, such as what a change made it ask again.
+ */
+const isAttended = (c: Context): boolean => c.req.header('x-unattended') === undefined;
 
 /** The person and the answers of the statements, in one transaction and one round trip. Throws 401 when nobody is signed in. */
 export async function withPerson<const S extends readonly Statement<unknown>[]>(
@@ -22,14 +29,13 @@ export async function withPerson<const S extends readonly Statement<unknown>[]>(
 ): Promise<[SessionCaller, ...Results<S>]> {
   const digest = sessionDigest(c);
   if (digest === null) throw signedOut();
-  const [person, ...answers] = await database
-    .together(enterWithSession(digest), ...statements)
-    .catch(async (error: unknown) => {
-      // Whoever is not signed in any more is denied what follows, which is not what they should read.
-      const refused = error instanceof Denied || error instanceof Refusal;
-      if (refused && (await database.run(enterWithSession(digest))) === null) throw signedOut();
-      throw error;
-    });
+  const enter = enterWithSession(digest, isAttended(c));
+  const [person, ...answers] = await database.together(enter, ...statements).catch(async (error: unknown) => {
+    // Whoever is not signed in any more is denied what follows, which is not what they should read.
+    const refused = error instanceof Denied || error instanceof Refusal;
+    if (refused && (await database.run(enter)) === null) throw signedOut();
+    throw error;
+  });
   if (person === null) throw signedOut();
   return [person, ...(answers as Results<S>)];
 }

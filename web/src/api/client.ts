@@ -1,4 +1,5 @@
 /** The one way to the server: JSON in and out, the CSRF token on every change, errors as {@link ApiError}. */
+import { attentionHeader } from '../lib/attention.ts';
 import type { ErrorBody } from './types.ts';
 
 /** An answer that is not 2xx, or none at all (`status` 0). `message` is meant for the person. */
@@ -94,7 +95,7 @@ export function noticeSignedOut({ code }: ApiError, path: string): void {
 
 async function request<T>(method: string, path: string, body: unknown, { query, signal }: Options): Promise<T> {
   const headers: Record<string, string> = { Accept: 'application/json' };
-  if (method !== 'GET') Object.assign(headers, csrfHeader());
+  Object.assign(headers, method === 'GET' ? attentionHeader() : csrfHeader());
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   let response: Response;
   try {
