@@ -11,6 +11,8 @@ create table deals (
   summary text check (length(summary) <= 8000),
   asking_price numeric(20, 4) check (asking_price >= 0),
   currency text not null default 'USD' check (currency ~ '^[A-Z]{3}$'),
+  -- Whether a buyer learns who sells only under an active NDA.
+  needs_nda boolean not null default true,
   closed_at timestamptz,
   created_by uuid references users,
   created_at timestamptz not null default app.now(),
@@ -181,6 +183,20 @@ begin
 end
 $$;
 
+-- Deals that the caller sees as a buyer's side which may know who sells: under an active NDA, or where none is needed.
+create function app.deals_with_known_seller() returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(array_agg(p.deal_id), '{}')
+    from app.participations() p
+    join public.deals d on d.id = p.deal_id
+    where p.principal_role = 'buyer' and (not d.needs_nda or exists (
+      select from public.ndas n
+      where n.participant_id = p.principal_id and n.status = 'active' and (n.expires_at is null or n.expires_at > app.now()))));
+end
+$$;
+
 -- Deals that the caller's side holds exclusively at this moment: as buyers, which they may not be any more.
 create function app.deals_held_exclusively() returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
@@ -267,8 +283,8 @@ begin
 end
 $$;
 grant execute on function app.deals_as(text[]), app.deals_acting_as(text[]), app.principals(), app.deals_under_nda(),
-  app.deals_held_exclusively(), app.deals_as_selected_buyer(), app.has_broker(uuid), app.exclusivity_lapsed(uuid),
-  app.state_now(uuid, text), app.state_shown(uuid) to dealkeep_server;
+  app.deals_with_known_seller(), app.deals_held_exclusively(), app.deals_as_selected_buyer(), app.has_broker(uuid),
+  app.exclusivity_lapsed(uuid), app.state_now(uuid, text), app.state_shown(uuid) to dealkeep_server;
 
 -- Who sees and changes what --------------------------------------------------------------------------------------------
 
@@ -277,7 +293,7 @@ create policy participants_and_admins_see_it on deals for select to dealkeep_ser
     or organization_id = any ((select app.brokerages_as('admin'))::uuid[]));
 create policy brokers_change_it on deals for update to dealkeep_server
   using (id = any ((select app.deals_acting_as('broker'))::uuid[]));
-grant select, update (title, state, industry, location, summary, asking_price, currency) on deals to dealkeep_server;
+grant select, update (title, state, industry, location, summary, asking_price, currency, needs_nda) on deals to dealkeep_server;
 
 -- A buyer whom the exclusivity does not name sees that the deal is under offer, and nothing of where it goes.
 create policy all_but_other_buyers_see_it on deal_stages for select to dealkeep_server
@@ -290,11 +306,13 @@ grant select on deal_stages to dealkeep_server;
 create policy people_of_its_deals_see_it on brokerages for select to dealkeep_server
   using (exists (select from deals d where d.organization_id = brokerages.id));
 
--- A buyer sees brokers, sellers and their own side, never another buyer; the deal's other people see everybody.
+-- A buyer sees brokers, under an NDA also sellers, and their own side, never another buyer; the deal's other people see
+-- everybody.
 create policy who_sees_whom on participants for select to dealkeep_server
   using (deal_id = any ((select app.deals_as('broker', 'seller', 'viewer'))::uuid[])
     or coalesce(advises, id) = any ((select app.principals())::uuid[])
-    or (status = 'active' and role in ('broker', 'seller') and deal_id = any ((select app.deals_as('buyer'))::uuid[]))
+    or (status = 'active' and role = 'broker' and deal_id = any ((select app.deals_as('buyer'))::uuid[]))
+    or (status = 'active' and role = 'seller' and deal_id = any ((select app.deals_with_known_seller())::uuid[]))
     or exists (select from deals d where d.id = deal_id
       and d.organization_id = any ((select app.brokerages_as('admin'))::uuid[])));
 create policy brokers_and_admins_change_them on participants for update to dealkeep_server
@@ -506,7 +524,7 @@ create trigger keep before update on exclusivities for each row execute function
 
 -- Opens a deal in draft with the caller as its broker; the deal's id. For admins and brokers of the brokerage.
 create function app.open_deal(organization_id uuid, title text, industry text, location text, summary text,
-  asking_price numeric, currency text) returns uuid
+  asking_price numeric, currency text, needs_nda boolean default null) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   opened uuid;
@@ -514,9 +532,9 @@ begin
   if open_deal.organization_id is null or not open_deal.organization_id = any (app.brokerages_as('admin', 'broker')) then
     raise insufficient_privilege using message = 'not an admin or broker of this brokerage';
   end if;
-  insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, created_by)
+  insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by)
     values (open_deal.organization_id, open_deal.title, open_deal.industry, open_deal.location, open_deal.summary,
-      open_deal.asking_price, coalesce(open_deal.currency, 'USD'), app.user_id())
+      open_deal.asking_price, coalesce(open_deal.currency, 'USD'), coalesce(open_deal.needs_nda, true), app.user_id())
     returning id into opened;
   insert into public.participants (deal_id, user_id, role, status) values (opened, app.user_id(), 'broker', 'active');
   return opened;
@@ -587,6 +605,6 @@ begin
   return lapsed + expired;
 end
 $$;
-grant execute on function app.open_deal(uuid, text, text, text, text, numeric, text),
+grant execute on function app.open_deal(uuid, text, text, text, text, numeric, text, boolean),
   app.invite_to_deal(uuid, text, text, text, uuid), app.sign_nda(uuid, text, inet), app.sweep()
   to dealkeep_server;

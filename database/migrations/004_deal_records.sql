@@ -513,20 +513,65 @@ insert into app.moves values
 create trigger check_move before update of status on closing_conditions for each row
   execute function app.check_move('closing_condition', 'status');
 
+-- Whether the side of `principal_id` may know that this person takes part in its deal: the rule of the policy on
+-- participants, for a side that is not the caller's. Brokers and sellers ask, and the side itself; nobody else learns anything.
+create function app.side_knows(principal_id uuid, user_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from public.participants side
+    join public.participants p on p.deal_id = side.deal_id
+    join public.deals d on d.id = side.deal_id
+    where side.id = side_knows.principal_id and p.user_id = side_knows.user_id
+      and (side.deal_id = any (app.deals_as('broker', 'seller')) or side.id = any (app.principals())) and (
+      side.role <> 'buyer'
+      or coalesce(p.advises, p.id) = side.id
+      or (p.status = 'active' and (p.role = 'broker' or (p.role = 'seller' and (not d.needs_nda or exists (
+        select from public.ndas n
+        where n.participant_id = side.id and n.status = 'active' and (n.expires_at is null or n.expires_at > app.now()))))))));
+end
+$$;
+
+-- The buyer's side that is selected on a deal, to brokers, sellers and that side, or null; also after the exclusivity's date has passed unreleased.
+create function app.selected_side(deal_id uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select x.participant_id from public.exclusivities x
+    where x.deal_id = selected_side.deal_id and x.ended_at is null
+      and (x.deal_id = any (app.deals_as('broker', 'seller')) or x.participant_id = any (app.principals()))
+      and (x.expires_at > app.now() or not exists (
+        select from public.deal_stages g where g.deal_id = x.deal_id and g.state = 'exclusivity')));
+end
+$$;
+
 -- The owner of a condition or finding takes part in the deal: an id from elsewhere is refused like one that does not exist.
--- It looks with the caller's eyes, or a buyer could find out by it who else is a buyer.
+-- It looks with the caller's eyes, or a buyer could find out by it who else is a buyer. Whoever reads the record may know
+-- the owner: the selected buyer's side reads conditions, and a buyer's side its own findings.
 create function app.check_owner_takes_part() returns trigger
 language plpgsql set search_path = '' as $$
+declare
+  reader uuid;
 begin
-  if new.owner_user_id is not null and not exists (
+  if new.owner_user_id is null or (tg_op = 'UPDATE' and new.owner_user_id is not distinct from old.owner_user_id) then
+    return new;
+  end if;
+  if not exists (
     select from public.participants p
     where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active')
   then
     perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal.');
   end if;
+  reader := case when tg_table_name = 'closing_conditions' then app.selected_side(new.deal_id)
+    else (to_jsonb(new) ->> 'participant_id')::uuid end;
+  if app.user_id() is not null and reader is not null and not app.side_knows(reader, new.owner_user_id) then
+    perform app.refuse('owner_not_known_to_buyer',
+      'The buyer who reads this may not know of this person: choose a broker, somebody of the buyer''s side or, under an NDA, the seller.');
+  end if;
   return new;
 end
 $$;
+grant execute on function app.side_knows(uuid, uuid), app.selected_side(uuid) to dealkeep_server;
 create trigger check_owner before insert or update of owner_user_id on closing_conditions for each row
   execute function app.check_owner_takes_part();
 

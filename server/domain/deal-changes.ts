@@ -13,6 +13,8 @@ export interface DealInput {
   /** A decimal. */
   readonly asking_price: string | null;
   readonly currency: string;
+  /** Whether a buyer learns who sells only under an active NDA. */
+  readonly needs_nda: boolean;
 }
 
 interface Changed {
@@ -25,14 +27,24 @@ const took = (statement: Statement<Changed | null>): Statement<boolean> => mappe
 const open = row<Changed>(
   'open_deal',
   `select opened.id from (
-     select app.open_deal($3, $4, $5, $6, $7, $8::numeric, $9) as id offset 0) opened
+     select app.open_deal($3, $4, $5, $6, $7, $8::numeric, $9, $10) as id offset 0) opened
    ${recorded('deal.open', { subject: 'opened.id', deal: 'opened.id' })}`,
 );
 
 /** Opens a deal in draft with the caller as its broker; its id. Denied to all but admins and brokers of the brokerage. */
 export function openDeal(brokerageId: string, input: DealInput, origin: Origin): Statement<string> {
-  const { title, industry, location, summary, asking_price, currency } = input;
-  const opened = open(...from(origin), brokerageId, title, industry, location, summary, asking_price, currency);
+  const { title, industry, location, summary, asking_price, currency, needs_nda } = input;
+  const opened = open(
+    ...from(origin),
+    brokerageId,
+    title,
+    industry,
+    location,
+    summary,
+    asking_price,
+    currency,
+    needs_nda,
+  );
   return mapped(opened, (found) => {
     if (!found) throw new Error('A deal was opened without an id.');
     return found.id;
@@ -48,8 +60,10 @@ const edit = row<Changed>(
        location = case when $4 ? 'location' then given.location else d.location end,
        summary = case when $4 ? 'summary' then given.summary else d.summary end,
        asking_price = case when $4 ? 'asking_price' then given.asking_price else d.asking_price end,
-       currency = coalesce(given.currency, d.currency)
-     from jsonb_to_record($4::jsonb) as given (title text, industry text, location text, summary text, asking_price numeric, currency text)
+       currency = coalesce(given.currency, d.currency),
+       needs_nda = coalesce(given.needs_nda, d.needs_nda)
+     from jsonb_to_record($4::jsonb) as given (title text, industry text, location text, summary text, asking_price numeric,
+       currency text, needs_nda boolean)
      where d.id = $3
      returning d.id)
    select changed.id from changed ${recorded('deal.edit', { subject: 'changed.id', deal: 'changed.id' })}`,

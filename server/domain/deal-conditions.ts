@@ -3,11 +3,14 @@
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import type { ClosingCondition } from './closing-conditions.ts';
 import type { Origin } from './origin.ts';
+import { knownPerson } from './participants.ts';
 import { from, recorded } from './recorded.ts';
 
 export interface DealCondition extends ClosingCondition {
   deal_id: string;
   owner_name: string | null;
+  /** Whether it has an owner, be it one whom the caller may not know of. */
+  has_owner: boolean;
   created_at: string;
   /** Its deadline has passed and it is not met. */
   overdue: boolean;
@@ -15,13 +18,14 @@ export interface DealCondition extends ClosingCondition {
   can_edit: boolean;
 }
 
-const fields = `c.id, c.deal_id, c.name, c.status, c.owner_user_id, u.name as owner_name, c.deadline, c.completed_at, c.created_at,
+const fields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, owner.name as owner_name,
+  c.owner_user_id is not null as has_owner, c.deadline, c.completed_at, c.created_at,
   app.is_overdue(c.status, c.deadline) as overdue,
   c.deal_id = any ((select app.deals_acting_as('broker'))::uuid[])
     or (c.owner_user_id = (select app.user_id())
       and c.deal_id = any ((select app.deals_acting_as('seller', 'buyer', 'advisor'))::uuid[])) as can_edit`;
 
-const owner = 'left join users u on u.id = c.owner_user_id';
+const owner = knownPerson('owner', 'c.owner_user_id', 'c.deal_id');
 
 /** The conditions of a deal, what is due first before what is not, at most 500. */
 export const dealConditions = rows<DealCondition, [dealId: string]>(

@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import type { Origin } from './origin.ts';
+import { knownPerson } from './participants.ts';
 
 /** How writing through tools stands on a deal, for the caller. */
 export interface DealToolWriting {
@@ -24,7 +25,7 @@ const writingFields = `d.id as deal_id, d.title, o.opted_in_at, o.expires_at, ap
 const writingTables = `deals d
   left join deal_opt_ins o on o.deal_id = d.id
   left join deal_tool_stops s on s.deal_id = d.id
-  left join users u on u.id = s.stopped_by`;
+  ${knownPerson('u', 's.stopped_by', 'd.id')}`;
 
 /** How writing through tools stands on a deal that the caller sees, or null. */
 export const dealToolWriting = row<DealToolWriting, [dealId: string]>(
@@ -59,7 +60,7 @@ const switches = row<Switches, [dealId: string]>(
    from deals d
    left join deal_opt_ins o on o.deal_id = d.id and (o.expires_at is null or o.expires_at > app.now())
    left join deal_tool_stops s on s.deal_id = d.id
-   left join users u on u.id = s.stopped_by
+   ${knownPerson('u', 's.stopped_by', 'd.id')}
    where d.id = $1`,
 );
 
@@ -93,7 +94,7 @@ export const liveOptIns = rows<OptIn, []>(
    from deal_opt_ins o
    join deals d on d.id = o.deal_id
    left join deal_tool_stops s on s.deal_id = o.deal_id
-   left join users u on u.id = s.stopped_by
+   ${knownPerson('u', 's.stopped_by', 'd.id')}
    where o.expires_at is null or o.expires_at > app.now() order by lower(d.title), d.id`,
 );
 

@@ -16,11 +16,13 @@ export interface FullDeal extends Deal {
   /** A decimal. */
   asking_price: string | null;
   currency: string;
+  /** Whether a buyer learns who sells only under an active NDA. */
+  needs_nda: boolean;
 }
 
 /** The columns of {@link FullDeal}, from {@link fullDealTables}. */
 export const fullDealFields = `${dealFields}, b.name as organization_name, d.industry, d.location, d.summary,
-  trim_scale(d.asking_price) as asking_price, d.currency`;
+  trim_scale(d.asking_price) as asking_price, d.currency, d.needs_nda`;
 
 export const fullDealTables = `${dealTables} join brokerages b on b.id = d.organization_id`;
 
@@ -110,6 +112,8 @@ export interface PersonOfDeal {
   advises: string | null;
   /** Of the NDA that counts, or of the latest; null to whom it is no business. */
   nda_status: 'sent' | 'active' | 'expired' | 'revoked' | null;
+  /** Whether the caller can make a closing condition theirs: they take part, and a buyer who is selected may know of them. */
+  can_own_conditions: boolean;
   created_at: string;
   updated_at: string;
 }
@@ -119,7 +123,12 @@ export const ndaStatusNow = `case when n.status in ('sent', 'active') and n.expi
 
 const personFields = `p.id, p.user_id, u.name, u.email, p.role, p.status,
   case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,
-  nda.status as nda_status, p.created_at, p.updated_at`;
+  nda.status as nda_status,
+  case
+    when p.status <> 'active' or not p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then false
+    when app.selected_side(p.deal_id) is null then true
+    else app.side_knows(app.selected_side(p.deal_id), p.user_id)
+  end as can_own_conditions, p.created_at, p.updated_at`;
 
 const personTables = `participants p
   join users u on u.id = p.user_id

@@ -3,6 +3,7 @@
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import type { Confidentiality, DocumentSource } from './documents.ts';
 import type { Origin } from './origin.ts';
+import { knownPerson } from './participants.ts';
 import { from, recorded } from './recorded.ts';
 
 export interface DealDocument {
@@ -51,7 +52,8 @@ const fields = (source: DocumentSource): string =>
    case when d.deal_id = any ((select app.deals_as('broker', 'seller'))::uuid[])
      then (select count(*)::int from document_openings o where o.document_id = d.id) end as openings`;
 
-const tablesOf = (source: DocumentSource): string => `${tables[source]} d left join users u on u.id = d.uploaded_by`;
+const tablesOf = (source: DocumentSource): string =>
+  `${tables[source]} d ${knownPerson('u', 'd.uploaded_by', 'd.deal_id')}`;
 
 const list = (source: DocumentSource): string => `(
   select ${fields(source)} from ${tablesOf(source)}
@@ -200,7 +202,8 @@ export const openDocument = row<OpenedDocument, [source: DocumentSource, id: str
 
 export interface DocumentOpening {
   id: string;
-  user_id: string;
+  /** Null when the caller may not know of them. */
+  user_id: string | null;
   user_name: string;
   opened_at: string;
 }
@@ -208,8 +211,8 @@ export interface DocumentOpening {
 /** Who opened a document and when, as far as the caller may know, the latest first, at most 500. */
 export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, id: string]>(
   'document_openings',
-  `select o.id, o.user_id, coalesce(u.name, 'Somebody') as user_name, o.opened_at
-   from document_openings o left join users u on u.id = o.user_id
+  `select o.id, u.id as user_id, coalesce(u.name, 'Somebody') as user_name, o.opened_at
+   from document_openings o ${knownPerson('u', 'o.user_id', 'o.deal_id')}
    where o.source = $1 and o.document_id = $2
    order by o.opened_at desc, o.id desc limit 500`,
 );

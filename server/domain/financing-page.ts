@@ -3,6 +3,7 @@
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import type { CommitmentStatus, FinancingSource, SourceType } from './financing.ts';
 import type { Origin } from './origin.ts';
+import { knownPerson } from './participants.ts';
 import { from, recorded } from './recorded.ts';
 
 export interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'> {
@@ -14,12 +15,12 @@ export interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'>
 
 const select = `
   select s.id, s.deal_id, s.source_type, s.source_name, s.commitment_amount::text as commitment_amount, s.currency,
-    s.commitment_status, s.created_by, s.created_at, s.updated_at,
+    s.commitment_status, creator.id as created_by, s.created_at, s.updated_at,
     case when s.deal_id = any ((select app.diligence_deals())::uuid[]) then
       array(select m.to_state from app.moves m where m.subject = 'financing_source' and m.from_state = s.commitment_status
         order by array_position('{applied,term_sheet,committed,funded,expired,withdrawn}', m.to_state))
     else '{}'::text[] end as moves
-  from financing_sources s`;
+  from financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}`;
 
 /** The sources of a deal that the caller may see, the latest first, at most 500. */
 export const sourcesOnPage = rows<SourceOnPage, [dealId: string]>(

@@ -1,6 +1,7 @@
 /** How a purchase is to be paid for: sources of financing and what they come to (decisions, "Financing source"). */
 
 import { row, rows } from '../database/statement.ts';
+import { knownPerson } from './participants.ts';
 
 export const sourceTypes = [
   'sba_7a',
@@ -37,6 +38,7 @@ export interface FinancingSource {
   commitment_amount: number;
   currency: string;
   commitment_status: CommitmentStatus;
+  /** Null also when the caller may not know of them. */
   created_by: string | null;
   created_at: string;
   updated_at: string;
@@ -46,11 +48,11 @@ export interface FinancingSource {
 export const financingSources = rows<FinancingSource, [dealId: string]>(
   'financing_sources',
   // A double holds every whole number that the table takes.
-  `select id, deal_id, source_type, source_name, commitment_amount::float8 as commitment_amount, currency,
-     commitment_status, created_by, created_at, updated_at
-   from financing_sources
-   where deal_id = $1
-   order by created_at desc, id desc
+  `select s.id, s.deal_id, s.source_type, s.source_name, s.commitment_amount::float8 as commitment_amount, s.currency,
+     s.commitment_status, creator.id as created_by, s.created_at, s.updated_at
+   from financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}
+   where s.deal_id = $1
+   order by s.created_at desc, s.id desc
    limit 200`,
 );
 

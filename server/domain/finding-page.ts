@@ -3,6 +3,7 @@
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import type { Finding, FindingChange, FindingComment, FindingStatus, NewFinding } from './findings.ts';
 import type { Origin } from './origin.ts';
+import { knownPerson } from './participants.ts';
 import { from, recorded } from './recorded.ts';
 
 export interface FindingOnPage extends Finding {
@@ -15,17 +16,17 @@ export interface FindingOnPage extends Finding {
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const select = `
-  select f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes, f.owner_user_id,
-    owner.name as owner_name, f.created_by, creator.name as created_by_name, f.created_at, f.updated_at,
-    coalesce((select json_agg(json_build_object('id', c.id, 'body', c.body, 'created_by', c.created_by,
+  select f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes, owner.id as owner_user_id,
+    owner.name as owner_name, creator.id as created_by, creator.name as created_by_name, f.created_at, f.updated_at,
+    coalesce((select json_agg(json_build_object('id', c.id, 'body', c.body, 'created_by', u.id,
         'created_by_name', u.name, 'created_at', ${instant('c.created_at')}) order by c.created_at, c.id)
-      from finding_comments c left join users u on u.id = c.created_by where c.finding_id = f.id), '[]') as comments,
+      from finding_comments c ${knownPerson('u', 'c.created_by', 'f.deal_id')} where c.finding_id = f.id), '[]') as comments,
     coalesce((select json_agg(json_build_object('from_status', h.from_status, 'to_status', h.to_status, 'notes', h.notes,
         'changed_by_name', u.name, 'changed_at', ${instant('h.changed_at')}) order by h.changed_at, h.id)
-      from finding_changes h left join users u on u.id = h.changed_by where h.finding_id = f.id), '[]') as history
+      from finding_changes h ${knownPerson('u', 'h.changed_by', 'f.deal_id')} where h.finding_id = f.id), '[]') as history
   from findings f
-  left join users owner on owner.id = f.owner_user_id
-  left join users creator on creator.id = f.created_by`;
+  ${knownPerson('owner', 'f.owner_user_id', 'f.deal_id')}
+  ${knownPerson('creator', 'f.created_by', 'f.deal_id')}`;
 
 /** The findings of a deal that the caller may see, open and severe ones first, at most 500. */
 export const findingsOnPage = rows<FindingOnPage, [dealId: string]>(

@@ -1,6 +1,7 @@
 /** Findings of diligence, each the business of the side that recorded it (decisions, "Finding"). */
 
 import { row, rows } from '../database/statement.ts';
+import { knownPerson } from './participants.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
 export type Severity = (typeof severities)[number];
@@ -17,6 +18,7 @@ export interface Finding {
   severity: Severity;
   status: FindingStatus;
   status_notes: string | null;
+  /** Null, like every other person here, also when the caller may not know of them. */
   owner_user_id: string | null;
   created_by: string | null;
   created_at: string;
@@ -39,8 +41,12 @@ export interface FindingChange {
   changed_at: string;
 }
 
-const fields = `f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes, f.owner_user_id,
-  f.created_by, f.created_at, f.updated_at`;
+const fields = `f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes,
+  owner.id as owner_user_id, creator.id as created_by, f.created_at, f.updated_at`;
+
+const tables = `findings f
+  ${knownPerson('owner', 'f.owner_user_id', 'f.deal_id')}
+  ${knownPerson('creator', 'f.created_by', 'f.deal_id')}`;
 
 /** The findings on a deal that the caller may see, the latest first, at most 200; null filters let everything through. */
 export const findings = rows<
@@ -49,7 +55,7 @@ export const findings = rows<
 >(
   'findings',
   `select ${fields}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count
-   from findings f
+   from ${tables}
    where f.deal_id = $1 and ($2::text is null or f.category = $2) and ($3::text is null or f.severity = $3)
      and ($4::text is null or f.status = $4)
    order by f.created_at desc, f.id desc
@@ -57,14 +63,15 @@ export const findings = rows<
 );
 
 /** One finding, or null when there is none that the caller sees. */
-export const finding = row<Finding, [id: string]>('finding', `select ${fields} from findings f where f.id = $1`);
+export const finding = row<Finding, [id: string]>('finding', `select ${fields} from ${tables} where f.id = $1`);
 
 /** The comments on a finding, the earliest first, at most the 200 latest. */
 export const findingComments = rows<FindingComment, [findingId: string]>(
   'finding_comments',
   `select * from (
-     select id, body, created_by, created_at from finding_comments
-     where finding_id = $1 order by created_at desc, id desc limit 200
+     select c.id, c.body, author.id as created_by, c.created_at
+     from finding_comments c join findings f on f.id = c.finding_id ${knownPerson('author', 'c.created_by', 'f.deal_id')}
+     where c.finding_id = $1 order by c.created_at desc, c.id desc limit 200
    ) latest order by created_at, id`,
 );
 
@@ -72,8 +79,9 @@ export const findingComments = rows<FindingComment, [findingId: string]>(
 export const findingChanges = rows<FindingChange, [findingId: string]>(
   'finding_changes',
   `select from_status, to_status, notes, changed_by, changed_at from (
-     select id, from_status, to_status, notes, changed_by, changed_at from finding_changes
-     where finding_id = $1 order by changed_at desc, id desc limit 200
+     select h.id, h.from_status, h.to_status, h.notes, author.id as changed_by, h.changed_at
+     from finding_changes h join findings f on f.id = h.finding_id ${knownPerson('author', 'h.changed_by', 'f.deal_id')}
+     where h.finding_id = $1 order by h.changed_at desc, h.id desc limit 200
    ) latest order by changed_at, id`,
 );
 

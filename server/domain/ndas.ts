@@ -4,6 +4,7 @@ import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import { ndaStatusNow } from './deal-page.ts';
 import { ndaTemplate } from './nda-template.ts';
 import type { Origin } from './origin.ts';
+import { knownPerson } from './participants.ts';
 import { from, recorded } from './recorded.ts';
 
 export interface Nda {
@@ -32,7 +33,7 @@ const fields = `n.id, n.deal_id, n.participant_id, buyer.name as participant_nam
 
 const people = `join participants p on p.id = n.participant_id
   join users buyer on buyer.id = p.user_id
-  left join users sender on sender.id = n.sent_by`;
+  ${knownPerson('sender', 'n.sent_by', 'n.deal_id')}`;
 
 /** The NDAs of a deal that the caller may see, the latest first, at most 500. */
 export const ndas = rows<Nda, [dealId: string]>(

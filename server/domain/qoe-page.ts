@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import type { AdjustmentCategory } from './normalizations.ts';
+import { knownPerson } from './participants.ts';
 import type { CustomerRevenue, PlPeriod, Snapshot } from './qoe.ts';
 
 export interface SnapshotOnPage extends Snapshot {
@@ -107,16 +108,17 @@ export interface NormalizationOnPage {
   adjustment_category: AdjustmentCategory;
   adjustment_amount: string;
   rationale: string | null;
-  created_by: string;
+  /** Null, like the name, when the caller may not know of them. */
+  created_by: string | null;
   created_by_name: string | null;
   created_at: string;
   can_delete: boolean;
 }
 
 const normalizationSelect = `
-  select n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, n.created_by,
+  select n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by,
     u.name as created_by_name, n.created_at, n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
-  from normalizations n left join users u on u.id = n.created_by`;
+  from normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`;
 
 /** The normalizations of a deal, the latest first, at most 500. */
 export const normalizationsOnPage = rows<NormalizationOnPage, [dealId: string]>(

@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import type { Origin } from './origin.ts';
+import { knownPerson } from './participants.ts';
 import type { Question, QuestionCategory } from './questions.ts';
 import { from, recorded } from './recorded.ts';
 
@@ -33,7 +34,7 @@ const select = `
   cross join lateral (select
     q.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) as broker,
     q.deal_id = any ((select app.deals_acting_as('seller'))::uuid[]) as seller) caller
-  left join users asker on asker.id = q.asked_by
+  ${knownPerson('asker', 'q.asked_by', 'q.deal_id')}
   left join question_answers a on a.question_id = q.id`;
 
 /** The questions of a deal that the caller may read, the latest first, at most 500. */

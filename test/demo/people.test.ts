@@ -101,7 +101,7 @@ describe('the deal with everything', () => {
     expect(await it.as('other_buyer', checklist(id, null))).toEqual([]);
     expect(await it.as('other_buyer', plPeriods(id, null, null))).toEqual([]);
     const people = await it.as('other_buyer', participants(id));
-    expect(people.map(({ role }) => role).toSorted()).toEqual(['broker', 'buyer', 'seller']);
+    expect(people.map(({ role }) => role).toSorted()).toEqual(['broker', 'buyer']);
   });
 
   test('lets the buyer ask and adjust, the other buyer neither', async () => {

@@ -72,12 +72,24 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     await insert('members', { brokerage_id: brokerage, user_id: people[name], role });
   await insert('members', { brokerage_id: elsewhere, user_id: stranger, role: 'admin' });
 
+  const records: Record<string, string> = {};
   const deal = await insert('deals', { organization_id: brokerage, title: 'Corner bakery', state: 'diligence' });
   const idle = await insert('deals', { organization_id: brokerage, title: 'Print shop', state: 'listed' });
   const draft = await insert('deals', { organization_id: brokerage, title: "The colleague's draft" });
   const foreign = await insert('deals', { organization_id: elsewhere, title: 'A deal elsewhere', state: 'listed' });
   await insert('participants', { deal_id: draft, user_id: people['colleague'], role: 'broker', status: 'active' });
   await insert('participants', { deal_id: foreign, user_id: stranger, role: 'broker', status: 'active' });
+  // Deals of the colleague's with the new buyer on them: one that needs no NDA, and one that is still a draft.
+  const sellerOf = async (name: string, values: Record<string, unknown>) => {
+    const deal_id = await insert('deals', { organization_id: brokerage, ...values });
+    const sells = { deal_id, user_id: await person(`the seller of ${name}`), role: 'seller', status: 'active' };
+    await insert('participants', { deal_id, user_id: people['colleague'], role: 'broker', status: 'active' });
+    await insert('participants', { deal_id, user_id: people['new buyer'], role: 'buyer', status: 'active' });
+    records[`users/the seller of ${name}`] = sells.user_id;
+    records[`participants/the seller of ${name}`] = await insert('participants', sells);
+  };
+  await sellerOf('a deal that needs no NDA', { title: 'Ferry kiosk', state: 'listed', needs_nda: false });
+  await sellerOf('a draft with a buyer', { title: 'Harbour draft' });
 
   const participants: Record<string, string> = {};
   const joins = async (name: string, role: string, more: Record<string, unknown> = {}) => {
@@ -101,7 +113,12 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
   await joins('removed', 'broker', { status: 'removed' });
   // The deal on which no exclusivity runs, for granting one.
   for (const role of ['broker', 'seller', 'viewer'])
-    await insert('participants', { deal_id: idle, user_id: people[role], role, status: 'active' });
+    records[`participants/the ${role} of a deal with nobody under an NDA`] = await insert('participants', {
+      deal_id: idle,
+      user_id: people[role],
+      role,
+      status: 'active',
+    });
   for (const buyer of ['exclusive buyer', 'other buyer'])
     await insert('participants', { deal_id: idle, user_id: people[buyer], role: 'buyer', status: 'active' });
   const idleBuyer = await insert('participants', {
@@ -111,7 +128,6 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     status: 'active',
   });
 
-  const records: Record<string, string> = {};
   const keep = async (table: string, record: string, values: Record<string, unknown>) => {
     const id = await insert(table, values);
     records[`${table}/${record}`] = id;
@@ -121,6 +137,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
   records['brokerages/another brokerage'] = elsewhere;
   records['members/a member of the brokerage'] = people['colleague']!;
   records['users/the broker'] = people['broker']!;
+  records['users/the seller'] = people['seller']!;
   records['users/the exclusive buyer'] = people['exclusive buyer']!;
   records['users/the other buyer'] = people['other buyer']!;
   records["users/the seller's advisor"] = people["seller's advisor"]!;

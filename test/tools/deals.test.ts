@@ -77,7 +77,7 @@ describe('svc_deals_get', () => {
     ['exclusive buyer', ['broker', 'seller', 'exclusive buyer', "exclusive buyer's advisor"], true],
     ["exclusive buyer's advisor", ['broker', 'seller', 'exclusive buyer', "exclusive buyer's advisor"], true],
     ['other buyer', ['broker', 'seller', 'other buyer'], false],
-    ['new buyer', ['broker', 'seller', 'new buyer'], false],
+    ['new buyer', ['broker', 'new buyer'], false],
   ])('shows the %s %j, and the exclusivity: %s', async (role, seen, exclusivity) => {
     const { deal, participants } = (await as(role).ok('svc_deals_get', { deal_id: scene.deal })) as {
       deal: Record<string, unknown>;

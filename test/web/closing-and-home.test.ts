@@ -4,6 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startClockwork } from '../../server/clockwork.ts';
 import { tell } from '../../server/domain/activity.ts';
+import { asking } from '../tools/ask.ts';
+import { addToken } from '../tools/scene.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -51,6 +53,53 @@ describe('a closing condition', () => {
     expect(stranger.body.error.code).toBe('owner_takes_no_part');
     for (const caller of ['seller', 'exclusive buyer', 'viewer', 'admin'])
       expect([caller, (await (await web.as(caller)).ask(path(), { name: 'X' })).status]).toEqual([caller, 403]);
+  });
+
+  test('names its owner to those who may know of them, and takes only owners of whom the selected buyer may know', async () => {
+    const { people, participants } = web.scene;
+    const broker = await web.as('broker');
+    const { id } = (await broker.ask(path(), { name: 'Tax clearance', owner_user_id: people['seller'] })).body;
+    const seen = async (caller: string) => {
+      const { items } = (await (await web.as(caller)).ask(path())).body;
+      const found = items.find((one: { name: string }) => one.name === 'Tax clearance');
+      const told = await asking(web.house, await addToken(web.house, people[caller]!)).rows(
+        'svc_closing_conditions_list',
+        { deal_id: deal },
+      );
+      expect(found.owner_user_id).toBe(told.find((one) => one['id'] === id)!['owner_user_id']);
+      return [found.owner_user_id, found.owner_name, found.has_owner];
+    };
+    const known = [people['seller'], 'seller', true];
+    for (const caller of ['broker', 'seller', 'viewer', 'exclusive buyer', "exclusive buyer's advisor"])
+      expect([caller, await seen(caller)]).toEqual([caller, known]);
+    // The exclusive buyer goes on without an NDA: they know of the seller from nowhere.
+    const end = `update ndas set expires_at = app.now() where participant_id = $1`;
+    await web.house.sql(end, [participants['exclusive buyer']]);
+    for (const caller of ['exclusive buyer', "exclusive buyer's advisor"])
+      expect([caller, await seen(caller)]).toEqual([caller, [null, null, true]]);
+    expect(await seen('broker')).toEqual(known);
+
+    const owned = (owner: string) => broker.ask(path(), { name: owner, owner_user_id: people[owner] });
+    for (const owner of ['seller', 'other buyer', "seller's advisor", "broker's advisor", 'viewer'])
+      expect([owner, (await owned(owner)).body.error.code]).toEqual([owner, 'owner_not_known_to_buyer']);
+    // What stays as it is needs no new consent.
+    expect(
+      (await broker.ask(`/conditions/${id}`, { name: 'Tax clearance', deadline: dateIn(9) }, 'PATCH')).status,
+    ).toBe(200);
+    const able = (await broker.ask(`/deals/${deal}`)).body.participants
+      .filter((one: { can_own_conditions: boolean }) => one.can_own_conditions)
+      .map((one: { name: string }) => one.name)
+      .toSorted();
+    expect(able).toEqual(['broker', 'exclusive buyer', "exclusive buyer's advisor"]);
+    for (const owner of able) {
+      const made = await owned(owner);
+      expect([owner, made.status]).toEqual([owner, 201]);
+      await broker.ask(`/conditions/${made.body.id}`, undefined, 'DELETE');
+    }
+    await web.house.sql('update ndas set expires_at = null where participant_id = $1', [
+      participants['exclusive buyer'],
+    ]);
+    await broker.ask(`/conditions/${id}`, undefined, 'DELETE');
   });
 
   test('is hidden from the buyers who were not selected', async () => {
@@ -161,8 +210,8 @@ describe('home', () => {
     const home = async (caller: string) => (await (await web.as(caller)).ask('/home')).body;
     expect((await home('admin')).deals_by_state).toEqual([
       { state: 'diligence', count: 1 },
-      { state: 'draft', count: 1 },
-      { state: 'listed', count: 1 },
+      { state: 'draft', count: 2 },
+      { state: 'listed', count: 2 },
     ]);
     expect((await home('outsider')).deals_by_state).toEqual([]);
     expect((await home('seller')).exclusivities).toMatchObject([{ deal_id: deal, deal_title: 'Corner bakery' }]);

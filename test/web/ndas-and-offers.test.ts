@@ -1,6 +1,7 @@
 /** NDAs sent, signed and revoked; offers submitted, revised and accepted into exclusivity. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { insert } from '../tools/scene.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -134,6 +135,80 @@ describe('an NDA', () => {
     } finally {
       web.house.clock.advance(-0.05 * 86_400_000);
     }
+  });
+});
+
+describe('until their NDA is active', () => {
+  const sellers = ['seller', "seller's advisor"];
+  /** Names of the seller's side anywhere in what a caller can read of a deal. */
+  const named = async (caller: string, on: string) => {
+    const person = await web.as(caller);
+    const paths = ['', '/documents', '/activity', '/questions', '/conditions', '/tools', '/ndas', '/offers'];
+    const read = await Promise.all(paths.map(async (part) => (await person.ask(`/deals/${on}${part}`)).body));
+    const said = JSON.stringify(read);
+    return sellers.filter((name) => said.includes(`"${name}"`) || said.includes(web.scene.people[name]!));
+  };
+  const sees = async (caller: string, on: string) =>
+    (await (await web.as(caller)).ask(`/deals/${on}`)).body.participants.some(
+      (one: { name: string }) => one.name === 'seller',
+    );
+
+  beforeAll(async () => {
+    await web.house.sql(`update documents set uploaded_by = $1 where deal_id = $2`, [web.scene.people['seller'], deal]);
+    await web.house.sql(
+      `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key, uploaded_by)
+       values ($1, 'teaser.pdf', 'legal', 'public', 1, 'application/pdf', 'teaser', $2)`,
+      [web.scene.idle, web.scene.people['seller']],
+    );
+  });
+
+  test('a buyer and their advisors read no name of the seller’s side, also not one that they know from another deal', async () => {
+    const { idle } = web.scene;
+    expect(await named('new buyer', deal)).toEqual([]);
+    expect(await named('other buyer', deal)).toEqual(['seller']);
+    // They know the seller of the one deal, and not that the same person sells the other.
+    for (const caller of ['exclusive buyer', 'other buyer']) expect(await named(caller, idle)).toEqual([]);
+    expect(await named('broker', idle)).toEqual(['seller']);
+    const { items } = (await (await web.as('exclusive buyer')).ask(`/deals/${idle}/documents`)).body;
+    expect(items).toMatchObject([{ filename: 'teaser.pdf', uploaded_by_name: null }]);
+  });
+
+  test('the seller stays hidden, in a draft too, and is again when the NDA is revoked or expires', async () => {
+    for (const state of ['draft', 'listed', 'under_offer']) {
+      const deal_id = await insert(web.house, 'deals', { organization_id: web.scene.brokerage, title: state, state });
+      const joins = (name: string, role: string) =>
+        insert(web.house, 'participants', { deal_id, user_id: web.scene.people[name], role, status: 'active' });
+      await joins('seller', 'seller');
+      const participant_id = await joins('new buyer', 'buyer');
+      const nda = { deal_id, participant_id, terms: 'Briefly.', signed_at: new Date(), signed_name: 'N. Buyer' };
+      for (const [status, days] of [
+        ['sent', 1],
+        ['revoked', 1],
+        ['expired', 1],
+        ['active', -1],
+      ] as const) {
+        await insert(web.house, 'ndas', { ...nda, status, expires_at: inDays(days) });
+        expect([state, status, await sees('new buyer', deal_id)]).toEqual([state, status, false]);
+      }
+      await insert(web.house, 'ndas', { ...nda, status: 'active', expires_at: inDays(1) });
+      expect([state, await sees('new buyer', deal_id)]).toEqual([state, true]);
+    }
+  });
+
+  test('a broker says that a deal needs no NDA, and then its buyers see who sells', async () => {
+    const { idle } = web.scene;
+    const broker = await web.as('broker');
+    expect((await broker.ask(`/deals/${idle}`)).body.deal.needs_nda).toBe(true);
+    expect((await (await web.as('seller')).ask(`/deals/${idle}`, { needs_nda: false }, 'PATCH')).status).toBe(403);
+    expect((await broker.ask(`/deals/${idle}`, { needs_nda: 'no' }, 'PATCH')).status).toBe(400);
+    expect((await broker.ask(`/deals/${idle}`, { needs_nda: false }, 'PATCH')).body.needs_nda).toBe(false);
+    expect(await sees('new buyer', idle)).toBe(true);
+    expect((await (await web.as('new buyer')).ask(`/deals/${idle}`)).body.deal.needs_nda).toBe(false);
+    await broker.ask(`/deals/${idle}`, { needs_nda: true }, 'PATCH');
+    expect(await sees('new buyer', idle)).toBe(false);
+    const opened = { organization_id: web.scene.brokerage, title: 'Kiosk', currency: 'USD' };
+    expect((await broker.ask('/deals', opened)).body.needs_nda).toBe(true);
+    expect((await broker.ask('/deals', { ...opened, needs_nda: false })).body.needs_nda).toBe(false);
   });
 });
 

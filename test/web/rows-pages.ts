@@ -76,7 +76,17 @@ const sides = [
 const people = list<Participant>({
   what: 'the people on the deal',
   tool: 'svc_deals_get',
-  decidedBy: ['participants'],
+  decidedBy: [
+    'the broker',
+    'the seller',
+    'the exclusive buyer',
+    'the other buyer',
+    "the exclusive buyer's advisor",
+    "the seller's advisor",
+    'the invited',
+    'the removed',
+    'the viewer',
+  ].map((name) => `participants/${name}`),
   kinds: 5,
   shown: async (page) => {
     const shown: Lines[] = [];
@@ -176,7 +186,8 @@ const conditions = list<ClosingCondition>({
   shown: (page) => linesOf(page.getByRole('main').locator('ul > li')),
   facts: ({ name, owner_user_id: owner, completed_at, deadline, status }, person) => [
     name,
-    owner === null ? 'Nobody sees to it yet' : (person.nameOf(owner) ?? 'Somebody else on the deal'),
+    // Null is also somebody of whom the person may not know: the page says only that there is somebody.
+    owner && person.nameOf(owner)!,
     completed_at ?? deadline ?? 'No deadline',
     word(conditionStates, status),
   ],

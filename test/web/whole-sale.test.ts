@@ -147,11 +147,11 @@ describe('a sale', { timeout: 60_000 }, () => {
     await expectAccessible(page('broker'));
   });
 
-  test('a buyer sees the brokers, the seller and themself, and nobody else', async () => {
+  test('a buyer sees the brokers and themself, and nobody else before they sign an NDA', async () => {
     await tab('bea', '/people');
-    for (const seen of [names.broker, names.seller, names.bea])
-      await page('bea').getByRole('main').getByText(seen).first().waitFor();
-    for (const hidden of [names.bob, names.advisor, names.admin])
+    for (const seen of [names.broker, names.bea]) await page('bea').getByRole('main').getByText(seen).first().waitFor();
+    await page('bea').getByText('Who sells is shown here once your NDA is active.').waitFor();
+    for (const hidden of [names.seller, names.bob, names.advisor, names.admin])
       expect(await page('bea').getByText(hidden).count()).toBe(0);
     expect(
       await page('bea')
@@ -219,6 +219,10 @@ describe('a sale', { timeout: 60_000 }, () => {
       )
       .toBe(1);
     expect(await page('bob').getByText(names.bea).count()).toBe(0);
+    await tab('bea', '/people');
+    await page('bea').getByRole('main').getByText(names.seller).first().waitFor();
+    for (const hidden of [names.bob, names.advisor, names.admin])
+      expect(await page('bea').getByText(hidden).count()).toBe(0);
     for (const who of ['bea', 'bob'] as const)
       expect(await documentsOf(who)).toEqual(['tax-returns.txt', 'teaser.txt']);
   });

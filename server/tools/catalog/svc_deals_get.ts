@@ -9,7 +9,7 @@ export const svcDealsGet = defineTool({
   name: 'svc_deals_get',
   title: 'Get a deal',
   description:
-    'One deal with its state, exclusivity and dates, and the people on it whom the user may know of, with role (broker, seller, buyer, advisor, viewer) and status (invited, active, removed). A buyer is not shown other buyers. deal is null when there is no such deal or the user has no part in it.',
+    'One deal with its state, exclusivity and dates, and the people on it whom the user may know of, with role (broker, seller, buyer, advisor, viewer) and status (invited, active, removed). A buyer is not shown other buyers, and the seller only under an active NDA where the deal needs one. deal is null when there is no such deal or the user has no part in it.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({ deal_id: id() }),

@@ -63,8 +63,9 @@ const input = {
   summary: optional(text(8000)),
   asking_price: optional(decimal()),
   currency: z.string().regex(/^[A-Z]{3}$/, 'Choose a currency.'),
+  needs_nda: z.boolean('Say whether it needs an NDA: true or false.'),
 };
-const Opening = z.strictObject({ organization_id: id, ...input });
+const Opening = z.strictObject({ organization_id: id, ...input, needs_nda: input.needs_nda.default(true) });
 // Without `optional` around them, absent fields stay absent.
 const Edit = z
   .strictObject({

@@ -97,6 +97,8 @@ export interface Deal {
   summary: string | null;
   asking_price: Decimal | null;
   currency: string;
+  /** Whether a buyer learns who sells only under an active NDA. */
+  needs_nda: boolean;
   exclusive_buyer_user_id: Id | null;
   exclusivity_granted_at: Instant | null;
   exclusivity_expires_at: Instant | null;
@@ -132,6 +134,7 @@ export interface DealInput {
   summary: string | null;
   asking_price: Decimal | null;
   currency: string;
+  needs_nda: boolean;
 }
 
 /** What the caller may do on this deal; the page shows a control only where its capacity is true. */
@@ -211,6 +214,8 @@ export interface Participant {
   advises: Id | null;
   /** Of buyers, to brokers and sellers and to themselves; else null. */
   nda_status: NdaStatus | null;
+  /** Whether the caller can make a closing condition theirs. */
+  can_own_conditions: boolean;
   created_at: Instant;
   updated_at: Instant;
 }
@@ -287,7 +292,7 @@ export interface DealDocument {
 
 export interface DocumentOpening {
   id: Id;
-  user_id: Id;
+  user_id: Id | null;
   user_name: string;
   opened_at: Instant;
 }
@@ -429,7 +434,7 @@ export interface NormalizationInput {
 export interface Normalization extends NormalizationInput {
   id: Id;
   deal_id: Id;
-  created_by: Id;
+  created_by: Id | null;
   created_by_name: string | null;
   created_at: Instant;
   can_delete: boolean;
@@ -503,6 +508,8 @@ export interface ClosingCondition extends ConditionInput {
   id: Id;
   status: ConditionStatus;
   owner_name: string | null;
+  /** Whether it has an owner, be it one whom the caller may not know of. */
+  has_owner: boolean;
   completed_at: Instant | null;
   created_at: Instant;
   overdue: boolean;
@@ -531,11 +538,11 @@ export interface Finding extends FindingInput {
   status: FindingStatus;
   status_notes: string | null;
   owner_name: string | null;
-  created_by: Id;
+  created_by: Id | null;
   created_by_name: string | null;
   created_at: Instant;
   updated_at: Instant;
-  comments: { id: Id; body: string; created_by: Id; created_by_name: string | null; created_at: Instant }[];
+  comments: { id: Id; body: string; created_by: Id | null; created_by_name: string | null; created_at: Instant }[];
   history: {
     from_status: FindingStatus | null;
     to_status: FindingStatus;

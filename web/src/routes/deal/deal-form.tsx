@@ -4,6 +4,7 @@ import { useDealActions, useOpenDeal } from '../../api/deals.ts';
 import { useBrokerage, useMe } from '../../api/me.ts';
 import type { Deal, DealInput } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
+import { Checkbox } from '../../components/checkbox.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Select, Textarea } from '../../components/input.tsx';
@@ -21,6 +22,7 @@ interface Values {
   summary: string;
   asking_price: string;
   currency: string;
+  needs_nda: boolean;
 }
 
 const orNull = (text: string) => (text.trim() === '' ? null : text.trim());
@@ -33,6 +35,7 @@ function toInput(values: Values): DealInput {
     summary: orNull(values.summary),
     asking_price: orNull(values.asking_price),
     currency: values.currency,
+    needs_nda: values.needs_nda,
   };
 }
 
@@ -117,6 +120,12 @@ function DealDialog({
         <Field label="Summary" optional error={form.errors.summary}>
           <Textarea {...form.text('summary')} rows={6} maxLength={8000} />
         </Field>
+        <Checkbox
+          checked={form.values.needs_nda}
+          onChange={(needs) => form.set('needs_nda', needs)}
+          label="Buyers need an NDA to learn who sells"
+          hint="Until theirs is active they see nobody of the seller’s side. Without this they see the seller at once; documents under an NDA still wait for it."
+        />
       </form>
     </Dialog>
   );
@@ -133,7 +142,15 @@ export function NewDealDialog({ open, onOpenChange }: DialogProps) {
   const brokerage = useBrokerage();
   const openDeal = useOpenDeal();
   if (!open || !brokerage) return null;
-  const initial = { title: '', industry: '', location: '', summary: '', asking_price: '', currency: 'USD' };
+  const initial = {
+    title: '',
+    industry: '',
+    location: '',
+    summary: '',
+    asking_price: '',
+    currency: 'USD',
+    needs_nda: true,
+  };
   return (
     <DealDialog
       title="New deal"
@@ -165,6 +182,7 @@ export function EditDealDialog({ deal, open, onOpenChange }: DialogProps & { dea
         summary: deal.summary ?? '',
         asking_price: deal.asking_price ?? '',
         currency: deal.currency,
+        needs_nda: deal.needs_nda,
       }}
       submit={(values) => edit.mutateAsync(toInput(values))}
       onDone={() => {

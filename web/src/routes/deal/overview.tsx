@@ -64,7 +64,10 @@ function About() {
           ))}
         </div>
       )}
-      <p className="mt-4 text-sm text-faint">Represented by {deal.organization_name}</p>
+      <p className="mt-4 text-sm text-faint">
+        Represented by {deal.organization_name}.{' '}
+        {deal.needs_nda ? 'Buyers learn who sells under an NDA.' : 'Buyers learn who sells without an NDA.'}
+      </p>
     </Card>
   );
 }

@@ -9,6 +9,7 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { ndaStates, participantRoles, participantStates } from '../../lib/states.ts';
@@ -128,7 +129,8 @@ function PersonRow({ person, ...actions }: PersonActions & { person: Participant
 /** Everybody on the deal whom this person may know of, by side; inviting, removing, and granting exclusivity. */
 export default function PeopleTab() {
   const page = useDeal();
-  const { participants, capacities, side: own } = page;
+  const { deal, participants, capacities, side: own } = page;
+  const sellerHidden = own === 'buyer' && deal.needs_nda && participants.every((one) => one.nda_status !== 'active');
   const [inviting, setInviting] = useState(false);
   const [invited, setInvited] = useState<Invited | null>(null);
   const [granting, setGranting] = useState<Participant | null>(null);
@@ -154,6 +156,7 @@ export default function PeopleTab() {
           </EmptyState>
         </Card>
       )}
+      {sellerHidden && <Notice>Who sells is shown here once your NDA is active.</Notice>}
       {shown.map(({ side, title, people }) => (
         <Card key={side} title={title} flush>
           <ul className="divide-y divide-line border-t border-line">

@@ -19,7 +19,7 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
   const id = useId();
   const { deal, participants } = useDeal();
   const { add, edit } = useConditionActions(deal.id);
-  const active = participants.filter((one) => one.status === 'active' && one.role !== 'viewer');
+  const owners = participants.filter((one) => one.can_own_conditions && one.role !== 'viewer');
   const form = useForm({
     initial: {
       name: condition?.name ?? '',
@@ -64,14 +64,14 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
           label="Owner"
           optional
           error={form.errors.owner_user_id}
-          hint="Who sees to it and reports how far it is."
+          hint="Who sees to it and reports how far it is. Both sides read the name: people of whom the selected buyer does not know are left out."
         >
           <Select
             {...form.field('owner_user_id')}
             name="owner_user_id"
             options={[
               { value: nobody, label: 'Nobody yet' },
-              ...active.map((one) => ({
+              ...owners.map((one) => ({
                 value: one.user_id,
                 label: `${one.name} (${participantRoles[one.role].label.toLowerCase()})`,
               })),

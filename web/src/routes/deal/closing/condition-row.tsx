@@ -70,8 +70,8 @@ function Deadline({ condition }: { condition: ClosingCondition }) {
 }
 
 /** Whose it is; to a buyer, the other side's advisors have no name. */
-function ownerOf({ owner_user_id, owner_name }: ClosingCondition): string {
-  return owner_name ?? (owner_user_id === null ? 'Nobody sees to it yet' : 'Somebody else on the deal');
+function ownerOf({ has_owner, owner_name }: ClosingCondition): string {
+  return owner_name ?? (has_owner ? 'Somebody else on the deal' : 'Nobody sees to it yet');
 }
 
 interface ConditionRowProps {

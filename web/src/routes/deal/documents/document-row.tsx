@@ -47,7 +47,8 @@ function DocumentRowView({ document, onDeed }: DocumentRowProps) {
           <Badge>{documentCategory(document.category)}</Badge>
           <span className="tabular">{formatBytes(document.size_bytes)}</span>
           <span>
-            {document.uploaded_by_name}, <Time at={document.uploaded_at} />
+            {document.uploaded_by_name !== null && `${document.uploaded_by_name}, `}
+            <Time at={document.uploaded_at} />
           </span>
           {opened !== null && (
             <button
