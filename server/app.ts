@@ -11,7 +11,7 @@ import { nothingHere, problem } from './http/pages.ts';
 import { servePlainStyle } from './http/plain-style.ts';
 import { requestId, requestIdOf } from './http/request-id.ts';
 import { safeHeaders } from './http/safe-headers.ts';
-import { publicOrigin } from './http/session.ts';
+import { publicOrigin, sessionLookup } from './http/session.ts';
 import { oauthFace } from './oauth/face.ts';
 import { restFace } from './rest/face.ts';
 import { toolsFace } from './tools/face.ts';
@@ -25,6 +25,7 @@ export function createApp(house: House): Hono {
   const metrics = startMetrics(house);
   app.use(safeHeaders(config.baseUrl));
   app.use(requestId, addressing(config.trustedProxies), metrics.observe, publicOrigin(config.baseUrl));
+  app.use(sessionLookup(house.database));
 
   app.route('/', operations(house, metrics));
   servePlainStyle(app);

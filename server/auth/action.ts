@@ -6,6 +6,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Busy, Conflict, Denied, Invalid, Refusal } from '../database/errors.ts';
 import { keepsDirection, oneLine } from '../domain/names.ts';
 import { TooManyHashes } from '../domain/password-hashes.ts';
+import { passwordLength } from '../domain/password-rules.ts';
 import { bodyAtMost } from '../http/bounded-body.ts';
 import { problem } from '../http/pages.ts';
 import { signInFirst } from '../http/sign-in-first.ts';
@@ -155,6 +156,7 @@ function invalid(error: z.ZodError): Fault {
 }
 
 const text = (missing: string) => z.string({ error: missing });
+const isWithin = (codePoints: number) => (value: string) => [...value].length <= codePoints;
 
 /** What forms and programs send, with what to say when it does not fit. */
 export const fields = {
@@ -163,7 +165,10 @@ export const fields = {
     .toLowerCase()
     .max(254, 'Enter an e-mail address of at most 254 characters.')
     .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u, 'Enter an e-mail address, such as ann@example.com.'),
-  password: text('Enter a password.').min(1, 'Enter a password.'),
+  // Bounded where no password is chosen too: bringing text to its normal form takes the square of its combining marks.
+  password: text('Enter a password.')
+    .min(1, 'Enter a password.')
+    .refine(isWithin(passwordLength.most), `Enter a password of at most ${passwordLength.most} characters.`),
   name: text('Enter a name.')
     .trim()
     .min(1, 'Enter a name.')

@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { House } from '../context.ts';
 import { endSession, listSessions, signOut, signOutEverywhere } from '../domain/sessions.ts';
-import { csrfField, csrfGuard } from '../http/csrf.ts';
+import { csrfField, csrfGuard, csrfGuardOfAnySession } from '../http/csrf.ts';
 import { html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
 import { clearTokenCookie, sessionDigest, sessionToken } from '../http/session.ts';
@@ -36,8 +36,8 @@ export function sessionRoutes(house: House, security: Again): Hono {
     },
     security,
   );
-  app.post('/sign-out', smallBody, csrfGuard, leave);
-  app.post('/api/auth/sign-out', smallBody, csrfGuard, leave);
+  app.post('/sign-out', smallBody, csrfGuardOfAnySession, leave);
+  app.post('/api/auth/sign-out', smallBody, csrfGuardOfAnySession, leave);
 
   const leaveEverywhere = action(
     z.object({}),

@@ -1,5 +1,8 @@
 /** What lies in a ZIP archive, as far as its beginning tells. */
 
+/** Longer than any name by which something is recognized; a header can announce 65,535 bytes for each of its own thirty. */
+const longestName = 1_024;
+
 const signature = Buffer.from([0x50, 0x4b, 0x03, 0x04]);
 
 /** The names of the entries whose headers stand in `head` (APPNOTE 4.3.7). */
@@ -7,7 +10,7 @@ export function* zipNames(head: Uint8Array): Generator<string> {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   for (let at = bytes.indexOf(signature); at !== -1; at = bytes.indexOf(signature, at + 4)) {
     if (at + 30 > bytes.length) return;
-    const name = bytes.subarray(at + 30, at + 30 + bytes.readUInt16LE(at + 26));
+    const name = bytes.subarray(at + 30, at + 30 + Math.min(bytes.readUInt16LE(at + 26), longestName));
     yield name.toString('utf8');
   }
 }

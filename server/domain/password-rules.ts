@@ -22,7 +22,7 @@ export async function passwordFault(password: string, about: readonly string[]):
   checker ??= loadChecker();
   const words = about.flatMap((text) => [text, ...text.split(/[^\p{L}\p{N}]+/u)]).filter((word) => word.length > 2);
   // Looking at more takes longer than it tells.
-  const beginning = [...password.normalize('NFC')].slice(0, 64).join('');
+  const beginning = [...password.normalize('NFC')].slice(0, 32).join('');
   // Fewer than a million guesses: on a list of common passwords, a pattern, or made of the person's own name.
   const { score } = (await checker).check(beginning, ['dealkeep', ...words]);
   return score < 2 ? 'This password is easy to guess or known from breaches: choose another one.' : null;

@@ -24,6 +24,10 @@ export function bodyAtMost(limit: number, refuse: (c: Context) => Response): Mid
   };
 }
 
+/** Whether the request comes with a body. */
+export const announcesBody = (c: Context): boolean =>
+  c.req.header('transfer-encoding') !== undefined || Number(c.req.header('content-length') ?? 0) > 0;
+
 async function readBytes(c: Context, limit: number): Promise<Uint8Array | null> {
   const announced = c.req.header('content-length');
   if (Number(announced ?? 0) > limit) return null;

@@ -8,7 +8,7 @@ const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /** One spelling of an address: IPv4 written as IPv6 becomes IPv4, a zone is dropped; null when it is none. */
 function normalized(text: string): string | null {
-  const address = text.trim().replace(/%.*$/, '');
+  const [address = ''] = text.trim().split('%', 1);
   const plain = mapped.exec(address)?.[1] ?? address;
   return isIP(plain) ? plain : null;
 }

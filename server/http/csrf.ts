@@ -1,8 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
+import { announcesBody } from './bounded-body.ts';
 import { html, type Html } from './html.ts';
 import { problem } from './pages.ts';
-import { ourOrigin, sessionToken } from './session.ts';
+import { isSessionAlive, ourOrigin, sessionToken } from './session.ts';
+import { signInFirst } from './sign-in-first.ts';
 
 const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -46,25 +48,41 @@ export const originGuard: MiddlewareHandler = async (c, next) => {
   await next();
 };
 
-/** The presented token: the header `X-CSRF-Token`, else the field `csrf` of an urlencoded form. */
-async function presentedToken(c: Context): Promise<string | null> {
-  const header = c.req.header('x-csrf-token');
-  if (header !== undefined) return header;
+/** The token in the field `csrf` of an urlencoded form. */
+async function tokenInForm(c: Context): Promise<string | null> {
   if (!(c.req.header('content-type') ?? '').startsWith('application/x-www-form-urlencoded')) return null;
   return new URLSearchParams(await c.req.text()).get('csrf');
 }
 
+type Refuse = (c: Context) => Response;
+
+function guard(refuseDead: Refuse | null): MiddlewareHandler {
+  return async (c, next) => {
+    if (readOnly.has(c.req.method)) return next();
+    if (!isOwnOrigin(c)) return fromElsewhere(c);
+    const outOfDate = () =>
+      problem(c, 403, 'csrf_token_mismatch', 'The form is out of date. Reload the page and try again.');
+    const session = sessionToken(c);
+    if (session === null) return outOfDate();
+    const header = c.req.header('x-csrf-token');
+    if (header !== undefined && !csrfMatches(session, header)) return outOfDate();
+    // Anybody can make up a session token, and its CSRF token with it: no body is read before the database knows it.
+    if (refuseDead !== null && announcesBody(c) && !(await isSessionAlive(c))) return refuseDead(c);
+    if (header === undefined && !csrfMatches(session, await tokenInForm(c))) return outOfDate();
+    return next();
+  };
+}
+
 /**
  * Refuses every change without the CSRF token of the presented session, and every change that another site's page
- * asks for (403). The body it may have read stays readable through `c.req.text()`. Mount a body limit before it.
+ * asks for (403). The token is the header `X-CSRF-Token`, else the field `csrf` of an urlencoded form; the body it may
+ * have read stays readable through `c.req.text()`. Mount a body limit before it. A request with a body, none of which
+ * has been read then, is answered by `refuseDead` unless the session is alive.
  */
-export const csrfGuard: MiddlewareHandler = async (c, next) => {
-  if (!readOnly.has(c.req.method)) {
-    if (!isOwnOrigin(c)) return fromElsewhere(c);
-    const session = sessionToken(c);
-    if (session === null || !csrfMatches(session, await presentedToken(c))) {
-      return problem(c, 403, 'csrf_token_mismatch', 'The form is out of date. Reload the page and try again.');
-    }
-  }
-  await next();
-};
+export const csrfGuardWith = (refuseDead: Refuse): MiddlewareHandler => guard(refuseDead);
+
+/** {@link csrfGuardWith} that sends whoever is not signed in to sign in. */
+export const csrfGuard: MiddlewareHandler = csrfGuardWith(signInFirst);
+
+/** The same for a session that may have ended: for signing out, which takes the cookie back in any case. */
+export const csrfGuardOfAnySession: MiddlewareHandler = guard(null);

@@ -1,6 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import type { Database } from '../database/database.ts';
 import { asToken, tokenDigest } from '../domain/secret-tokens.ts';
+import { enterWithSession } from '../domain/sessions.ts';
 import { signInFirst } from './sign-in-first.ts';
 
 export { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
@@ -68,6 +70,24 @@ export function sessionToken(c: Context): string | null {
 export function sessionDigest(c: Context): Buffer | null {
   const token = sessionToken(c);
   return token === null ? null : tokenDigest(token);
+}
+
+type Alive = (digest: Buffer) => Promise<boolean>;
+
+/** Tells the guards of every interface how to find out whether a session is alive. */
+export function sessionLookup(database: Database): MiddlewareHandler {
+  // Not a use of the session: what is done in its name afterwards is one.
+  const alive: Alive = async (digest) => (await database.run(enterWithSession(digest, false))) !== null;
+  return async (c, next) => {
+    c.set('isSessionAlive', alive);
+    await next();
+  };
+}
+
+/** Whether the database knows the presented session and it has not ended; {@link sessionLookup} must be mounted before. */
+export async function isSessionAlive(c: Context): Promise<boolean> {
+  const digest = sessionDigest(c);
+  return digest !== null && (c.get('isSessionAlive') as Alive)(digest);
 }
 
 /**

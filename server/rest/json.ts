@@ -1,6 +1,6 @@
 /** JSON from strangers, read strictly: what other parsers let pass in silence is refused in a sentence. */
 
-import { deepestJson, isTooDeep } from '../http/json-depth.ts';
+import { deepestJson, isTooDeep, jsonTokens } from '../http/json-text.ts';
 
 /** The text cannot be taken; `path` says where, '' for the whole. */
 export class JsonFault extends Error {
@@ -11,9 +11,6 @@ export class JsonFault extends Error {
     this.path = path;
   }
 }
-
-// Strings, or the marks that open, close and part things; in valid JSON everything between them is a scalar.
-const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]/gs;
 
 type Level = { keys: Set<string> | null; key: string };
 
@@ -28,7 +25,7 @@ function pathOf(levels: readonly Level[]): string {
 function checkDuplicates(text: string): void {
   const levels: Level[] = [];
   let last = '';
-  for (const [token] of text.matchAll(tokens)) {
+  for (const token of jsonTokens(text)) {
     const level = levels.at(-1);
     if (token === '{' || token === '[') levels.push({ keys: token === '{' ? new Set() : null, key: '' });
     else if (token === '}' || token === ']') levels.pop();

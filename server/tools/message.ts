@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import { bodyType, boundedText } from '../http/bounded-body.ts';
+import { isTooDeep } from '../http/json-text.ts';
 import { Fault } from './fault.ts';
 
 /** The most bytes of a body: 1 MiB. */
@@ -23,6 +24,7 @@ export async function readMessage(c: Context): Promise<unknown> {
   const body = await boundedText(c, largestBody);
   if (body === 'too_large') throw new Fault(413, `The body is too large: at most ${largestBody} bytes (1 MiB).`);
   if (body === 'not_text') throw parseError('Parse error: the body is not UTF-8.');
+  if (isTooDeep(body.text)) throw parseError('Parse error: the body is nested too deeply.');
   try {
     return JSON.parse(body.text);
   } catch {

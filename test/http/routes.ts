@@ -8,6 +8,35 @@ import { aPdf, upload } from '../web/uploads.ts';
 
 export const changing = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
+/** What asks for no session, and why. A session that comes along does nothing there. */
+export const withoutSession: Readonly<Record<string, string>> = {
+  '/api/v1/contacts': 'an API key in a header',
+  '/api/mcp': 'an access token in a header',
+  '/api/mcp/': 'an access token in a header',
+  '/mcp': 'an access token in a header',
+  '/mcp/': 'an access token in a header',
+  '/api/mcp/token': 'a code or refresh token in the body',
+  '/api/mcp/revoke': 'a token in the body',
+};
+
+/** What comes before any session, so that there is nothing to bind a token to: guarded by where it comes from. */
+export const beforeSession: Readonly<Record<string, string>> = {
+  '/sign-in': 'a password',
+  '/sign-in/code': 'the step cookie and a code',
+  '/reset': 'an address, to which a mail goes',
+  '/reset/new': 'the link of that mail',
+  '/set-up': 'the link of the first run',
+  '/accept-invitation/new': 'the link of an invitation',
+  '/api/auth/sign-in': 'a password',
+  '/api/auth/second-factor': 'the step cookie and a code',
+  '/api/auth/reset': 'an address, to which a mail goes',
+  '/api/auth/reset/confirm': 'the link of that mail',
+  '/api/auth/set-up': 'the link of the first run',
+  '/api/auth/invitation/accept': 'the link of an invitation',
+  '/api/auth/passkey/options': 'nothing: it gives a challenge',
+  '/api/auth/passkey/sign-in': 'the answer of a passkey',
+};
+
 export interface Route {
   readonly method: string;
   /** As the app declares it, parameters and all. */

@@ -17,7 +17,8 @@ import { noSuchClient } from './get.ts';
 import { refusalPage } from './pages.ts';
 import { redirectWithCode, redirectWithFault, signInAndReturn } from './redirect.ts';
 
-const largestForm = 65_536;
+/** The request of the page is at most as long as the headers that it came in, 16 kB, written in base64. */
+const largestForm = 32_768;
 const outOfDate = 'The form is out of date, or it is not the one that was shown to you.';
 
 async function readForm(c: Context): Promise<Parameters | Response> {

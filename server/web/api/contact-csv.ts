@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ContactInput, ListedContact } from '../../domain/contact-list.ts';
-import { parseCsv, readCell, writeCsv } from './csv.ts';
+import { othersFirst, parseCsv, readCell, writeCsv } from './csv.ts';
 import { line, optional } from './input.ts';
 import { invalid } from './problems.ts';
 
@@ -18,20 +18,22 @@ export const contactInput = {
 const Row = z.object(contactInput);
 
 /** How columns are called elsewhere, in lower case without marks. */
-const columns: Record<string, keyof ContactInput> = {
-  type: 'type',
-  kind: 'type',
-  name: 'display_name',
-  displayname: 'display_name',
-  fullname: 'display_name',
-  company: 'display_name',
-  email: 'email',
-  emailaddress: 'email',
-  phone: 'phone',
-  phonenumber: 'phone',
-  telephone: 'phone',
-  mobile: 'phone',
-};
+const columns = new Map<string, keyof ContactInput>(
+  Object.entries({
+    type: 'type',
+    kind: 'type',
+    name: 'display_name',
+    displayname: 'display_name',
+    fullname: 'display_name',
+    company: 'display_name',
+    email: 'email',
+    emailaddress: 'email',
+    phone: 'phone',
+    phonenumber: 'phone',
+    telephone: 'phone',
+    mobile: 'phone',
+  }),
+);
 
 export interface ReadRow {
   /** Its row in the file, the heading being 1. */
@@ -60,9 +62,9 @@ function valuesOf(names: readonly (keyof ContactInput | undefined)[], cells: rea
 }
 
 /** What the file holds: the rows that can be stored, and each fault of the others. Throws 400 when it is no such file. */
-export function readContactCsv(csv: string): { rows: ReadRow[]; faults: RowFault[]; count: number } {
-  const [heading = [], ...records] = parseCsv(csv);
-  const names = heading.map((name) => columns[name.toLowerCase().replaceAll(/[^a-z]/g, '')]);
+export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; faults: RowFault[]; count: number }> {
+  const [heading = [], ...records] = await parseCsv(csv);
+  const names = heading.map((name) => columns.get(name.toLowerCase().replaceAll(/[^a-z]/g, '')));
   if (!names.includes('display_name'))
     throw unreadable('The first line must name the columns: name, and if known type, email, phone.');
   // Counted before the empty ones are left out: the number is that of the row in a spreadsheet.
@@ -76,7 +78,8 @@ export function readContactCsv(csv: string): { rows: ReadRow[]; faults: RowFault
   const rows: ReadRow[] = [];
   const faults: RowFault[] = [];
   const rowOf = new Map<string, number>();
-  for (const { row, cells } of filled) {
+  for (const [place, { row, cells }] of filled.entries()) {
+    if (place % 100 === 99) await othersFirst();
     const parsed = Row.safeParse(valuesOf(names, cells));
     if (parsed.success) {
       const email = parsed.data.email?.toLowerCase();

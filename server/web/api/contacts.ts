@@ -95,7 +95,7 @@ export function contactRoutes(house: House): Hono {
     const body = await boundedText(c, largestFile);
     if (body === 'too_large') throw new Problem(413, 'validation_error', 'The file is larger than 2 MB: split it.');
     if (body === 'not_text') throw new Problem(400, 'validation_error', 'Save the file as CSV in UTF-8 and try again.');
-    const { rows, faults, count } = readContactCsv(body.text);
+    const { rows, faults, count } = await readContactCsv(body.text);
     const emails = rows.flatMap(({ contact }) => (contact.email === null ? [] : [contact.email.toLowerCase()]));
     const [memberships, known] = await asPerson(house, c, listMemberships(), contactsWithEmails(brokerage_id, emails));
     if (!memberships.some((membership) => membership.brokerage_id === brokerage_id)) throw nothingThere();

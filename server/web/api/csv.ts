@@ -1,7 +1,8 @@
 /** CSV files for people who open them in a spreadsheet: written so that nothing in them is run, and read again. */
 
-import { parse } from 'csv-parse/sync';
-import { invalid } from './problems.ts';
+import { finished } from 'node:stream/promises';
+import { parse } from 'csv-parse';
+import { invalid, Problem } from './problems.ts';
 
 // A spreadsheet runs what begins like a formula. An apostrophe in front makes it text; of a text that has apostrophes
 // there already, reading takes one away again. The full-width signs are what some spreadsheets of East Asia take for the same.
@@ -23,8 +24,13 @@ export function writeCsv(heading: readonly string[], rows: Iterable<readonly (st
 /** A cell as it was before {@link writeCsv} made it safe. */
 export const readCell = (text: string): string => (likeProtected.test(text) ? text.slice(1) : text);
 
-/** The most that is taken apart: lines (of cells, of nothing, or within a cell), and characters of a line and of a row. */
-const limits = { lines: 20_000, length: 100_000 };
+/**
+ * The most that is taken apart: lines (of cells, of nothing, or within a cell), characters of a line and of a row, cells of
+ * a row and of all rows.
+ */
+const limits = { lines: 20_000, length: 100_000, columns: 200, cells: 500_000 };
+/** Longer than any text that is taken: what is cut off here is refused later all the same. */
+const longestCell = 1_000;
 
 const unreadable = (message: string) => invalid([{ path: '', message }]);
 const damaged = () => unreadable('This is no CSV file: a quoted text does not end, or it is something else.');
@@ -48,19 +54,45 @@ function delimiterOf(csv: string): string {
   return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
 }
 
-/** The rows of a CSV file, empty ones too, as they are. Throws 400 when it is none, or too much. */
-export function parseCsv(csv: string): string[][] {
+/** Lets other requests have their turn: for work that takes long. */
+export const othersFirst = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+const shortened = (text: string): string => (text.length > longestCell ? text.slice(0, longestCell) : text);
+
+/** So many bytes are taken apart between two turns of other requests. */
+const portion = 32_768;
+
+/**
+ * The rows of a CSV file, empty ones too, as they are but for what is cut off from cells of more than 1,000 characters.
+ * Throws 400 when it is none, or too much.
+ */
+export async function parseCsv(csv: string): Promise<string[][]> {
   checkLines(csv);
-  try {
-    return parse(csv, {
-      bom: true,
-      relax_column_count: true,
-      delimiter: delimiterOf(csv),
-      max_record_size: limits.length,
-    });
-  } catch {
-    throw damaged();
+  const rows: string[][] = [];
+  let cells = 0;
+  const keep = (row: string[]) => {
+    cells += row.length;
+    if (row.length > limits.columns)
+      throw unreadable(`At most ${limits.columns} columns: leave out what is not needed.`);
+    if (cells > limits.cells) throw unreadable(`At most ${limits.cells} cells at once: split the file.`);
+    rows.push(row.map(shortened));
+    return null;
+  };
+  const options = { bom: true, relax_column_count: true, max_record_size: limits.length, on_record: keep };
+  const parser = parse({ ...options, delimiter: delimiterOf(csv) });
+  const ended = finished(parser.resume());
+  // It is rejected while the portions are still being sent.
+  ended.catch(() => {});
+  const bytes = Buffer.from(csv);
+  for (let at = 0; at < bytes.length && !parser.destroyed; at += portion) {
+    parser.write(bytes.subarray(at, at + portion));
+    await othersFirst();
   }
+  parser.end();
+  await ended.catch((error: unknown) => {
+    throw error instanceof Problem ? error : damaged();
+  });
+  return rows;
 }
 
 /** How such a file is answered: to be kept, never to be shown as a page. */

@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import type { House } from '../../context.ts';
 import { Unavailable } from '../../database/errors.ts';
 import { bodyAtMost, bodyType } from '../../http/bounded-body.ts';
-import { csrfGuard } from '../../http/csrf.ts';
+import { csrfGuardWith } from '../../http/csrf.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { activityRoutes } from './activity.ts';
 import { auditRoutes } from './audit.ts';
@@ -26,6 +26,7 @@ import { answerProblem, nothingThere, Problem, problemOf } from './problems.ts';
 import { financingRoutes } from './financing.ts';
 import { findingRoutes } from './findings.ts';
 import { qoeImportRoutes } from './qoe-import.ts';
+import { signedOut } from './person.ts';
 import { qoeRoutes } from './qoe.ts';
 import { questionRoutes } from './questions.ts';
 import { toolRoutes } from './tools.ts';
@@ -43,7 +44,8 @@ export function apiFace(house: House): Hono {
   });
   // The guard looks for its token in a form, which it reads: no more of it than a form can have.
   face.use((c, next) => (bodyType(c).type === 'application/x-www-form-urlencoded' ? formLimit(c, next) : next()));
-  face.use(csrfGuard);
+  // Who asks is known before the first byte of a body is read, whichever route it is for.
+  face.use(csrfGuardWith((c) => answerProblem(c, signedOut())));
 
   const routes = [
     meRoutes,

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { keepsDirection, oneLine } from '../../domain/names.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
-import { isTooDeep } from '../../http/json-depth.ts';
+import { isTooDeep } from '../../http/json-text.ts';
 import { invalid, nothingThere, Problem, type Fault } from './problems.ts';
 
 const largestBody = 262_144;

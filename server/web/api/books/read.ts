@@ -2,7 +2,7 @@
 
 import { plAmounts, type CustomerRow, type PlRow } from '../../../domain/qoe-import.ts';
 import type { Snapshot } from '../../../domain/qoe.ts';
-import { parseCsv, readCell, writeCsv } from '../csv.ts';
+import { othersFirst, parseCsv, readCell, writeCsv } from '../csv.ts';
 import { invalid } from '../problems.ts';
 import { columnsOf, type Column, type Kind } from './columns.ts';
 import { periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
@@ -28,14 +28,14 @@ export interface ReadBooks {
 
 const unreadable = (message: string) => invalid([{ path: '', message }]);
 
-function readCsv(bytes: Uint8Array): Table[] {
+async function readCsv(bytes: Uint8Array): Promise<Table[]> {
   let csv: string;
   try {
     csv = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw unreadable('Save the file as CSV in UTF-8, or as XLSX, and try again.');
   }
-  return [{ name: '', rows: parseCsv(csv).map((cells) => cells.map(readCell)) }];
+  return [{ name: '', rows: (await parseCsv(csv)).map((cells) => cells.map(readCell)) }];
 }
 
 async function tablesOf(bytes: Uint8Array): Promise<Table[]> {
@@ -122,13 +122,14 @@ export async function readBooks(
     row_count,
     faults: [],
   };
-  for (const sheet of used) readSheet(sheet, used.length > 1, currency, books);
+  for (const sheet of used) await readSheet(sheet, used.length > 1, currency, books);
   return books;
 }
 
-function readSheet(sheet: Sheet, several: boolean, currency: string, books: ReadBooks): void {
+async function readSheet(sheet: Sheet, several: boolean, currency: string, books: ReadBooks): Promise<void> {
   const before = new Map<string, number>();
-  for (const { row, cells } of sheet.rows) {
+  for (const [place, { row, cells }] of sheet.rows.entries()) {
+    if (place % 100 === 99) await othersFirst();
     const faults: Fault[] = [];
     const blame = (column: string | null, message: string) =>
       faults.push({ row, column, message: several ? `Sheet “${sheet.name}”: ${message}` : message });

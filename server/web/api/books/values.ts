@@ -1,5 +1,12 @@
 /** Amounts and periods as people write them in spreadsheets; amounts are read as text and never become floats. */
 
+/** Without the zeros at its end; a regular expression would try from each zero anew. */
+function withoutLastZeros(digits: string): string {
+  let end = digits.length;
+  while (digits.charCodeAt(end - 1) === 0x30) end -= 1;
+  return digits.slice(0, end);
+}
+
 /** A decimal that fits numeric(20,4), null for an empty cell, undefined for what is no amount. */
 export function readAmount(written: string): string | null | undefined {
   let text = written.replaceAll(/[\s\u00a0\u202f']|\p{Sc}/gu, '').replaceAll(/[\u2212\u2013\u2014]/g, '-');
@@ -13,7 +20,7 @@ export function readAmount(written: string): string | null | undefined {
   if (plain === undefined) return undefined;
   const [whole = '', fraction = ''] = plain.split('.');
   const digits = whole.replace(/^0+(?=\d)/, '') || '0';
-  const places = fraction.replace(/0+$/, '');
+  const places = withoutLastZeros(fraction);
   if (digits.length > 16 || places.length > 4) return undefined;
   const value = places === '' ? digits : `${digits}.${places}`;
   return negative && value !== '0' ? `-${value}` : value;
@@ -47,7 +54,7 @@ export function plainNumber(stored: string): string {
   if (places < 0) [digits, places] = [digits + '0'.repeat(-places), 0];
   digits = digits.padStart(places + 1, '0');
   const point = digits.length - places;
-  const decimals = digits.slice(point).replace(/0+$/, '');
+  const decimals = withoutLastZeros(digits.slice(point));
   return `${sign === '-' ? '-' : ''}${digits.slice(0, point)}${decimals === '' ? '' : `.${decimals}`}`;
 }
 

@@ -1,0 +1,49 @@
+/** Walks through text that may or may not be JSON, in time proportional to its length whatever it is. */
+
+/** How deeply JSON may be nested: walking through it, as reading and writing do, takes room for each level. */
+export const deepestJson = 32;
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Behind the string that begins at `begin`: behind its closing quotation mark, or the end of the text without one. */
+function stringEnd(text: string, begin: number): number {
+  for (let at = begin + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) return at + 1;
+    if (code === backslash) at += 1;
+  }
+  return text.length;
+}
+
+/** The strings of a JSON text, quotation marks included, and the marks between them; in valid JSON all the rest is scalars and space. */
+export function* jsonTokens(text: string): Generator<string, void> {
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case quote: {
+        const end = stringEnd(text, at);
+        yield text.slice(at, end);
+        at = end - 1;
+        break;
+      }
+      case 0x7b:
+      case 0x7d:
+      case 0x5b:
+      case 0x5d:
+      case 0x2c:
+      case 0x3a:
+        yield text.charAt(at);
+    }
+  }
+}
+
+/** Whether the text opens more than {@link deepestJson} levels. */
+export function isTooDeep(text: string): boolean {
+  let depth = 0;
+  for (const token of jsonTokens(text)) {
+    if (token === '{' || token === '[') depth += 1;
+    if (token === '}' || token === ']') depth -= 1;
+    if (depth > deepestJson) return true;
+  }
+  return false;
+}

@@ -1,0 +1,154 @@
+/** What a stranger or a member sends takes no longer than its length: nothing is read for nobody, nothing takes the square. */
+
+import http from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { csrfToken } from '../../server/http/csrf.ts';
+import { mintToken } from '../../server/domain/secret-tokens.ts';
+import { brokerage } from '../rest/scene.ts';
+import { upload } from '../web/uploads.ts';
+import type { SignedIn } from '../web/person.ts';
+import { beforeSession, changing, openWalk, withoutSession, type Walk } from './routes.ts';
+
+let walk: Walk;
+let broker: SignedIn;
+beforeAll(async () => {
+  walk = await openWalk();
+  broker = await walk.as('broker');
+});
+afterAll(() => walk?.close());
+
+/** The status of a request that announces a body of 60 kB and sends nothing of it; undefined when the body is waited for. */
+function announce(method: string, path: string, headers: Record<string, string>): Promise<number | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  const request = http.request(walk.house.origin + path, {
+    method,
+    headers: { ...headers, 'content-length': '60000' },
+  });
+  request.on('error', reject).on('response', (response) => {
+    resolve(response.statusCode);
+    request.destroy();
+  });
+  request.flushHeaders();
+  const waited = setTimeout(() => {
+    resolve(undefined);
+    request.destroy();
+  }, 10_000);
+  return promise.finally(() => clearTimeout(waited));
+}
+
+/** Signing out takes the cookie of any session back; the decision on a client leads back to where it was asked for. */
+const anySession = new Set(['/sign-out', '/api/auth/sign-out', '/api/mcp/authorize']);
+
+test('nothing of a body is read before the session, key or token is known to be good', async () => {
+  const madeUp = mintToken();
+  const cookie = { cookie: `dealkeep=${madeUp}`, origin: walk.house.origin };
+  const json = { ...cookie, 'x-csrf-token': csrfToken(madeUp), 'content-type': 'application/json' };
+  const form = { ...cookie, 'content-type': 'application/x-www-form-urlencoded' };
+  const routes = walk.routes.filter(({ method, pattern }) => changing.includes(method) && !anySession.has(pattern));
+  const bySession = routes.filter(({ pattern }) => !(pattern in withoutSession) && !(pattern in beforeSession));
+  expect(bySession.length).toBeGreaterThan(100);
+  for (const { method, path } of bySession) {
+    expect([method, path, await announce(method, path, json)]).toEqual([method, path, 401]);
+    expect([method, path, await announce(method, path, form)]).toEqual([method, path, 401]);
+  }
+  const authorization = 'Bearer dk_live_0123456789abcdef0123456789abcdef';
+  const type = { 'content-type': 'application/json' };
+  for (const path of ['/api/v1/contacts', '/api/mcp', '/mcp']) {
+    expect([path, await announce('POST', path, type)]).toEqual([path, 401]);
+    expect([path, await announce('POST', path, { ...type, authorization })]).toEqual([path, 401]);
+  }
+});
+
+/**
+ * Sends something three times at most, until it is answered within a second. What takes the square of its length takes
+ * several; what does not, some tens of milliseconds, so that a busy machine has room.
+ */
+async function answersSoon(send: () => Promise<{ status: number }>): Promise<number> {
+  let status = 0;
+  for (let tried = 0; tried < 3; tried += 1) {
+    const before = performance.now();
+    ({ status } = await send());
+    if (performance.now() - before < 1_000) return status;
+  }
+  throw new Error(`Answered ${status}, but after more than a second each time.`);
+}
+
+const send = (path: string, body: string, headers: Record<string, string>) =>
+  fetch(walk.house.origin + path, { method: 'POST', redirect: 'manual', headers, body }).then(async (response) => {
+    await response.arrayBuffer();
+    return response;
+  });
+const json = { 'content-type': 'application/json' };
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const csv = { 'content-type': 'text/csv' };
+
+test.each([
+  ['a text without an end', `{"a":"${'\\"'.repeat(131_000)}`],
+  ['texts that end in a backslash', `"${'\\"'.repeat(130_000)}\\`],
+  ['quotation marks alone', '"'.repeat(262_143)],
+])('%s is no JSON for the application', async (_, body) => {
+  expect(await answersSoon(() => send('/api/web/deals', body, { ...broker.headers, ...json }))).toBe(400);
+});
+
+test('a text without an end is no JSON for the REST API, nor are six of them at once', async () => {
+  const { token } = await (await brokerage(walk.house)).key();
+  const headers = { ...json, authorization: `Bearer ${token}` };
+  const body = `{"a":"${'\\"'.repeat(32_000)}`;
+  const six = () => Promise.all(Array.from({ length: 6 }, () => send('/api/v1/contacts', body, headers)));
+  expect(await answersSoon(async () => (await six())[0]!)).toBe(400);
+});
+
+test.each([
+  ['49,000 columns', `name${','.repeat(49_000)}\n${'a\n'.repeat(9_000)}`, /At most 200 columns/],
+  ['a line of quotation marks', `name\n"${'""'.repeat(49_000)}"\n`, null],
+])('a list of contacts with %s', async (_, body, refusal) => {
+  const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
+  let answer: Response | undefined;
+  const preview = async () => {
+    answer = await fetch(walk.house.origin + path, { method: 'POST', headers: { ...broker.headers, ...csv }, body });
+    return answer;
+  };
+  expect(await answersSoon(preview)).toBe(refusal === null ? 200 : 400);
+  if (refusal !== null) expect(await answer?.text()).toMatch(refusal);
+});
+
+test('a list of contacts of more cells than are taken apart is refused', async () => {
+  const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
+  const body = `name\n${`${'a,'.repeat(190)}a\n`.repeat(2_700)}`;
+  const answer = await fetch(walk.house.origin + path, {
+    method: 'POST',
+    headers: { ...broker.headers, ...csv },
+    body,
+  });
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/At most 500000 cells/)]);
+});
+
+test('an amount of 90,000 zeros', async () => {
+  const path = `/api/web/deals/${walk.scene.deal}/qoe/snapshots/preview?snapshot_type=profit_and_loss`;
+  const body = `month,revenue\n2025-01,0.${'0'.repeat(90_000)}1\n`;
+  const { status } = await fetch(walk.house.origin + path, { method: 'POST', headers: broker.headers, body: 'x' });
+  expect(status).toBe(400);
+  expect(await answersSoon(() => send(path, body, { ...broker.headers, ...csv }))).toBe(200);
+});
+
+test('a password of combining marks, at the sign-in', async () => {
+  const password = `a${'\u0301'.repeat(16_000)}${'\u0316'.repeat(16_000)}`;
+  const body = JSON.stringify({ email: 'nobody@example.test', password });
+  expect(await answersSoon(() => send('/api/auth/sign-in', body, json))).toBe(400);
+});
+
+test('a form of parameters that cannot be decoded, at the consent page and at the token endpoint', async () => {
+  const own = { ...broker.headers, ...form };
+  expect(await answersSoon(() => send('/api/mcp/authorize', '%&'.repeat(16_000), own))).toBe(403);
+  expect(await answersSoon(() => send('/api/mcp/token', '%&'.repeat(8_000), form))).toBe(400);
+});
+
+test('an archive that is all headers, each with the longest name', async () => {
+  const head = Buffer.alloc(262_144);
+  for (let at = 0; at + 30 < head.length; at += 30) {
+    head.write('PK\u0003\u0004', at, 'latin1');
+    head.writeUInt16LE(65_535, at + 26);
+  }
+  const sent = () => upload(walk.house, broker, walk.scene.deal, head, { filename: 'x.docx' });
+  expect(await answersSoon(sent)).toBe(415);
+});
