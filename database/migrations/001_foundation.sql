@@ -196,11 +196,18 @@ create unique index users_by_email on users (email);
 select app.protect('users');
 create trigger touch before update on users for each row execute function app.touch();
 
+-- Until somebody has accepted, an invitation tells nothing of the account behind its address: it shows the name and address
+-- that were typed and, as `person_id`, an id of its own.
 create table members (
   brokerage_id uuid not null references brokerages,
   user_id uuid not null references users,
   role text not null check (role in ('admin', 'broker', 'staff')),
   status text not null default 'active' check (status in ('invited', 'active', 'removed')),
+  invited_name text check (length(invited_name) between 1 and 200),
+  invited_email text check (length(invited_email) between 3 and 254),
+  joined_at timestamptz,
+  invitation_id uuid not null unique default app.uuid_v7(),
+  person_id uuid generated always as (case when joined_at is null then invitation_id else user_id end) stored,
   created_at timestamptz not null default app.now(),
   updated_at timestamptz not null default app.now(),
   primary key (brokerage_id, user_id)
@@ -208,6 +215,21 @@ create table members (
 create index members_by_user on members (user_id);
 select app.protect('members');
 create trigger touch before update on members for each row execute function app.touch();
+
+-- Keeps since when somebody has taken part: from their acceptance on, or from the insertion of who is not only invited.
+-- An invitation without typed name and address, which the owner alone can insert, takes the account's.
+create function app.note_joining() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if new.status = 'active' or (tg_op = 'INSERT' and new.status = 'removed') then
+    new.joined_at := coalesce(new.joined_at, app.now());
+  elsif new.joined_at is null and new.invited_email is null then
+    select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
+  end if;
+  return new;
+end
+$$;
+create trigger note_joining before insert or update of status on members for each row execute function app.note_joining();
 
 -- Only the person invited can accept; who invites can do no more than take it back.
 create function app.check_acceptance() returns trigger
@@ -267,7 +289,7 @@ create trigger keep_an_admin after update of role, status on members for each ro
 -- Whom one sees by name: oneself here; colleagues and the people of one's deals are added where those are defined.
 create policy oneself on users for select to dealkeep_server using (id = (select app.user_id()));
 create policy colleagues on users for select to dealkeep_server
-  using (exists (select from members m where m.user_id = users.id));
+  using (exists (select from members m where m.user_id = users.id and m.joined_at is not null));
 create policy change_oneself on users for update to dealkeep_server using (id = (select app.user_id()));
 grant select, update (name) on users to dealkeep_server;
 

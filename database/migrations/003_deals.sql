@@ -42,6 +42,11 @@ create table participants (
   role text not null check (role in ('broker', 'seller', 'buyer', 'advisor', 'viewer')),
   status text not null default 'invited' check (status in ('invited', 'active', 'removed')),
   advises uuid,
+  -- As for members: until they have accepted, what was typed is all that shows of a person.
+  invited_name text check (length(invited_name) between 1 and 200),
+  invited_email text check (length(invited_email) between 3 and 254),
+  joined_at timestamptz,
+  person_id uuid generated always as (case when joined_at is null then id else user_id end) stored,
   created_at timestamptz not null default app.now(),
   updated_at timestamptz not null default app.now(),
   unique (deal_id, user_id),
@@ -53,6 +58,7 @@ create index participants_by_user on participants (user_id, status) include (dea
 create index participants_by_advised on participants (advises) where advises is not null;
 select app.protect('participants');
 create trigger touch before update on participants for each row execute function app.touch();
+create trigger note_joining before insert or update of status on participants for each row execute function app.note_joining();
 
 insert into app.moves values
   ('participant', 'invited', 'active'), ('participant', 'invited', 'removed'), ('participant', 'active', 'removed'),
@@ -322,7 +328,7 @@ create policy brokers_and_admins_change_them on participants for update to dealk
 grant select, update (status) on participants to dealkeep_server;
 
 create policy people_of_ones_deals on users for select to dealkeep_server
-  using (exists (select from participants p where p.user_id = users.id));
+  using (exists (select from participants p where p.user_id = users.id and p.joined_at is not null));
 
 create policy both_sides_see_it on ndas for select to dealkeep_server
   using (deal_id = any ((select app.deals_as('broker', 'seller'))::uuid[])
@@ -542,9 +548,10 @@ end
 $$;
 
 -- Invites a person, known by e-mail or new, to a deal; for its brokers, and admins of its brokerage. Inviting somebody
--- again who was removed or has not answered renews the invitation with the new role.
+-- again who was removed or has not answered renews the invitation with the new role. The answer and what shows of it are
+-- the same whether there is an account at the address or none.
 create function app.invite_to_deal(deal_id uuid, email text, name text, role text, advises uuid)
-returns table (participant_id uuid, user_id uuid)
+returns table (participant_id uuid)
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
@@ -564,11 +571,13 @@ begin
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
   end if;
   return query
-    insert into public.participants as p (deal_id, user_id, role, advises)
-    values (invite_to_deal.deal_id, invited, invite_to_deal.role, invite_to_deal.advises)
+    insert into public.participants as p (deal_id, user_id, role, advises, invited_name, invited_email)
+    values (invite_to_deal.deal_id, invited, invite_to_deal.role, invite_to_deal.advises, invite_to_deal.name,
+      lower(invite_to_deal.email))
     on conflict (deal_id, user_id) do update
-      set status = 'invited', role = excluded.role, advises = excluded.advises
-    returning p.id, p.user_id;
+      set status = 'invited', role = excluded.role, advises = excluded.advises, invited_name = excluded.invited_name,
+        invited_email = excluded.invited_email
+    returning p.id;
 end
 $$;
 

@@ -819,12 +819,13 @@ $$;
 -- Invitations ---------------------------------------------------------------------------------------------------------
 
 -- Invites a person, known by e-mail or new, to a brokerage; for its admins. Inviting again puts a new link in the place
--- of the old one. `mailed`: the link goes to the mailbox and nowhere else. The person's id.
+-- of the old one. `mailed`: the link goes to the mailbox and nowhere else. The id by which the member is known.
 create function app.invite_member(to_brokerage uuid, given_email text, given_name text, as_role text, token bytea,
   mailed boolean, address inet, request_id text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   invited uuid;
+  known_as uuid;
 begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     raise insufficient_privilege using message = 'not an admin of this brokerage';
@@ -836,14 +837,17 @@ begin
   then
     perform app.refuse('already_member', 'This person is a member already.');
   end if;
-  insert into public.members as m (brokerage_id, user_id, role, status) values (to_brokerage, invited, as_role, 'invited')
-    on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited';
+  insert into public.members as m (brokerage_id, user_id, role, status, invited_name, invited_email)
+    values (to_brokerage, invited, as_role, 'invited', given_name, lower(given_email))
+    on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
+      invited_name = excluded.invited_name, invited_email = excluded.invited_email
+    returning m.person_id into known_as;
   delete from vault.invitations i where i.user_id = invited and i.brokerage_id = to_brokerage and i.used_at is null;
   insert into vault.invitations (digest, user_id, brokerage_id, mailed) values (token, invited, to_brokerage, invite_member.mailed);
   insert into public.audit_records (brokerage_id, user_id, action, subject_id, outcome, details, address, request_id)
-    values (to_brokerage, app.user_id(), 'member.invite', invited, 'done', jsonb_build_object('role', as_role),
+    values (to_brokerage, app.user_id(), 'member.invite', known_as, 'done', jsonb_build_object('role', as_role),
       address, request_id);
-  return invited;
+  return known_as;
 end
 $$;
 
@@ -866,24 +870,26 @@ begin
   insert into vault.invitations (digest, user_id, participant_id, mailed)
     values (token, invited.user_id, invited.id, link_deal_invitation.mailed);
   return query
-    select u.email, u.name, d.title, b.name
+    select coalesce(invited.invited_email, u.email), coalesce(invited.invited_name, u.name), d.title, b.name
     from public.users u, public.deals d join public.brokerages b on b.id = d.organization_id
     where u.id = invited.user_id and d.id = invited.deal_id;
 end
 $$;
 
--- What a link invites to; no row when it is used up, too old, taken back or unknown. `has_password`: the person has an
--- account already and accepts by signing in.
+-- What a link invites to, with the name and address that were typed; no row when it is used up, too old, taken back or
+-- unknown. `has_password`: the person has an account already and accepts by signing in; null where whoever made the link
+-- may be reading, for it was not mailed. A suspended person's link looks like any other, and is good for nothing.
 create function app.invitation(token bytea)
 returns table (user_id uuid, email text, name text, role text, brokerage_name text, deal_id uuid, deal_title text,
   has_password boolean)
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return query
-    select u.id, u.email, u.name, coalesce(m.role, p.role), b.name, d.id, d.title,
-      exists (select from vault.passwords w where w.user_id = u.id)
+    select u.id, coalesce(m.invited_email, p.invited_email, u.email), coalesce(m.invited_name, p.invited_name, u.name),
+      coalesce(m.role, p.role), b.name, d.id, d.title,
+      case when i.mailed then exists (select from vault.passwords w where w.user_id = u.id) end
     from vault.invitations i
-    join public.users u on u.id = i.user_id and u.suspended_at is null
+    join public.users u on u.id = i.user_id
     left join public.members m on m.brokerage_id = i.brokerage_id and m.user_id = i.user_id and m.status = 'invited'
     left join public.participants p on p.id = i.participant_id and p.status = 'invited'
     left join public.deals d on d.id = p.deal_id

@@ -981,7 +981,7 @@ begin
 end
 $$;
 
--- Removes a member, or takes an invitation back; for admins of the brokerage. A successor, an admin or broker of it, becomes
+-- Removes a member, known by their person_id, or takes an invitation back; for admins of the brokerage. A successor, an admin or broker of it, becomes
 -- the broker of the deals that would have none otherwise. No row: there is no such member. Else these deals, as one JSON
 -- array of {id, title}, and whether the successor has them now.
 create function app.remove_member(from_brokerage uuid, member uuid, successor uuid, address inet, request_id text)
@@ -997,7 +997,7 @@ begin
   select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'title', a.title)), '[]') into alone
     from app.deals_run_alone(from_brokerage, member) a;
   update public.members m set status = 'removed'
-    where m.brokerage_id = from_brokerage and m.user_id = member and m.status <> 'removed';
+    where m.brokerage_id = from_brokerage and m.person_id = member and m.status <> 'removed';
   if not found then
     return;
   end if;

@@ -94,10 +94,13 @@ returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   answered uuid;
+  had_joined boolean;
+  known_as text;
 begin
   if app.client_id() is not null then
     return null;
   end if;
+  select p.joined_at is not null, p.invited_name into had_joined, known_as from public.participants p where p.id = participation;
   update public.participants p set status = case when accepts then 'active' else 'removed' end
     from public.deals d
     where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
@@ -105,8 +108,16 @@ begin
     returning p.deal_id into answered;
   if found then
     delete from vault.invitations i where i.participant_id = participation and i.used_at is null;
-    perform app.audit(case when accepts then 'invitation.accept' else 'invitation.decline' end, participation::text, 'done',
-      null, answered, address, request_id, '{}');
+    if accepts or had_joined then
+      perform app.audit(case when accepts then 'invitation.accept' else 'invitation.decline' end, participation::text, 'done',
+        null, answered, address, request_id, '{}');
+    else
+      -- The person's own record, and another for the deal's people, who do not learn whose account it was.
+      perform app.record(app.user_id(), 'invitation.decline', 'done', null, address, request_id);
+      insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome, details)
+        select d.organization_id, d.id, 'invitation.decline', participation, 'done', jsonb_build_object('name', known_as)
+        from public.deals d where d.id = answered;
+    end if;
   end if;
   return answered;
 end

@@ -20,6 +20,8 @@ import { asCaller, freshSession, isSignedIn, signedIn, signInOriginOf } from './
 const over = () =>
   new Fault(410, 'link_expired', 'This invitation is used up, taken back or too old: ask for a new one.');
 
+const hasAccount = () => new Fault(409, 'has_account', 'You have an account already: sign in to accept.');
+
 const roles: Readonly<Record<string, string>> = {
   admin: 'an admin',
   broker: 'a broker',
@@ -36,17 +38,24 @@ function invites({ brokerage_name, deal_title, role }: Invitation): Html {
 }
 
 function firstPage(c: Context, token: string, invitation: Invitation, name: string, fault?: Fault) {
+  // Who was handed the link is not told whether there is an account at its address: it may be whoever made it.
+  const signIn = `/sign-in?${new URLSearchParams({ return_to: `/accept-invitation?${new URLSearchParams({ token })}` })}`;
+  const known = html`<p>
+      If you have an account as ${invitation.email}, <a href="${signIn}">sign in</a> with it to accept.
+    </p>
+    <h2>If you have none yet</h2>`;
   return cardPage(c, {
     title: 'You are invited',
     lead: invites(invitation),
     fault,
-    body: html`<form method="post" action="/accept-invitation/new">
-      ${hidden('token', token)}
-      <input type="hidden" name="email" autocomplete="username" value="${invitation.email}" />
-      ${field({ label: 'Your name', name: 'name', autocomplete: 'name', value: name })}
-      ${field({ label: `Password for ${invitation.email}`, name: 'password', type: 'password', autocomplete: 'new-password', hint: newPasswordHint, autofocus: true })}
-      <p><button class="full">Accept</button></p>
-    </form>`,
+    body: html`${invitation.has_password === null && known}
+      <form method="post" action="/accept-invitation/new">
+        ${hidden('token', token)}
+        <input type="hidden" name="email" autocomplete="username" value="${invitation.email}" />
+        ${field({ label: 'Your name', name: 'name', autocomplete: 'name', value: name })}
+        ${field({ label: `Password for ${invitation.email}`, name: 'password', type: 'password', autocomplete: 'new-password', hint: newPasswordHint, autofocus: true })}
+        <p><button class="full">Accept</button></p>
+      </form>`,
   });
 }
 
@@ -78,12 +87,15 @@ export function invitationRoutes(house: House): Hono {
   const show = async (c: Context) => {
     const token = c.req.query('token') ?? '';
     const invitation = await find(token);
-    if (!invitation.has_password) return firstPage(c, token, invitation, invitation.name);
+    const open = () => firstPage(c, token, invitation, invitation.name);
+    if (invitation.has_password === false) return open();
     if (!(await isSignedIn(house, c))) {
+      if (invitation.has_password === null) return open();
       return c.redirect(`/sign-in?${new URLSearchParams({ return_to: thisPath(c) })}`, 303);
     }
     const [caller] = await asCaller(house, c);
     if (caller.user_id !== invitation.user_id) {
+      if (invitation.has_password === null) return open();
       throw new Fault(403, 'other_account', `This invitation is for ${invitation.email}: sign out, and open it again.`);
     }
     return acceptPage(c, token, invitation);
@@ -119,14 +131,14 @@ export function invitationRoutes(house: House): Hono {
     z.object({ token: fields.token, name: fields.name, password: fields.password }),
     async (c, { token: link, name, password }) => {
       const invitation = await find(link);
-      if (invitation.has_password)
-        throw new Fault(409, 'has_account', 'You have an account already: sign in to accept.');
+      if (invitation.has_password) throw hasAccount();
       const fault = await passwordFault(password, [invitation.email, name]);
       if (fault !== null) throw new Fault(400, 'password_refused', fault);
       const phc = await hashPassword(password, hashedFor(c, invitation.email));
       const { token, session } = freshSession(c);
       const statement = acceptFirstInvitation(tokenDigest(link), name, phc, session, signInOriginOf(c));
-      if (!(await database.run(statement))) throw over();
+      // Of a link that was passed on it shows only here, to whoever would have opened an account, that there is one.
+      if (!(await database.run(statement))) throw invitation.has_password === null ? hasAccount() : over();
       return signedIn(c, token, { id: invitation.user_id, email: invitation.email, name }, whereTo(invitation));
     },
     async (c, fault, entered) => {

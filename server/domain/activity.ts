@@ -98,7 +98,10 @@ const told = ({ details, place: _place, ...activity }: Found): Activity => ({
   summary: tell(activity.action, details),
 });
 
-const fields = `a.id, a.at, a.user_id, u.name as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
+// Who declined is known by the name that was typed alone.
+const actor = `coalesce(u.name, case when a.action = 'invitation.decline' then a.details ->> 'name' end)`;
+
+const fields = `a.id, a.at, a.user_id, ${actor} as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
   a.outcome, a.details, a.at::text as place`;
 
 const people = `left join users u on u.id = a.user_id

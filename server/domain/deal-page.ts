@@ -103,6 +103,7 @@ const standing = row<Standing, [dealId: string]>(
 
 export interface PersonOfDeal {
   id: string;
+  /** Their account; until they have accepted, that of their invitation, and name and email are what was typed. */
   user_id: string;
   name: string;
   email: string;
@@ -121,7 +122,11 @@ export interface PersonOfDeal {
 /** The status of NDA `n` at this moment, also before its expiry is written down. */
 export const ndaStatusNow = `case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end`;
 
-const personFields = `p.id, p.user_id, u.name, u.email, p.role, p.status,
+/** Of participant `p`, a person `u`: the account's name, or what was typed while they have not accepted. */
+export const participantName = 'case when p.joined_at is null then p.invited_name else u.name end';
+export const participantEmail = 'case when p.joined_at is null then p.invited_email else u.email end';
+
+const personFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
   case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,
   nda.status as nda_status,
   case
@@ -131,7 +136,7 @@ const personFields = `p.id, p.user_id, u.name, u.email, p.role, p.status,
   end as can_own_conditions, p.created_at, p.updated_at`;
 
 const personTables = `participants p
-  join users u on u.id = p.user_id
+  left join users u on u.id = p.user_id
   left join participants advised on advised.id = p.advises
   left join lateral (
     select ${ndaStatusNow} as status from ndas n where n.participant_id = p.id
@@ -146,7 +151,7 @@ const people = rows<PersonOfDeal, [dealId: string]>(
 /** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
 export const personOfDeal = row<PersonOfDeal, [dealId: string, email: string]>(
   'person_of_deal',
-  `select ${personFields} from ${personTables} where p.deal_id = $1 and u.email = lower($2)`,
+  `select ${personFields} from ${personTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
 );
 
 /** One of the people on a deal, by the id of their part in it. */

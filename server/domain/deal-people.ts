@@ -1,7 +1,7 @@
 /** Bringing people to a deal and taking them out of it; answering an invitation. */
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
-import type { Side } from './deal-page.ts';
+import { participantEmail, participantName, type Side } from './deal-page.ts';
 import type { DealInvitation } from './invitations.ts';
 import type { Origin } from './origin.ts';
 import { from, recorded } from './recorded.ts';
@@ -43,8 +43,8 @@ export const inviteToDeal = (
 const inviteAgain = row<DealInvitation>(
   'invite_to_deal_again',
   `select ${invitation} from participants p
-   join users u on u.id = p.user_id
-   cross join lateral app.invite_to_deal(p.deal_id, u.email, u.name, p.role, p.advises) invited
+   left join users u on u.id = p.user_id
+   cross join lateral app.invite_to_deal(p.deal_id, ${participantEmail}, ${participantName}, p.role, p.advises) invited
    cross join lateral app.link_deal_invitation(invited.participant_id, $5, $6) link
    ${recorded('participant.invite', { subject: 'invited.participant_id', deal: 'p.deal_id', details: `jsonb_build_object('role', p.role)` })}
    where p.id = $4 and p.deal_id = $3`,

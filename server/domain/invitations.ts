@@ -11,13 +11,14 @@ export interface NewMember {
   readonly role: 'admin' | 'broker' | 'staff';
 }
 
-const inviteOne = row<{ user_id: string }>(
+const inviteOne = row<{ person_id: string }>(
   'invite_member',
-  'select app.invite_member($1, $2, $3, $4, $5, $6, $7, $8) as user_id',
+  'select app.invite_member($1, $2, $3, $4, $5, $6, $7, $8) as person_id',
 );
 
 /**
- * Invites a person, known or new, to a brokerage of which the caller is an admin; their user id. Inviting again renews
+ * Invites a person, known or new, to a brokerage of which the caller is an admin; the id by which the member is known,
+ * which tells nothing of an account. Inviting again renews
  * the link. `mailed`: it goes to their mailbox and nobody sees it, so that using it proves that the mailbox is theirs.
  */
 export const inviteMember = (
@@ -28,25 +29,26 @@ export const inviteMember = (
 ): Statement<string | null> =>
   mapped(
     inviteOne(brokerageId, email, name, role, token, mailed, address, requestId),
-    (answer) => answer?.user_id ?? null,
+    (answer) => answer?.person_id ?? null,
   );
 
-const renew = row<{ user_id: string }>(
+const renew = row<{ person_id: string }>(
   'renew_member_invitation',
-  `select app.invite_member(m.brokerage_id, u.email, u.name, m.role, $3, $4, $5, $6) as user_id
-   from members m join users u on u.id = m.user_id
-   where m.brokerage_id = $1 and m.user_id = $2 and m.status = 'invited'`,
+  `select app.invite_member(m.brokerage_id, coalesce(m.invited_email, u.email), coalesce(m.invited_name, u.name), m.role,
+     $3, $4, $5, $6) as person_id
+   from members m left join users u on u.id = m.user_id
+   where m.brokerage_id = $1 and m.person_id = $2 and m.status = 'invited'`,
 );
 
 /** Makes another link for somebody who is invited, in place of the earlier one; false when nobody such is. */
 export const renewMemberInvitation = (
   brokerageId: string,
-  userId: string,
+  personId: string,
   token: Buffer,
   mailed: boolean,
   { address, requestId }: Origin,
 ): Statement<boolean> =>
-  mapped(renew(brokerageId, userId, token, mailed, address, requestId), (answer) => answer !== null);
+  mapped(renew(brokerageId, personId, token, mailed, address, requestId), (answer) => answer !== null);
 
 export interface DealInvitation {
   email: string;
@@ -69,6 +71,7 @@ export const linkDealInvitation: (
 );
 
 export interface Invitation {
+  /** Whose it is; told to nobody. */
   user_id: string;
   email: string;
   name: string;
@@ -76,8 +79,8 @@ export interface Invitation {
   brokerage_name: string;
   deal_id: string | null;
   deal_title: string | null;
-  /** The person has an account and accepts by signing in; else the link opens one. */
-  has_password: boolean;
+  /** The person has an account and accepts by signing in; else the link opens one. Null: not told, for it was passed on. */
+  has_password: boolean | null;
 }
 
 /** What a link invites to, or null when it is used up, too old, taken back or unknown. */

@@ -10,6 +10,7 @@ export interface Member {
   brokerage_name: string;
   /** Whether the caller may invite to this brokerage and change its members. */
   caller_is_admin: boolean;
+  /** Their account, or, until they have accepted, their invitation. */
   user_id: string;
   email: string;
   name: string;
@@ -17,16 +18,20 @@ export interface Member {
   status: 'invited' | 'active';
 }
 
+// Of who has not accepted shows what was typed, whatever else the caller knows of the account behind the address.
+const nameOf = 'case when m.joined_at is null then m.invited_name else u.name end';
+const emailOf = 'case when m.joined_at is null then m.invited_email else u.email end';
+
 /** The members of the caller's brokerages, invited ones too: by brokerage, then by name. */
 export const listMembers: () => Statement<Member[]> = rows(
   'list_members',
   `select m.brokerage_id, b.name as brokerage_name, m.brokerage_id = any (app.brokerages_as('admin')) as caller_is_admin,
-    m.user_id, u.email, u.name, m.role, m.status
+    m.person_id as user_id, ${emailOf} as email, ${nameOf} as name, m.role, m.status
   from public.members m
   join public.brokerages b on b.id = m.brokerage_id
-  join public.users u on u.id = m.user_id
+  left join public.users u on u.id = m.user_id
   where m.status <> 'removed' and b.id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[])
-  order by b.name, b.id, u.name, u.id`,
+  order by b.name, b.id, ${nameOf}, m.person_id`,
 );
 
 /** A deal that a member alone runs. */
@@ -67,6 +72,7 @@ export const removeMember = (
 
 /** A person of one brokerage. */
 export interface MemberOfBrokerage {
+  /** Their account, or, until they have accepted, their invitation. */
   user_id: string;
   name: string;
   email: string;
@@ -75,31 +81,31 @@ export interface MemberOfBrokerage {
   created_at: string;
 }
 
-const person = `select m.user_id, u.name, u.email, m.role, m.status, m.created_at
-  from members m join users u on u.id = m.user_id where m.brokerage_id = $1 and m.status <> 'removed'`;
+const person = `select m.person_id as user_id, ${nameOf} as name, ${emailOf} as email, m.role, m.status, m.created_at
+  from members m left join users u on u.id = m.user_id where m.brokerage_id = $1 and m.status <> 'removed'`;
 
 /** The members of a brokerage, invited ones too, by name; none when the caller is no member of it. */
 export const membersOf = rows<MemberOfBrokerage, [brokerageId: string]>(
   'members_of',
-  `${person} order by lower(u.name), u.id`,
+  `${person} order by lower(${nameOf}), m.person_id`,
 );
 
 /** One of them, or null. */
 export const memberOf = row<MemberOfBrokerage, [brokerageId: string, userId: string]>(
   'member_of',
-  `${person} and m.user_id = $2`,
+  `${person} and m.person_id = $2`,
 );
 
 /** The same by e-mail address. */
 export const memberByEmail = row<MemberOfBrokerage, [brokerageId: string, email: string]>(
   'member_by_email',
-  `${person} and u.email = lower($2)`,
+  `${person} and ${emailOf} = lower($2)`,
 );
 
 const changeRole = row<{ user_id: string }>(
   'change_member_role',
   `with changed as (
-    update members set role = $3 where brokerage_id = $1 and user_id = $2 and status <> 'removed' returning user_id)
+    update members set role = $3 where brokerage_id = $1 and person_id = $2 and status <> 'removed' returning person_id as user_id)
   select user_id, app.audit('member.role', user_id::text, 'done', $1, null, $4, $5, jsonb_build_object('role', $3::text))
   from changed`,
 );

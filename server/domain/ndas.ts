@@ -1,7 +1,7 @@
 /** NDAs: sent by a broker to a buyer, who signs in the page. */
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
-import { ndaStatusNow } from './deal-page.ts';
+import { ndaStatusNow, participantName } from './deal-page.ts';
 import { ndaTemplate } from './nda-template.ts';
 import type { Origin } from './origin.ts';
 import { knownPerson } from './participants.ts';
@@ -27,12 +27,12 @@ export interface Nda {
   mine: boolean;
 }
 
-const fields = `n.id, n.deal_id, n.participant_id, buyer.name as participant_name, ${ndaStatusNow} as status, n.terms,
+const fields = `n.id, n.deal_id, n.participant_id, ${participantName} as participant_name, ${ndaStatusNow} as status, n.terms,
   sender.name as sent_by_name, n.sent_at, n.signed_at, n.signed_name, host(n.signed_address) as signed_address, n.expires_at,
   n.revoked_at, p.user_id = (select app.user_id()) as mine`;
 
 const people = `join participants p on p.id = n.participant_id
-  join users buyer on buyer.id = p.user_id
+  left join users u on u.id = p.user_id
   ${knownPerson('sender', 'n.sent_by', 'n.deal_id')}`;
 
 /** The NDAs of a deal that the caller may see, the latest first, at most 500. */

@@ -3,6 +3,7 @@
 import { rows } from '../database/statement.ts';
 
 export interface Participant {
+  /** Their account; until they have accepted, that of their invitation, which tells nothing of an account. */
   user_id: string;
   role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
   status: 'invited' | 'active' | 'removed';
@@ -20,5 +21,5 @@ export const knownPerson = (name: string, id: string, deal: string): string =>
 /** The people on a deal whom the caller may know of, in the order in which they were added. */
 export const participants = rows<Participant, [dealId: string]>(
   'participants',
-  'select user_id, role, status from participants where deal_id = $1 order by created_at, id',
+  'select person_id as user_id, role, status from participants where deal_id = $1 order by created_at, id',
 );

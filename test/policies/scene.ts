@@ -141,6 +141,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
   records['users/the exclusive buyer'] = people['exclusive buyer']!;
   records['users/the other buyer'] = people['other buyer']!;
   records["users/the seller's advisor"] = people["seller's advisor"]!;
+  records['users/the invited'] = people['invited']!;
   records['deals/the deal'] = deal;
   records['deal_stages/that it is in diligence'] = deal;
   records["deals/a colleague's draft"] = draft;

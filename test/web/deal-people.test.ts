@@ -48,7 +48,7 @@ describe('an invitation', () => {
       });
       expect(await follow(invited)).toMatchObject({
         status: 200,
-        body: { email: `by.${caller}@example.test`, kind: 'deal', deal_title: 'Corner bakery', has_password: false },
+        body: { email: `by.${caller}@example.test`, kind: 'deal', deal_title: 'Corner bakery', has_password: null },
       });
       const [record] = await trail(web.house, 'participant.invite');
       expect(record).toMatchObject({

@@ -27,8 +27,8 @@ export interface Invitation {
   kind: 'brokerage' | 'deal';
   brokerage_name: string;
   deal_title: string | null;
-  /** Whether the person has an account already and only needs to sign in. */
-  has_password: boolean;
+  /** Whether the person has an account already and only needs to sign in. Null: not told, for the link was passed on. */
+  has_password: boolean | null;
 }
 
 export const signInWaysQuery = queryOptions({

@@ -94,6 +94,31 @@ function JoinForm({ token, invitation }: { token: string; invitation: Invitation
   );
 }
 
+/** For a link that was passed on: whether its address has an account is for the person to know. */
+function AnyForm({ token, invitation }: { token: string; invitation: Invitation }) {
+  const session = useQuery(sessionQuery);
+  if (session.isPending) return <Skeleton className="h-64 w-full" />;
+  if (session.data?.user.email === invitation.email) return <JoinForm token={token} invitation={invitation} />;
+  const back = `/accept-invitation?${new URLSearchParams({ token })}`;
+  return (
+    <div className="flex flex-col gap-5">
+      <div className="flex flex-col gap-3">
+        <p className="text-soft">
+          If you have an account as <strong className="font-medium text-ink">{invitation.email}</strong>, sign in with
+          it to accept.
+        </p>
+        <ButtonLink to="/sign-in" search={{ return_to: back }}>
+          Sign in
+        </ButtonLink>
+      </div>
+      <div className="flex flex-col gap-3 border-t border-line pt-5">
+        <p className="text-soft">If you have none yet, choose a name and a password.</p>
+        <AcceptForm token={token} invitation={invitation} />
+      </div>
+    </div>
+  );
+}
+
 const roles: Record<string, string> = {
   admin: 'an admin',
   broker: 'a broker',
@@ -113,7 +138,9 @@ function InvitationCard({ token, invitation }: { token: string; invitation: Invi
         {roles[role] ?? role}.
       </EntranceTitle>
       <Card>
-        {invitation.has_password ? (
+        {invitation.has_password === null ? (
+          <AnyForm token={token} invitation={invitation} />
+        ) : invitation.has_password ? (
           <JoinForm token={token} invitation={invitation} />
         ) : (
           <AcceptForm token={token} invitation={invitation} />

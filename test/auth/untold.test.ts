@@ -1,0 +1,209 @@
+/** An invitation tells nothing of the account behind its address, until the invited person has accepted. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addToken, caller as toolCaller } from '../tools/scene.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { mailedToken, newPassword, openAccount, Visitor } from './scene.ts';
+
+let web: WebScene;
+let broker: SignedIn;
+let admin: SignedIn;
+let count = 0;
+
+beforeAll(async () => {
+  web = await openScene({ config: { smtpUrl: 'smtp://mail.example.com' } });
+  broker = await web.as('broker');
+  admin = await web.as('admin');
+});
+afterAll(() => web?.close());
+
+/** Who may be behind an address. */
+const behind = {
+  nobody: async () => null,
+  'somebody with an account': (email: string) => openAccount(web.house, { email, name: 'Real Name' }),
+  'somebody who is suspended': async (email: string) => {
+    const account = await openAccount(web.house, { email, name: 'Real Name' });
+    await web.house.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
+    return account;
+  },
+  'somebody invited elsewhere': async (email: string) => {
+    const [user] = await web.house.sql<{ id: string }>(
+      `insert into users (email, name) values ($1, 'Real Name') returning id`,
+      [email],
+    );
+    return { id: user?.id ?? '', email, name: 'Real Name', password: '' };
+  },
+};
+
+/** The same, with what differs from one invitation to the next put out of the way. */
+function alike(value: unknown, email: string): string {
+  return JSON.stringify(value)
+    .replaceAll(email, 'EMAIL')
+    .replaceAll(encodeURIComponent(email), 'EMAIL')
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
+    .replaceAll(/token(=|%3D|" value="|\\" value=\\")[A-Za-z0-9_-]{43}/g, 'TOKEN')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME');
+}
+
+const tokenOf = (url: string) => new URL(url).searchParams.get('token') ?? '';
+
+async function page(path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(web.house.origin + path, {
+    redirect: 'manual',
+    headers: { accept: 'text/html', ...headers },
+  });
+  return [response.status, response.headers.get('location'), await response.text()];
+}
+
+/** What whoever holds the link sees of it, signed out and as the broker who made it. */
+async function linkAsSeen(token: string) {
+  const look = async (headers: Record<string, string>) => [
+    await page(`/accept-invitation?token=${token}`, headers),
+    await page(`/api/auth/invitation?token=${token}`, headers),
+  ];
+  return [await look({}), await look({ cookie: broker.headers['cookie']! })];
+}
+
+const mailTo = async (email: string) => {
+  await expect.poll(() => web.house.mails.some(({ to }) => to === email)).toBe(true);
+  return web.house.mails.filter(({ to }) => to === email);
+};
+
+async function toADeal(email: string) {
+  const path = `/deals/${web.scene.deal}/participants`;
+  const input = { email, name: 'Typed Name', role: 'buyer', advises: null, deliver: 'link' };
+  const made = await broker.ask(path, input);
+  const { id } = made.body.participant;
+  const { participants } = (await broker.ask(`/deals/${web.scene.deal}`)).body;
+  const nda = await broker.ask(`/deals/${web.scene.deal}/ndas`, { participant_id: id, terms: 'Keep it.' });
+  const tool = toolCaller(web.house, await addToken(web.house, web.scene.people['broker']!));
+  const people = (await tool('svc_deals_get', { deal_id: web.scene.deal })).structuredContent['participants'];
+  const ids = [made.body.participant.user_id, (people as { user_id: string }[]).at(-1)?.user_id];
+  const renewed = await broker.ask(`${path}/${id}/invitation`, { deliver: 'mail' });
+  const last = await broker.ask(`${path}/${id}/invitation`, { deliver: 'link' });
+  const seen = await linkAsSeen(tokenOf(last.body.invitation_url));
+  const removed = await broker.ask(`${path}/${id}`, undefined, 'DELETE');
+  const gone = removed.body.participants.filter((one: { id: string }) => one.id === id);
+  const mails = await mailTo(email);
+  const told = [
+    made,
+    participants.filter((one: { id: string }) => one.id === id),
+    nda,
+    (people as unknown[]).at(-1),
+    renewed,
+    last,
+    seen,
+    gone,
+    mails,
+  ];
+  return { told, ids, known: id };
+}
+
+async function toABrokerage(email: string) {
+  const path = `/brokerages/${web.scene.brokerage}/members`;
+  const made = await admin.ask(path, { email, name: 'Typed Name', role: 'staff', deliver: 'link' });
+  const id: string = made.body.member.user_id;
+  const ofIt = (items: { email: string }[]) => items.filter((one) => one.email === email);
+  const listed = [ofIt((await admin.ask(path)).body.items), ofIt((await broker.ask(path)).body.items)];
+  const renewed = await admin.ask(`${path}/${id}/invitation`, { deliver: 'mail' });
+  const last = await admin.ask(`${path}/${id}/invitation`, { deliver: 'link' });
+  const seen = await linkAsSeen(tokenOf(last.body.invitation_url));
+  const [, , people] = await page('/settings/people', { cookie: admin.headers['cookie']! });
+  const row = /<li>(?:(?!<li>)[\s\S])*Typed Name[\s\S]*?<\/li>/.exec(String(people))?.[0];
+  const role = await admin.ask(`${path}/${id}`, { role: 'broker' }, 'PATCH');
+  const removed = await admin.ask(`${path}/${id}`, undefined, 'DELETE');
+  const mails = await mailTo(email);
+  const records = (await admin.ask(`/audit?brokerage_id=${web.scene.brokerage}&action=member.&limit=4`)).body.items.map(
+    ({ action, subject_id, details }: Record<string, unknown>) => ({ action, subject_id, details }),
+  );
+  expect(new Set(records.map((one: { subject_id: string }) => one.subject_id))).toEqual(new Set([id]));
+  return { told: [made, listed, renewed, last, seen, row, role, removed, mails, records], ids: [id], known: id };
+}
+
+describe.each([
+  ['to a deal', toADeal],
+  ['to a brokerage', toABrokerage],
+])('an invitation %s', (_, invite) => {
+  it('shows what was typed, whoever is behind the address', async () => {
+    const told: Record<string, string> = {};
+    for (const [who, arrange] of Object.entries(behind)) {
+      const email = `somebody.${(count += 1)}@people.example`;
+      const account = await arrange(email);
+      const { told: answers, ids } = await invite(email);
+      const [user] = await web.house.sql<{ id: string }>('select id from users where email = $1', [email]);
+      const text = JSON.stringify(answers);
+      expect(text).not.toContain('Real Name');
+      expect(text).not.toContain(user?.id);
+      expect(ids).not.toContain(user?.id);
+      expect(account === null || account.id === user?.id).toBe(true);
+      told[who] = alike(answers, email);
+    }
+    for (const who of Object.keys(behind)) expect([who, told[who]]).toEqual([who, told['nobody']]);
+  });
+});
+
+it('shows the person once they have accepted', async () => {
+  const email = `somebody.${(count += 1)}@people.example`;
+  const account = await openAccount(web.house, { email, name: 'Real Name' });
+  const path = `/deals/${web.scene.deal}/participants`;
+  const input = { email, name: 'Typed Name', role: 'viewer', advises: null };
+  const { participant } = (await broker.ask(path, input)).body;
+  await (await signInAs(web.house, account.id)).ask(`/invitations/${participant.id}/accept`, {});
+  const { participants } = (await broker.ask(`/deals/${web.scene.deal}`)).body;
+  expect(participants.find((one: { id: string }) => one.id === participant.id)).toMatchObject({
+    user_id: account.id,
+    name: 'Real Name',
+    status: 'active',
+  });
+});
+
+it('leaves no trace of the account of somebody who declines', async () => {
+  const email = `somebody.${(count += 1)}@people.example`;
+  const account = await openAccount(web.house, { email, name: 'Real Name' });
+  const input = { email, name: 'Typed Name', role: 'viewer', advises: null };
+  const { participant } = (await broker.ask(`/deals/${web.scene.deal}/participants`, input)).body;
+  const invited = await signInAs(web.house, account.id);
+  expect((await invited.ask(`/invitations/${participant.id}/decline`, {})).status).toBe(204);
+  const activity = (await broker.ask(`/deals/${web.scene.deal}/activity`)).body.items;
+  expect(activity[0]).toMatchObject({ user_id: null, user_name: 'Typed Name', summary: 'declined an invitation' });
+  for (const seen of [activity, (await broker.ask(`/deals/${web.scene.deal}`)).body, (await admin.ask('/audit')).body])
+    expect(JSON.stringify(seen)).not.toContain(account.id);
+  expect((await invited.ask('/audit')).body.items[0]).toMatchObject({ action: 'invitation.decline', deal_id: null });
+});
+
+describe('a link', () => {
+  const made = async (deliver: 'link' | 'mail', email: string) => {
+    const input = { email, name: 'Typed Name', role: 'viewer', advises: null, deliver };
+    const { body } = await broker.ask(`/deals/${web.scene.deal}/participants`, input);
+    if (deliver === 'link') return tokenOf(body.invitation_url);
+    await mailTo(email);
+    return mailedToken(web.house, 'invites you');
+  };
+
+  it('that was mailed says whether to sign in: it is read by who reads the mailbox', async () => {
+    for (const has of [true, false]) {
+      const email = `somebody.${(count += 1)}@people.example`;
+      if (has) await openAccount(web.house, { email });
+      const token = await made('mail', email);
+      const response = await fetch(`${web.house.origin}/api/auth/invitation?token=${token}`);
+      expect(await response.json()).toMatchObject({ has_password: has });
+    }
+  });
+
+  it('that was passed on is accepted in both ways', async () => {
+    const account = await openAccount(web.house, { email: `somebody.${(count += 1)}@people.example` });
+    const token = await made('link', account.email);
+    const guest = new Visitor(web.house.origin);
+    const markup = await (await guest.get(`/accept-invitation?token=${token}`)).text();
+    expect(markup).toContain('href="/sign-in?return_to=');
+    await guest.signIn(account);
+    const { body } = await guest.change('/api/auth/invitation/join', { token });
+    expect(body).toMatchObject({ accepted: true, deal_id: web.scene.deal });
+
+    const fresh = new Visitor(web.house.origin);
+    const email = `somebody.${(count += 1)}@people.example`;
+    const input = { token: await made('link', email), name: 'Own Name', password: newPassword() };
+    expect((await fresh.json('/api/auth/invitation/accept', input)).body).toMatchObject({ outcome: 'signed_in' });
+  });
+});
