@@ -57,6 +57,15 @@ end
 $$;
 grant execute on function app.refuse(text, text) to dealkeep_server;
 
+-- Refuses one value of what the caller sent; `field` is its path there, as in payload.expires_at.
+create function app.refuse_value(field text, message text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  raise exception using errcode = 'DK002', message = message, column = field;
+end
+$$;
+grant execute on function app.refuse_value(text, text) to dealkeep_server;
+
 -- Who is calling -------------------------------------------------------------------------------------------------
 --
 -- An `enter_with_…` function looks a credential up and calls app.enter. That leaves the identity in a setting that
@@ -169,6 +178,48 @@ begin
   perform app.refuse('move_not_allowed', format('A %s cannot go from %s to %s. From %s it can go to: %s.',
     replace(tg_argv[0], '_', ' '), earlier, later, earlier, coalesce(allowed, 'nothing')));
   return null;
+end
+$$;
+
+-- How much one person adds -------------------------------------------------------------------------------------------
+--
+-- What people add to a deal is read and paid for by others: there is an end to it. Trigger arguments: how many rows of the
+-- table one person adds to a deal within 24 hours, the column that names the person, the column that says when, and
+-- what the rows are called.
+create function app.limit_a_day() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  added int;
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  -- One after the other, or several at once would all be the last that there is room for.
+  perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', tg_table_name, new.deal_id, app.user_id()), 0));
+  execute format('select count(*) from public.%I where deal_id = $1 and %I = $2 and %I > $3', tg_table_name, tg_argv[1], tg_argv[2])
+    into added using new.deal_id, app.user_id(), app.now() - interval '1 day';
+  if added >= tg_argv[0]::int then
+    perform app.refuse('too_many_today', format('At most %s %s a person a day on a deal: go on tomorrow.', tg_argv[0], tg_argv[3]));
+  end if;
+  return new;
+end
+$$;
+
+-- How many rows of a table a deal has room for. Trigger arguments: how many, and what they are called.
+create function app.limit_of_deal() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  there int;
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', tg_table_name, new.deal_id), 0));
+  execute format('select count(*) from public.%I where deal_id = $1', tg_table_name) into there using new.deal_id;
+  if there >= tg_argv[0]::int then
+    perform app.refuse('deal_full', format('A deal has room for %s %s.', tg_argv[0], tg_argv[1]));
+  end if;
+  return new;
 end
 $$;
 

@@ -200,6 +200,13 @@ grant select, insert (deal_id, snapshot_id, customer_name, period_start_date, pe
 grant select, insert (deal_id, period_label, adjustment_category, adjustment_amount, rationale), delete
   on normalizations to dealkeep_server;
 
+create trigger limit_of_deal before insert on qoe_checklist for each row
+  execute function app.limit_of_deal('500', 'rows of the checklist');
+create trigger limit_a_day before insert on normalizations for each row
+  execute function app.limit_a_day('200', 'created_by', 'created_at', 'normalizations');
+create trigger limit_a_day before insert on accounting_snapshots for each row
+  execute function app.limit_a_day('100', 'requested_by', 'requested_at', 'snapshots');
+
 -- Questions ----------------------------------------------------------------------------------------------------------------
 
 create table questions (
@@ -341,6 +348,8 @@ begin
   return new;
 end
 $$;
+create trigger limit_a_day before insert on questions for each row
+  execute function app.limit_a_day('200', 'asked_by', 'asked_at', 'questions');
 create trigger check_a_move before update on questions for each row execute function app.check_move('question', 'status');
 create trigger check_b_mover before update on questions for each row execute function app.check_question_mover();
 
@@ -399,6 +408,11 @@ end
 $$;
 grant select (diligence_request), insert (diligence_request) on production_documents to dealkeep_server;
 
+create trigger limit_a_day before insert on documents for each row
+  execute function app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+create trigger limit_a_day before insert on production_documents for each row
+  execute function app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+
 -- Who opened what, and when.
 create table document_openings (
   id uuid primary key default app.uuid_v7(),
@@ -436,6 +450,11 @@ $$;
 
 grant execute on function app.is_offer_payload(jsonb) to dealkeep_server;
 
+-- What a payload takes as it is stored: numbers under unknown keys are written out there with all their digits.
+create function app.payload_size(payload jsonb) returns int
+language sql immutable set search_path = '' as $$ select octet_length(payload::text) $$;
+grant execute on function app.payload_size(jsonb) to dealkeep_server;
+
 create table offers (
   id uuid primary key default app.uuid_v7(),
   deal_id uuid not null references deals,
@@ -444,7 +463,7 @@ create table offers (
   revision_number int not null check (revision_number >= 1),
   is_current boolean not null default true,
   submitted_at timestamptz not null default app.now(),
-  payload jsonb not null check (app.is_offer_payload(payload)),
+  payload jsonb not null check (app.is_offer_payload(payload)) check (app.payload_size(payload) <= 32768),
   foreign key (participant_id, deal_id) references participants (id, deal_id),
   unique (deal_id, buyer_user_id, revision_number)
 );
@@ -458,6 +477,45 @@ create policy buyers_submit on offers for insert to dealkeep_server
   with check (buyer_user_id = (select app.user_id())
     and deal_id = any ((select app.deals_acting_as('buyer'))::uuid[]));
 grant select, insert (deal_id, payload) on offers to dealkeep_server;
+
+-- The time that a text says, or null when it says none (RFC 3339).
+create function app.time_in(text text) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when text ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d' then text::timestamptz end;
+exception when data_exception then
+  return null;
+end
+$$;
+
+-- The day that a text says, or null when it says none.
+create function app.day_in(text text) returns date
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when text ~ '^\d{4}-\d\d-\d\d$' then text::date end;
+exception when data_exception then
+  return null;
+end
+$$;
+
+-- Refuses a payload that is too large, was over before it came, or closes in the past.
+create function app.check_payload(payload jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  expires constant text := nullif(payload ->> 'expires_at', '');
+  closes constant text := nullif(payload ->> 'target_close_date', '');
+begin
+  if app.payload_size(payload) > 32768 then
+    perform app.refuse_value('payload', 'An offer takes at most 32 kB: put what is longer into a document.');
+  end if;
+  if expires is not null and coalesce(app.time_in(expires) <= app.now(), true) then
+    perform app.refuse_value('payload.expires_at', 'An offer stands until a time that is still to come: choose one, or leave it open.');
+  end if;
+  if closes is not null and coalesce(app.end_of(app.day_in(closes)) <= app.now(), true) then
+    perform app.refuse_value('payload.target_close_date', 'Choose a day that is still to come, or leave it open.');
+  end if;
+end
+$$;
 
 -- Numbers the revision and makes the buyer's earlier one not current, one submission of a buyer after the other.
 create function app.take_offer() returns trigger
@@ -477,6 +535,12 @@ begin
   select d.state into deal_state from public.deals d where d.id = new.deal_id;
   if deal_state in ('draft', 'closed', 'withdrawn') then
     perform app.refuse('deal_takes_no_offers', format('The deal is %s and takes no offers.', deal_state));
+  end if;
+  perform app.check_payload(new.payload);
+  if (select count(*) from public.offers o where o.deal_id = new.deal_id and o.buyer_user_id = new.buyer_user_id
+    and o.submitted_at > app.now() - interval '1 day') >= 20
+  then
+    perform app.refuse('too_many_today', 'At most 20 revisions a day on a deal: revise the offer again tomorrow.');
   end if;
   select coalesce(max(o.revision_number), 0) + 1 into new.revision_number from public.offers o
     where o.deal_id = new.deal_id and o.buyer_user_id = new.buyer_user_id;
@@ -574,6 +638,9 @@ $$;
 grant execute on function app.side_knows(uuid, uuid), app.selected_side(uuid) to dealkeep_server;
 create trigger check_owner before insert or update of owner_user_id on closing_conditions for each row
   execute function app.check_owner_takes_part();
+
+create trigger limit_of_deal before insert on closing_conditions for each row
+  execute function app.limit_of_deal('500', 'closing conditions');
 
 -- Another buyer would learn from them that the sale goes elsewhere: only the selected buyer's side sees them.
 create policy all_but_other_buyers_see_it on closing_conditions for select to dealkeep_server
@@ -738,10 +805,29 @@ begin
   end loop;
 end
 $$;
+create trigger limit_a_day before insert on findings for each row
+  execute function app.limit_a_day('200', 'created_by', 'created_at', 'findings');
+create trigger limit_a_day before insert on financing_sources for each row
+  execute function app.limit_a_day('200', 'created_by', 'created_at', 'sources of financing');
 grant select, insert (deal_id, category, title, description, severity, owner_user_id),
   update (category, title, description, severity, status, status_notes, owner_user_id) on findings to dealkeep_server;
 grant select, insert (deal_id, source_type, source_name, commitment_amount, commitment_status),
   update (source_name, commitment_amount, commitment_status) on financing_sources to dealkeep_server;
+
+create function app.limit_comments() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'finding_comments', new.finding_id), 0));
+  if (select count(*) from public.finding_comments c where c.finding_id = new.finding_id) >= 500 then
+    perform app.refuse('finding_full', 'A finding has room for 500 comments: record another one.');
+  end if;
+  return new;
+end
+$$;
+create trigger limit_comments before insert on finding_comments for each row execute function app.limit_comments();
 
 create policy with_the_finding on finding_comments for select to dealkeep_server
   using (exists (select from findings f where f.id = finding_id));

@@ -63,6 +63,88 @@ $$;
 create trigger check_offer before insert on exclusivities for each row
   when (new.offer_id is not null) execute function app.check_accepted_offer();
 
+-- What became of a revision. Accepted terms stay on record as accepted; what the buyer with the exclusivity submits after
+-- them is a proposal to change them, which a broker accepts or declines.
+create table offer_decisions (
+  offer_id uuid primary key,
+  deal_id uuid not null references deals,
+  participant_id uuid not null,
+  decision text not null check (decision in ('accepted', 'declined')),
+  decided_by uuid references users default app.user_id(),
+  decided_at timestamptz not null default app.now(),
+  foreign key (offer_id, participant_id) references offers (id, participant_id)
+);
+create index offer_decisions_by_deal on offer_decisions (deal_id);
+create index offer_decisions_by_participant on offer_decisions (participant_id, decided_at desc);
+select app.protect('offer_decisions');
+create policy deal_side_and_own_side on offer_decisions for select to dealkeep_server
+  using (deal_id = any ((select app.deals_as('broker', 'seller'))::uuid[])
+    or participant_id = any ((select app.principals())::uuid[]));
+grant select on offer_decisions to dealkeep_server;
+
+-- Exclusivity that is granted for an offer accepts it.
+create function app.accept_offer_with_exclusivity() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into public.offer_decisions (offer_id, deal_id, participant_id, decision, decided_by, decided_at)
+    values (new.offer_id, new.deal_id, new.participant_id, 'accepted', new.granted_by, new.granted_at)
+    on conflict (offer_id) do update
+      set decision = excluded.decision, decided_by = excluded.decided_by, decided_at = excluded.decided_at;
+  return null;
+end
+$$;
+create trigger accept_offer after insert on exclusivities for each row
+  when (new.offer_id is not null) execute function app.accept_offer_with_exclusivity();
+
+-- The revision whose terms are agreed on a deal at this moment, or null: the one accepted last from the buyer who holds
+-- the exclusivity, or held it when the deal was closed. It looks with the caller's eyes.
+create function app.accepted_offer(deal_id uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select c.offer_id
+    from public.exclusivities x
+    join public.offer_decisions c on c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at
+    join public.offers o on o.id = c.offer_id
+    where x.deal_id = accepted_offer.deal_id and x.ended_at is null
+      and (x.expires_at > app.now() or app.state_shown(x.deal_id) in ('diligence', 'closing', 'closed'))
+    order by c.decided_at desc, o.revision_number desc
+    limit 1);
+end
+$$;
+
+-- Accepts or declines what the buyer with the exclusivity offers by now; the deal, or null when the caller is no broker of it.
+create function app.decide_offer(offer_id uuid, decision text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  offer public.offers;
+begin
+  select o.* into offer from public.offers o
+    where o.id = decide_offer.offer_id and o.deal_id = any (app.deals_acting_as('broker')) for share;
+  if not found then
+    return null;
+  end if;
+  if not offer.is_current then
+    perform app.refuse('offer_superseded', 'The buyer has revised this offer since: look at the latest one.');
+  end if;
+  if not exists (select from public.exclusivities x
+    where x.participant_id = offer.participant_id and x.ended_at is null
+      and (x.expires_at > app.now() or app.actual_state(x.deal_id) in ('diligence', 'closing')))
+  then
+    perform app.refuse('no_exclusivity', 'This buyer holds no exclusivity: accept the offer by granting it.');
+  end if;
+  if exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted') then
+    perform app.refuse('offer_accepted', 'These terms are accepted already.');
+  end if;
+  insert into public.offer_decisions as c (offer_id, deal_id, participant_id, decision)
+    values (offer.id, offer.deal_id, offer.participant_id, decide_offer.decision)
+    on conflict on constraint offer_decisions_pkey do update
+      set decision = excluded.decision, decided_by = excluded.decided_by, decided_at = excluded.decided_at;
+  return offer.deal_id;
+end
+$$;
+grant execute on function app.accepted_offer(uuid), app.decide_offer(uuid, text) to dealkeep_server;
+
 -- Invitations --------------------------------------------------------------------------------------------------------------
 
 -- Whether the caller's account could be a stranger's to this brokerage: its password was chosen with a link that did not

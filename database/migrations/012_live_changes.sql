@@ -26,7 +26,7 @@ begin
       ('documents', 'documents', 'id'), ('production_documents', 'documents', 'id'), ('document_openings', 'documents', 'id'),
       ('questions', 'questions', 'id'), ('question_answers', 'questions', 'question_id'),
       ('qoe_checklist', 'qoe', 'id'), ('accounting_snapshots', 'qoe', 'id'), ('normalizations', 'qoe', 'id'),
-      ('qoe_workspace_members', 'qoe', 'participant_id'), ('offers', 'offers', 'id'),
+      ('qoe_workspace_members', 'qoe', 'participant_id'), ('offers', 'offers', 'id'), ('offer_decisions', 'offers', 'offer_id'),
       ('closing_conditions', 'conditions', 'id'), ('findings', 'findings', 'id'), ('finding_comments', 'findings', 'finding_id'),
       ('financing_sources', 'financing', 'id'), ('deal_opt_ins', 'tools', 'user_id'), ('deal_tool_stops', 'tools', 'deal_id')
     ) t (of_table, topic, record)
@@ -88,6 +88,7 @@ begin
     when 'qoe_workspace_members' then exists (select from public.qoe_workspace_members r
       where r.participant_id = record and r.deal_id = sees_change.deal_id)
     when 'offers' then exists (select from public.offers r where r.id = record)
+    when 'offer_decisions' then exists (select from public.offers r where r.id = record)
     when 'closing_conditions' then exists (select from public.closing_conditions r where r.id = record)
     when 'findings' then exists (select from public.findings r where r.id = record)
     when 'finding_comments' then exists (select from public.findings r where r.id = record)

@@ -75,6 +75,8 @@ function fromServer(error: pg.DatabaseError): Error {
   switch (code) {
     case 'DK001':
       return new Refusal(error.hint ?? 'refused', error.message, options);
+    case 'DK002':
+      return new Invalid(error.message, error.column ?? null, options);
     case '42501':
       return new Denied('Your access does not allow this.', options);
     case '23505':

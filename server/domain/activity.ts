@@ -39,6 +39,8 @@ const sentences: Readonly<Record<string, string | ((details: Details) => string)
   'nda.revoke': 'revoked an NDA',
   'offer.submit': ({ revision }) => (Number(revision) > 1 ? 'revised an offer' : 'submitted an offer'),
   'offer.accept': 'accepted an offer',
+  'offer.accept_change': 'accepted a change of the accepted terms',
+  'offer.decline_change': 'declined a change of the accepted terms',
   'condition.add': 'added a closing condition',
   'condition.change': ({ status }) => `changed a closing condition, now ${words(status)}`,
   'condition.remove': 'removed a closing condition',

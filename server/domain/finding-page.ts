@@ -20,10 +20,12 @@ const select = `
     owner.name as owner_name, creator.id as created_by, creator.name as created_by_name, f.created_at, f.updated_at,
     coalesce((select json_agg(json_build_object('id', c.id, 'body', c.body, 'created_by', u.id,
         'created_by_name', u.name, 'created_at', ${instant('c.created_at')}) order by c.created_at, c.id)
-      from finding_comments c ${knownPerson('u', 'c.created_by', 'f.deal_id')} where c.finding_id = f.id), '[]') as comments,
+      from (select * from finding_comments c where c.finding_id = f.id order by c.created_at desc, c.id desc limit 500) c
+      ${knownPerson('u', 'c.created_by', 'f.deal_id')}), '[]') as comments,
     coalesce((select json_agg(json_build_object('from_status', h.from_status, 'to_status', h.to_status, 'notes', h.notes,
         'changed_by_name', u.name, 'changed_at', ${instant('h.changed_at')}) order by h.changed_at, h.id)
-      from finding_changes h ${knownPerson('u', 'h.changed_by', 'f.deal_id')} where h.finding_id = f.id), '[]') as history
+      from (select * from finding_changes h where h.finding_id = f.id order by h.changed_at desc, h.id desc limit 200) h
+      ${knownPerson('u', 'h.changed_by', 'f.deal_id')}), '[]') as history
   from findings f
   ${knownPerson('owner', 'f.owner_user_id', 'f.deal_id')}
   ${knownPerson('creator', 'f.created_by', 'f.deal_id')}`;

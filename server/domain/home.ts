@@ -11,6 +11,8 @@ export type QueueKind =
   | 'ndas_to_sign'
   | 'ndas_unsigned'
   | 'offers_to_consider'
+  | 'offer_changes_to_decide'
+  | 'offer_changes_with_broker'
   | 'conditions_due'
   | 'findings_open';
 
@@ -70,6 +72,21 @@ const kinds = [
     `offers t join deals d on d.id = t.deal_id ${withStage}
      where t.is_current and (t.deal_id = ${asBroker} or t.deal_id = ${asSeller})
        and ${dealState} in ('listed', 'under_offer')`,
+  ),
+  // Who does not decide, the seller and the buyer's side, is told whom it waits for.
+  ...(['offer_changes_to_decide', 'offer_changes_with_broker'] as const).map((kind) =>
+    waiting(
+      kind,
+      't.submitted_at',
+      `exclusivities x
+       join offers t on t.participant_id = x.participant_id and t.is_current
+       left join offer_decisions c on c.offer_id = t.id
+       where x.ended_at is null and c.offer_id is null and ${
+         kind === 'offer_changes_to_decide'
+           ? `t.deal_id = ${asBroker}`
+           : `(t.deal_id = ${asSeller} or t.participant_id = any ((select app.principals())::uuid[]))`
+       } and app.accepted_offer(t.deal_id) is not null`,
+    ),
   ),
   // A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
   `select 'conditions_due', t.deal_id, count(*)::int, min(app.end_of(t.deadline)), null

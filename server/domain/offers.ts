@@ -49,13 +49,24 @@ export function isVast(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(isVast);
 }
 
+/** How many bytes a payload may take as it is stored; the database measures it again, with every number written out. */
+export const mostPayloadBytes = 32_768;
+
+/** Whether a payload is too large before it is stored already. */
+export const isTooLarge = (payload: unknown): boolean => Buffer.byteLength(JSON.stringify(payload)) > mostPayloadBytes;
+
+// Revisions of one buyer must not crowd out what the others offer now.
 const list = rows<Omit<Offer, 'payload'> & { payload: string }, [dealId: string]>(
   'offers',
-  `select id, buyer_user_id, revision_number, is_current, submitted_at, payload::text from offers
-   where deal_id = $1 order by submitted_at desc, id desc limit 50`,
+  `select id, buyer_user_id, revision_number, is_current, submitted_at, payload::text from (
+     select * from offers where deal_id = $1 order by is_current desc, submitted_at desc, id desc limit 50) o
+   order by submitted_at desc, id desc`,
 );
 
-/** The offers on a deal that the caller may see, every revision, the latest first, at most 50. */
+/**
+ * The offers on a deal that the caller may see, the latest first, at most 50: every buyer's current one, and as many
+ * earlier revisions, the latest of them, as there is room for.
+ */
 export function offers(dealId: string): Statement<Offer[]> {
   return mapped(list(dealId), (found) => found.map((offer) => ({ ...offer, payload: exactly(offer.payload) })));
 }

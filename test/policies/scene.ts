@@ -255,6 +255,13 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
       revision_number: 1,
       payload: '{}',
     });
+  records["offer_decisions/on the exclusive buyer's offer"] = records["offers/the exclusive buyer's"]!;
+  await insert('offer_decisions', {
+    offer_id: records["offers/the exclusive buyer's"],
+    deal_id: deal,
+    participant_id: participants['exclusive buyer'],
+    decision: 'accepted',
+  });
   await keep('closing_conditions', "the exclusive buyer's to meet", {
     deal_id: deal,
     name: 'Lease assigned',

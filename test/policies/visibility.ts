@@ -33,6 +33,7 @@ const named: Record<string, string> = {
   qoe_workspace_members: 'participant_id',
   question_answers: 'question_id',
   deal_stages: 'deal_id',
+  offer_decisions: 'offer_id',
   tool_grants: 'client_id',
   deal_opt_ins: 'deal_id',
   answer_readings: 'deal_id',

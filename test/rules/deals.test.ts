@@ -285,6 +285,106 @@ describe('offers', () => {
   });
 });
 
+describe('what a buyer submits', () => {
+  const submit = (deal: string, payload: string) =>
+    as('other buyer', 'insert into offers (deal_id, payload) values ($1, $2::jsonb) returning revision_number', [
+      deal,
+      payload,
+    ]);
+  const refusal = async (attempt: Promise<unknown>) =>
+    attempt.then(
+      () => 'passed',
+      (error: pg.DatabaseError) => `${error.code} ${error.code === 'DK002' ? error.column : error.hint}`,
+    );
+
+  test('takes at most 32 kB as it is stored, whatever it took on the way', async () => {
+    const { deal } = await listedDeal();
+    const numbers = (count: number) => `{"other": [${Array.from({ length: count }, () => '1e99').join(',')}]}`;
+    expect(numbers(1000).length).toBeLessThan(32_768);
+    expect(await refusal(submit(deal, numbers(1000)))).toBe('DK002 payload');
+    expect(await refusal(submit(deal, `{"terms": "${'x'.repeat(32_760)}"}`))).toBe('DK002 payload');
+    expect(await refusal(submit(deal, `{"terms": "${'x'.repeat(32_755)}"}`))).toBe('passed');
+    expect(await refusal(submit(deal, numbers(300)))).toBe('passed');
+    const stored = await house.sql('select max(octet_length(payload::text)) as most from offers where deal_id = $1', [
+      deal,
+    ]);
+    expect(stored).toEqual([{ most: 32_768 }]);
+    // And so for the owner, who loads data past the rules of submitting.
+    await expect(
+      owner.query(
+        `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, payload)
+         select deal_id, participant_id, buyer_user_id, 99, false, $2 from offers where deal_id = $1 limit 1`,
+        [deal, numbers(1000)],
+      ),
+    ).rejects.toMatchObject({ code: '23514' });
+  });
+
+  test('is revised at most 20 times a day, also when many revisions come at once', async () => {
+    const { deal } = await listedDeal();
+    const other = await listedDeal();
+    const outcomes = await Promise.all(Array.from({ length: 24 }, () => refusal(submit(deal, '{}'))));
+    expect(outcomes.toSorted()).toEqual([
+      ...Array.from({ length: 4 }, () => 'DK001 too_many_today'),
+      ...Array.from({ length: 20 }, () => 'passed'),
+    ]);
+    expect(await refusal(submit(other.deal, '{}'))).toBe('passed');
+    house.clock.advance(day + 1000);
+    expect(await refusal(submit(deal, '{}'))).toBe('passed');
+    house.clock.set(new Date());
+  });
+
+  test('is not over before it came, and closes on a day that is still to come', async () => {
+    const { deal } = await listedDeal();
+    const at = (days: number) => new Date(house.clock.now().getTime() + days * day).toISOString();
+    for (const [payload, answer] of [
+      [{ expires_at: at(-1) }, 'DK002 payload.expires_at'],
+      [{ expires_at: at(0) }, 'DK002 payload.expires_at'],
+      [{ expires_at: 'tomorrow' }, 'DK002 payload.expires_at'],
+      [{ expires_at: '2027-13-41T00:00:00Z' }, 'DK002 payload.expires_at'],
+      [{ expires_at: at(1) }, 'passed'],
+      [{ target_close_date: '2020-01-01' }, 'DK002 payload.target_close_date'],
+      [{ target_close_date: at(-2).slice(0, 10) }, 'DK002 payload.target_close_date'],
+      [{ target_close_date: 'never' }, 'DK002 payload.target_close_date'],
+      [{ target_close_date: at(0).slice(0, 10) }, 'passed'],
+      [{ target_close_date: null, expires_at: null }, 'passed'],
+    ] as const)
+      expect([payload, await refusal(submit(deal, JSON.stringify(payload)))]).toEqual([payload, answer]);
+  });
+
+  test('elsewhere has an end too: questions, findings, sources and comments of one person', async () => {
+    const { deal, people, participants } = scene;
+    const fill = (text: string, values: unknown[]) => owner.query(text, values);
+    await fill(
+      `insert into questions (deal_id, category, question_text, asked_by, participant_id, asked_at)
+       select $1, 'tax', 'Why?', $2, $3, $4 from generate_series(1, 200)`,
+      [deal, people["other buyer's advisor"], participants['other buyer'], house.clock.now()],
+    );
+    await fill(
+      `insert into findings (deal_id, participant_id, category, title, severity, created_by, created_at)
+       select $1, $3, 'tax', 'T', 'minor', $2, $4 from generate_series(1, 200)`,
+      [deal, people["other buyer's advisor"], participants['other buyer'], house.clock.now()],
+    );
+    const asks = (person: string) =>
+      reason(as(person, `insert into questions (deal_id, category, question_text) values ($1, 'tax', 'Why?')`, [deal]));
+    const finds = (person: string) =>
+      reason(
+        as(person, `insert into findings (deal_id, category, title, severity) values ($1, 'tax', 'T', 'minor')`, [
+          deal,
+        ]),
+      );
+    expect([await asks("other buyer's advisor"), await finds("other buyer's advisor")]).toEqual([
+      'too_many_today',
+      'too_many_today',
+    ]);
+    expect([await asks('other buyer'), await finds('other buyer')]).toEqual(['passed', 'passed']);
+    await owner.query(`delete from finding_changes where finding_id in (select id from findings where title = 'T')`);
+    await owner.query(`delete from findings where title = 'T'`);
+    await owner.query(`delete from questions where question_text = 'Why?' and asked_by = $1`, [
+      people["other buyer's advisor"],
+    ]);
+  });
+});
+
 describe('people', () => {
   test('an invitation is accepted by the person invited and by nobody else', async () => {
     const [invited] = await as(

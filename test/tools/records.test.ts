@@ -261,6 +261,30 @@ describe('svc_offers_list', () => {
     expect(row).toMatchObject({ payload: { note: { a: [1, null] } } });
   });
 
+  test('gives every buyer’s current offer, however many revisions of one of them are later', async () => {
+    const own = await addFullDeal(house);
+    const of = (who: Role, at: number, revision_number: number, is_current: boolean) => ({
+      id: crypto.randomUUID(),
+      deal_id: own.deal,
+      participant_id: own.participants[who],
+      buyer_user_id: own.people[who].userId,
+      revision_number,
+      is_current,
+      submitted_at: moment(at),
+      payload: {},
+    });
+    await insertAll(house, 'offers', [
+      of('exclusive buyer', 1, 1, false),
+      of('exclusive buyer', 2, 2, true),
+      of('new buyer', 3, 1, true),
+      ...Array.from({ length: 53 }, (_, at) => of('other buyer', at + 4, at + 1, at === 52)),
+    ]);
+    const found = await asking(house, own.people.broker).rows('svc_offers_list', { deal_id: own.deal });
+    expect(found.map((row) => row['submitted_at'])).toEqual(
+      [...Array.from({ length: 48 }, (_, at) => 56 - at), 3, 2].map(moment),
+    );
+  });
+
   test('gives the 50 latest', async () => {
     const own = await addFullDeal(house);
     const rows = Array.from({ length: 53 }, (_, at) => ({

@@ -79,6 +79,7 @@ test('what one does not see is answered like what does not exist, to the last by
     [(id) => `/deals/${id}/ndas/template`, 'GET'],
     [(id) => `/deals/${id}/ndas`, 'POST', nda],
     [(id) => `/deals/${id}/offers`, 'GET'],
+    [(id) => `/deals/${id}/offers/${web.scene.people['other buyer']}/revisions`, 'GET'],
     [(id) => `/deals/${id}/offers`, 'POST', { payload: { currency: 'USD', purchase_price: '1' } }],
     [(id) => `/deals/${id}/conditions`, 'GET'],
     [(id) => `/deals/${id}/conditions`, 'POST', { name: 'X' }],
@@ -93,6 +94,7 @@ test('what one does not see is answered like what does not exist, to the last by
     [records["ndas/the exclusive buyer's"]!, (id) => `/ndas/${id}/sign`, 'POST', { signed_name: 'X' }],
     [records["ndas/the exclusive buyer's"]!, (id) => `/ndas/${id}/revoke`, 'POST', {}],
     [records["offers/the exclusive buyer's"]!, (id) => `/offers/${id}/accept`, 'POST', { expires_at: until }],
+    [records["offers/the exclusive buyer's"]!, (id) => `/offers/${id}/decision`, 'POST', { decision: 'declined' }],
     [
       records["closing_conditions/the exclusive buyer's to meet"]!,
       (id) => `/conditions/${id}`,

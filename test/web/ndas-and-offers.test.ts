@@ -239,13 +239,15 @@ describe('an offer', () => {
       revision_number: 2,
       payload: { purchase_price: '1300000', seller_note: null },
     });
-    const { items } = (await buyer.ask(path)).body;
-    expect(
-      items.map((one: { revision_number: number; is_current: boolean }) => [one.revision_number, one.is_current]),
-    ).toEqual([
+    const numbers = ({ items }: { items: { revision_number: number; is_current: boolean }[] }) =>
+      items.map((one) => [one.revision_number, one.is_current]);
+    expect(numbers((await buyer.ask(path)).body)).toEqual([[2, true]]);
+    const history = `${path}/${web.scene.people['new buyer']}/revisions`;
+    expect(numbers((await buyer.ask(history)).body)).toEqual([
       [2, true],
       [1, false],
     ]);
+    expect((await (await web.as('other buyer')).ask(history)).body.items).toEqual([]);
     expect((await trail(web.house, 'offer.submit')).map(({ details }) => details)).toEqual([
       { revision: 2 },
       { revision: 1 },
@@ -297,6 +299,67 @@ describe('an offer', () => {
     expect((await (await web.as('broker')).ask(path)).status).toBe(200);
   });
 
+  test('takes at most 32 kB as it is stored, and is not over before it came', async () => {
+    const buyer = await web.as('new buyer');
+    const { length } = (await buyer.ask(`${path}/${web.scene.people['new buyer']}/revisions`)).body.items;
+    const send = async (more: string) => {
+      const response = await fetch(`${web.house.origin}/api/web${path}`, {
+        method: 'POST',
+        headers: { ...buyer.headers, 'content-type': 'application/json' },
+        body: `{"payload":{"currency":"USD","purchase_price":"1300000",${more}}}`,
+      });
+      const { error } = (await response.json()) as { error: { code: string; details: { path: string }[] } };
+      return [response.status, error.code, error.details.map((fault) => fault.path)];
+    };
+    const nines = (count: number) => `"other":[${Array.from({ length: count }, () => '1e99').join(',')}]`;
+    // Small on the way, large where it is stored; and large already.
+    for (const more of [nines(1000), nines(10_000)])
+      expect(await send(more)).toEqual([400, 'validation_error', ['payload']]);
+    for (const [more, field] of [
+      [`"expires_at":"${inDays(-0.01)}"`, 'payload.expires_at'],
+      [`"target_close_date":"2020-01-01"`, 'payload.target_close_date'],
+    ] as const)
+      expect(await send(more)).toEqual([400, 'validation_error', [field]]);
+    expect((await buyer.ask(`${path}/${web.scene.people['new buyer']}/revisions`)).body.items).toHaveLength(length);
+  });
+
+  test('comes in pages, each buyer’s current one without the revisions before it', async () => {
+    const broker = await web.as('broker');
+    const [{ id: deal }] = (await web.house.sql(
+      `insert into deals (organization_id, title, state) values ($1, 'Many bids', 'listed') returning id`,
+      [web.scene.brokerage],
+    )) as [{ id: string }];
+    await web.house.sql(
+      `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`,
+      [deal, web.scene.people['broker']],
+    );
+    await web.house.sql(
+      `with bidders as (
+         insert into users (email, name) select 'bidder' || n || '@example.test', 'Bidder ' || n from generate_series(1, 55) n returning id),
+       parts as (
+         insert into participants (deal_id, user_id, role, status) select $1, id, 'buyer', 'active' from bidders returning id, user_id)
+       insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
+       select $1, id, user_id, n, n = 30, app.now() - make_interval(mins => 40 - n), '{"currency": "USD", "purchase_price": "1"}'
+       from parts, generate_series(1, 30) n`,
+      [deal],
+    );
+    const first = await broker.ask(`/deals/${deal}/offers`);
+    expect(first.body.items).toHaveLength(50);
+    const rest = await broker.ask(`/deals/${deal}/offers?cursor=${first.body.next_cursor}`);
+    expect(rest.body).toMatchObject({ next_cursor: null });
+    const all = [...first.body.items, ...rest.body.items];
+    expect([all.length, new Set(all.map(({ buyer_user_id: buyer }) => buyer)).size]).toEqual([55, 55]);
+    expect(new Set(all.map(({ revision_number: number }) => number))).toEqual(new Set([30]));
+    const history = `/deals/${deal}/offers/${all[0].buyer_user_id}/revisions?limit=20`;
+    const latest = await broker.ask(history);
+    const earlier = await broker.ask(`${history}&cursor=${latest.body.next_cursor}`);
+    expect([...latest.body.items, ...earlier.body.items].map(({ revision_number: number }) => number)).toEqual(
+      Array.from({ length: 30 }, (_, at) => 30 - at),
+    );
+    for (const wrong of ['limit=51', 'limit=0', 'cursor=x', `cursor=${latest.body.next_cursor}`])
+      expect([wrong, (await broker.ask(`/deals/${deal}/offers?${wrong}`)).status]).toEqual([wrong, 400]);
+  });
+
   test('is seen by the deal side and by its own', async () => {
     await (await web.as('other buyer')).ask(path, { payload: { ...payload, purchase_price: '1250000' } });
     const buyers = async (caller: string) =>
@@ -312,7 +375,11 @@ describe('an offer', () => {
 
   test('is accepted by a broker into exclusivity, if it is the latest', async () => {
     const broker = await web.as('broker');
-    const { items } = (await broker.ask(path)).body;
+    const items = (
+      await Promise.all(
+        ['new buyer', 'other buyer'].map((who) => broker.ask(`${path}/${web.scene.people[who]}/revisions`)),
+      )
+    ).flatMap(({ body }) => body.items);
     const of = (name: string, revision: number) =>
       items.find(
         (one: { buyer_name: string; revision_number: number }) =>
@@ -344,8 +411,76 @@ describe('an offer', () => {
     for (const caller of ['broker', 'seller', 'new buyer'])
       expect(await acceptedFor(caller)).toEqual([['new buyer', 3]]);
     expect(await acceptedFor('other buyer')).toEqual([]);
+    expect((await broker.ask(path)).body.agreed).toMatchObject({ buyer_name: 'new buyer', revision_number: 3 });
+    expect((await (await web.as('other buyer')).ask(path)).body.agreed).toBeNull();
     // The other buyer cannot tell that the sale goes elsewhere, and may go on offering.
     expect((await (await web.as('other buyer')).ask(path, { payload })).status).toBe(201);
+  });
+
+  test('stays as accepted: what its buyer submits later is a proposal that waits for the broker', async () => {
+    const [broker, seller, buyer, other] = await Promise.all(
+      ['broker', 'seller', 'new buyer', 'other buyer'].map(web.as),
+    );
+    const people = { broker, seller, buyer, other } as Record<string, Awaited<ReturnType<typeof web.as>>>;
+    const queueOf = async (who: string) =>
+      (await people[who]!.ask('/home')).body.queue
+        .filter(
+          (entry: { kind: string; deal_id: string }) =>
+            entry.kind.startsWith('offer_changes') && entry.deal_id === web.scene.idle,
+        )
+        .map((entry: { kind: string; count: number }) => [entry.kind, entry.count]);
+    const seen = async (who: string) => {
+      const { items, agreed } = (await people[who]!.ask(path)).body;
+      const current = items.find((one: { buyer_name: string }) => one.buyer_name === 'new buyer');
+      return { current, agreed };
+    };
+    await broker!.ask(`/deals/${web.scene.idle}/moves`, { to: 'diligence' });
+    for (const who of Object.keys(people)) expect([who, await queueOf(who)]).toEqual([who, []]);
+
+    const cut = await buyer!.ask(path, { payload: { ...payload, purchase_price: '800000' } });
+    expect(cut.body).toMatchObject({ revision_number: 4, is_current: true, proposed: true, accepted_at: null });
+    for (const who of ['broker', 'seller', 'buyer'])
+      expect([who, await seen(who)]).toEqual([
+        who,
+        {
+          current: expect.objectContaining({ revision_number: 4, proposed: true, agreed: false }),
+          agreed: expect.objectContaining({ revision_number: 3, agreed: true, proposed: false }),
+        },
+      ]);
+    expect(await seen('other')).toEqual({ current: undefined, agreed: null });
+    expect(await queueOf('broker')).toEqual([['offer_changes_to_decide', 1]]);
+    expect(await queueOf('seller')).toEqual([['offer_changes_with_broker', 1]]);
+    expect(await queueOf('buyer')).toEqual([['offer_changes_with_broker', 1]]);
+    expect(await queueOf('other')).toEqual([]);
+
+    const decide = (who: string, id: string, decision: string) =>
+      people[who]!.ask(`/offers/${id}/decision`, { decision });
+    for (const who of ['seller', 'buyer']) expect((await decide(who, cut.body.id, 'accepted')).status).toBe(403);
+    expect((await decide('other', cut.body.id, 'accepted')).status).toBe(404);
+    expect((await decide('broker', cut.body.id, 'declined')).status).toBe(200);
+    expect(await seen('buyer')).toMatchObject({
+      current: { revision_number: 4, proposed: false, declined_at: expect.any(String) },
+      agreed: { revision_number: 3 },
+    });
+    for (const who of Object.keys(people)) expect([who, await queueOf(who)]).toEqual([who, []]);
+
+    const second = await buyer!.ask(path, { payload: { ...payload, purchase_price: '1100000' } });
+    expect((await decide('broker', cut.body.id, 'accepted')).body.error.code).toBe('offer_superseded');
+    web.house.clock.advance(1000);
+    expect((await decide('broker', second.body.id, 'accepted')).status).toBe(200);
+    expect(await seen('seller')).toMatchObject({
+      current: { revision_number: 5, proposed: false, agreed: true },
+      agreed: { revision_number: 5, payload: { purchase_price: '1100000' } },
+    });
+    expect((await decide('broker', second.body.id, 'declined')).body.error.code).toBe('offer_accepted');
+    for (const [action, count] of [
+      ['offer.accept_change', 1],
+      ['offer.decline_change', 1],
+    ] as const)
+      expect(await trail(web.house, action)).toHaveLength(count);
+    // To a broker who holds nothing against it, an offer of somebody without the exclusivity is not to be decided so.
+    const theirs = (await other!.ask(path, { payload })).body;
+    expect((await decide('broker', theirs.id, 'accepted')).body.error.code).toBe('no_exclusivity');
   });
 
   test('is not taken while the deal is a draft or over', async () => {

@@ -8,7 +8,7 @@ export const svcOffersList = defineTool({
   name: 'svc_offers_list',
   title: 'List offers on a deal',
   description:
-    "Offers submitted on a deal, every revision, the latest first, at most 50; is_current marks each buyer's latest. payload holds price, structure, dates and terms; amounts are decimal text. A buyer sees their own offers, brokers and sellers every buyer's. Empty: there are none that the user may see.",
+    "Offers submitted on a deal, every revision, the latest first, at most 50, each buyer's latest (is_current) before earlier ones are taken. payload holds price, structure, dates and terms; amounts are decimal text. A buyer sees their own offers, brokers and sellers every buyer's. Empty: there are none that the user may see.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({ deal_id: id() }),

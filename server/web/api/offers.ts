@@ -3,12 +3,23 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import type { House } from '../../context.ts';
-import { acceptOffer, dealOffers, dealOfOffer, submitOffer } from '../../domain/deal-offers.ts';
+import {
+  acceptOffer,
+  agreedOffer,
+  dealOffers,
+  dealOfOffer,
+  decideOffer,
+  mostOffersAPage,
+  offerRevisions,
+  submitOffer,
+} from '../../domain/deal-offers.ts';
 import { asDealPage, dealPage } from '../../domain/deal-page.ts';
-import { exactly, isVast } from '../../domain/offers.ts';
-import { day, decimal, instant, optional, pathId, readBody, text } from './input.ts';
+import { mustSee } from '../../domain/must-see.ts';
+import { exactly, isTooLarge, isVast } from '../../domain/offers.ts';
+import { deploymentCursors } from './cursor.ts';
+import { day, decimal, instant, optional, pathId, readBody, readQuery, text } from './input.ts';
 import { notAllowed, onDeal, onRecord } from './on-record.ts';
-import { asPerson, originOf } from './person.ts';
+import { asPerson, originOf, withPerson } from './person.ts';
 import { nothingThere } from './problems.ts';
 
 const amount = optional(decimal());
@@ -27,17 +38,53 @@ const Payload = z
     expires_at: optional(instant),
     terms: optional(text(20_000)),
   })
-  .refine((payload) => !isVast(payload), 'A number in it is too large or too small.');
+  .refine((payload) => !isVast(payload), 'A number in it is too large or too small.')
+  .refine((payload) => !isTooLarge(payload), 'An offer takes at most 32 kB: put what is longer into a document.');
 const Submission = z.strictObject({ payload: Payload });
 const Acceptance = z.strictObject({ expires_at: instant });
+const Decision = z.strictObject({ decision: z.enum(['accepted', 'declined'], 'Choose accepted or declined.') });
+const Page = z.object({
+  cursor: z.string().max(2000).optional(),
+  limit: z
+    .string()
+    .regex(/^\d{1,2}$/, `Write a number from 1 to ${mostOffersAPage}.`)
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= mostOffersAPage, `Write a number from 1 to ${mostOffersAPage}.`)
+    .default(mostOffersAPage),
+});
 
 export function offerRoutes(house: House): Hono {
   const app = new Hono();
+  const cursors = deploymentCursors(house);
 
   app.get('/deals/:id/offers', async (c) => {
     const dealId = pathId(c);
-    const [items] = await onDeal(house, c, dealId, dealOffers(dealId));
-    return c.json({ items });
+    const { cursor, limit } = readQuery(c, Page);
+    const { seal, unseal } = await cursors();
+    const list = `offers ${dealId}`;
+    const after = cursor === undefined ? null : unseal(cursor);
+    const [person, , { items, next }, agreed] = await withPerson(
+      house,
+      c,
+      mustSee('deals', dealId),
+      dealOffers(dealId, after?.place ?? null, limit),
+      agreedOffer(dealId),
+    );
+    after?.check(list, person.user_id);
+    return c.json({ items, agreed, next_cursor: next && seal(list, person.user_id, next) });
+  });
+
+  app.get('/deals/:id/offers/:buyer/revisions', async (c) => {
+    const dealId = pathId(c);
+    const buyer = pathId(c, 'buyer');
+    const { cursor, limit } = readQuery(c, Page);
+    const { seal, unseal } = await cursors();
+    const list = `offers ${dealId} ${buyer}`;
+    const after = cursor === undefined ? null : unseal(cursor);
+    const statement = offerRevisions(dealId, buyer, after?.place ?? null, limit);
+    const [person, , { items, next }] = await withPerson(house, c, mustSee('deals', dealId), statement);
+    after?.check(list, person.user_id);
+    return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
   });
 
   app.post('/deals/:id/offers', async (c) => {
@@ -53,6 +100,17 @@ export function offerRoutes(house: House): Hono {
     const change = acceptOffer(offerId, expires_at, originOf(c));
     const [accepted, dealId] = await onRecord(house, c, 'offers', offerId, change, dealOfOffer(offerId));
     if (!accepted) throw notAllowed();
+    const page = asDealPage(await asPerson(house, c, ...dealPage(dealId ?? '')));
+    if (!page) throw nothingThere();
+    return c.json(page);
+  });
+
+  app.post('/offers/:id/decision', async (c) => {
+    const offerId = pathId(c);
+    const { decision } = await readBody(c, Decision);
+    const change = decideOffer(offerId, decision, originOf(c));
+    const [decided, dealId] = await onRecord(house, c, 'offers', offerId, change, dealOfOffer(offerId));
+    if (!decided) throw notAllowed();
     const page = asDealPage(await asPerson(house, c, ...dealPage(dealId ?? '')));
     if (!page) throw nothingThere();
     return c.json(page);

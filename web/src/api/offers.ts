@@ -1,15 +1,32 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from './client.ts';
 import { keys } from './keys.ts';
-import type { DealPage, Id, Instant, Items, Offer, OfferPayload } from './types.ts';
+import type { DealPage, Id, Instant, Items, Offer, OfferPayload, Offers } from './types.ts';
 
+/** Each buyer's current offer, and the terms that are agreed. */
 export const offersQuery = (dealId: Id) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: keys.of(dealId, 'offers'),
-    queryFn: ({ signal }) => api.get<Items<Offer>>(`/web/deals/${dealId}/offers`, { signal }),
+    queryFn: ({ pageParam, signal }) =>
+      api.get<Offers>(`/web/deals/${dealId}/offers`, { query: { cursor: pageParam }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor ?? null,
   });
 
-/** Submitting an offer or its next revision, and accepting one, which moves the deal. */
+/** Every revision of one buyer's offer, the latest first. */
+export const revisionsQuery = (dealId: Id, buyer: Id) =>
+  infiniteQueryOptions({
+    queryKey: [...keys.of(dealId, 'offers'), buyer],
+    queryFn: ({ pageParam, signal }) =>
+      api.get<Items<Offer>>(`/web/deals/${dealId}/offers/${buyer}/revisions`, {
+        query: { cursor: pageParam, limit: 20 },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor ?? null,
+  });
+
+/** Submitting an offer or its next revision; accepting one, which moves the deal; deciding on a change of accepted terms. */
 export function useOfferActions(dealId: Id) {
   const client = useQueryClient();
   const again = () => {
@@ -25,6 +42,11 @@ export function useOfferActions(dealId: Id) {
     accept: useMutation({
       mutationFn: ({ id, expires_at }: { id: Id; expires_at: Instant }) =>
         api.post<DealPage>(`/web/offers/${id}/accept`, { expires_at }),
+      onSuccess: again,
+    }),
+    decide: useMutation({
+      mutationFn: ({ id, decision }: { id: Id; decision: 'accepted' | 'declined' }) =>
+        api.post<DealPage>(`/web/offers/${id}/decision`, { decision }),
       onSuccess: again,
     }),
   };

@@ -45,6 +45,8 @@ export type QueueKind =
   | 'ndas_to_sign'
   | 'ndas_unsigned'
   | 'offers_to_consider'
+  | 'offer_changes_to_decide'
+  | 'offer_changes_with_broker'
   | 'conditions_due'
   | 'findings_open';
 
@@ -159,6 +161,7 @@ export interface Capacities {
   can_see_offers: boolean;
   can_submit_offer: boolean;
   can_accept_offer: boolean;
+  can_decide_offer_changes: boolean;
   can_see_conditions: boolean;
   can_edit_conditions: boolean;
   can_see_findings: boolean;
@@ -461,8 +464,9 @@ export interface QoeMember {
 }
 
 // Offers ----------------------------------------------------------------------------------------------------------------
-// GET /deals/:id/offers → Items<Offer> · POST /deals/:id/offers {payload} → Offer
+// GET /deals/:id/offers → Offers (each buyer's current one) · GET /deals/:id/offers/:buyer_user_id/revisions → Items<Offer> · POST /deals/:id/offers {payload} → Offer
 // POST /offers/:id/accept {expires_at} → DealPage (the buyer is granted exclusivity until then)
+// POST /offers/:id/decision {decision} → DealPage (of what the buyer with the exclusivity proposes by now)
 
 export interface OfferPayload {
   currency: string;
@@ -487,9 +491,19 @@ export interface Offer {
   is_current: boolean;
   submitted_at: Instant;
   payload: OfferPayload;
-  /** When exclusivity was granted for it, to those who may know; else null. */
+  /** When it was accepted or declined, to those who may know; else null. */
   accepted_at: Instant | null;
+  declined_at: Instant | null;
+  /** Whether these are the terms that are agreed on the deal now. */
+  agreed: boolean;
+  /** Whether it proposes to change the terms that are agreed, and waits for a broker to decide. */
+  proposed: boolean;
   mine: boolean;
+}
+
+export interface Offers extends Items<Offer> {
+  /** The revision whose terms are agreed on the deal, to those who may know; else null. */
+  agreed: Offer | null;
 }
 
 // Closing conditions ----------------------------------------------------------------------------------------------------

@@ -94,6 +94,8 @@ const actions: Readonly<Record<string, string | ((details: Details) => string)>>
   'nda.revoke': 'Revoke an NDA',
   'offer.submit': ({ revision }) => (Number(revision) > 1 ? 'Revise an offer' : 'Submit an offer'),
   'offer.accept': 'Accept an offer',
+  'offer.accept_change': 'Accept a change of the accepted terms',
+  'offer.decline_change': 'Decline a change of the accepted terms',
   'condition.add': 'Add a closing condition',
   'condition.change': withWord('Change a closing condition', ' to ', 'status', states.conditionStates),
   'condition.remove': 'Remove a closing condition',

@@ -1,6 +1,7 @@
 /** What can wait for a person: how it reads, and on which tab it is done. */
 import {
   CalendarClock,
+  FilePen,
   FileSignature,
   Flag,
   HandCoins,
@@ -59,6 +60,17 @@ export const queues: Record<QueueKind, Queue> = {
   offers_to_consider: {
     icon: HandCoins,
     say: (count) => `${plural(count, 'offer')} to consider`,
+    to: '/deals/$dealId/offers',
+  },
+  offer_changes_to_decide: {
+    icon: FilePen,
+    say: (count) =>
+      count === 1 ? 'A change of accepted terms to decide' : `${plural(count, 'change')} of accepted terms to decide`,
+    to: '/deals/$dealId/offers',
+  },
+  offer_changes_with_broker: {
+    icon: FilePen,
+    say: () => 'A change of accepted terms waits for the broker',
     to: '/deals/$dealId/offers',
   },
   conditions_due: {

@@ -1,19 +1,21 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { HandCoins, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { offersQuery, useOfferActions } from '../../api/offers.ts';
-import type { Id, Offer } from '../../api/types.ts';
+import type { Offer } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
+import { Pagination } from '../../components/pagination.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
 import { formatMoney } from '../../lib/format.ts';
 import { useDeal } from './context.ts';
 import { endOfBusinessIn, UntilDialog } from './exclusivity.tsx';
+import { AgreedTerms } from './offers/agreed-terms.tsx';
 import { Comparison } from './offers/comparison.tsx';
 import { InviteBuyerLink } from './invite-buyer-link.tsx';
 import { HistoryDrawer } from './offers/history-drawer.tsx';
 import { OfferDialog } from './offers/offer-dialog.tsx';
-import { byBuyer } from './offers/payload.ts';
+import { byPrice } from './offers/payload.ts';
 import { TabPage } from './tab-page.tsx';
 
 /** Accepts an offer by granting its buyer exclusivity; the deal moves there by it. */
@@ -38,20 +40,20 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
 /** The offers of a deal: buyers submit and revise, brokers compare and accept. */
 export default function OffersTab() {
   const { deal, side, capacities } = useDeal();
-  const query = useQuery(offersQuery(deal.id));
+  const query = useInfiniteQuery(offersQuery(deal.id));
   const [offering, setOffering] = useState(false);
-  const [shown, setShown] = useState<Id | null>(null);
+  const [shown, setShown] = useState<Offer | null>(null);
   const [accepting, setAccepting] = useState<Offer | null>(null);
-  const groups = byBuyer(query.data?.items ?? []);
-  const mine = groups.find(({ current }) => current.mine)?.current;
-  const history = groups.find(({ current }) => current.buyer_user_id === shown);
+  const offers = byPrice(query.data?.pages.flatMap((page) => page.items) ?? []);
+  const agreed = query.data?.pages[0]?.agreed;
+  const mine = offers.find((offer) => offer.mine);
   const submit = capacities.can_submit_offer && (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOffering(true)}>
-      {mine ? 'Revise offer' : 'Submit offer'}
+      {agreed?.mine ? 'Propose a change' : mine ? 'Revise offer' : 'Submit offer'}
     </Button>
   );
   return (
-    <TabPage title="Offers" actions={query.isSuccess && groups.length > 0 && submit}>
+    <TabPage title="Offers" actions={query.isSuccess && offers.length > 0 && submit}>
       <Loaded
         query={query}
         skeleton={
@@ -61,12 +63,22 @@ export default function OffersTab() {
         }
       >
         {() =>
-          groups.length > 0 ? (
-            <Comparison
-              offers={groups}
-              onHistory={(offer) => setShown(offer.buyer_user_id)}
-              onAccept={(offer) => setAccepting(offer)}
-            />
+          offers.length > 0 ? (
+            <>
+              {agreed && (
+                <AgreedTerms
+                  agreed={agreed}
+                  current={offers.find(({ participant_id }) => participant_id === agreed.participant_id)}
+                />
+              )}
+              <Comparison offers={offers} onHistory={setShown} onAccept={setAccepting} />
+              <Pagination
+                shown={offers.length}
+                hasNextPage={query.hasNextPage}
+                isFetchingNextPage={query.isFetchingNextPage}
+                fetchNextPage={query.fetchNextPage}
+              />
+            </>
           ) : (
             <Card>
               <EmptyState icon={HandCoins} title="No offers yet" action={submit || <InviteBuyerLink />}>
@@ -80,8 +92,8 @@ export default function OffersTab() {
           )
         }
       </Loaded>
-      {offering && <OfferDialog before={mine} onClose={() => setOffering(false)} />}
-      {history && <HistoryDrawer revisions={history.revisions} onClose={() => setShown(null)} />}
+      {offering && <OfferDialog before={mine} agreed={agreed?.mine ?? false} onClose={() => setOffering(false)} />}
+      {shown && <HistoryDrawer of={shown} onClose={() => setShown(null)} />}
       {accepting && <AcceptDialog offer={accepting} onClose={() => setAccepting(null)} />}
     </TabPage>
   );

@@ -10,8 +10,8 @@ import { highestPrice } from './payload.ts';
 import { StructureBar } from './structure-bar.tsx';
 
 interface ComparisonProps {
-  /** Each buyer's current offer with all its revisions, the highest first. */
-  offers: readonly { current: Offer; revisions: readonly Offer[] }[];
+  /** Each buyer's current offer, the highest first. */
+  offers: readonly Offer[];
   onHistory: (offer: Offer) => void;
   onAccept: (offer: Offer) => void;
 }
@@ -24,17 +24,16 @@ export function Comparison(props: ComparisonProps) {
   const { offers, onHistory, onAccept } = props;
   const alone = offers.length === 1;
   if (!phone && !alone) return <SideBySide {...props} />;
-  const highest = highestPrice(offers.map(({ current }) => current));
+  const highest = highestPrice(offers);
   return (
     <ul className="flex flex-col gap-4">
-      {offers.map(({ current, revisions }) => (
-        <li key={current.id} className={sheet}>
+      {offers.map((offer) => (
+        <li key={offer.id} className={sheet}>
           <OfferCard
-            offer={current}
-            revisions={revisions.length}
+            offer={offer}
             highest={highest}
-            onHistory={() => onHistory(current)}
-            onAccept={() => onAccept(current)}
+            onHistory={() => onHistory(offer)}
+            onAccept={() => onAccept(offer)}
           />
         </li>
       ))}
@@ -64,8 +63,7 @@ function Line({ label, cells, words }: { label: ReactNode; cells: readonly React
 /** A column for each buyer, a row for each thing that can differ. */
 function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
   const { capacities } = useDeal();
-  const current = offers.map((one) => one.current);
-  const highest = highestPrice(current);
+  const highest = highestPrice(offers);
   return (
     <section
       aria-label="Offers side by side"
@@ -80,7 +78,7 @@ function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
             <th scope="col" className={cx(first, 'py-4')}>
               Buyer
             </th>
-            {current.map((offer) => (
+            {offers.map((offer) => (
               <th key={offer.id} scope="col" className="px-5 py-4 text-right align-top">
                 <span className="block truncate text-md font-semibold text-ink">{offer.buyer_name}</span>
                 <span className="block text-sm font-normal text-faint">
@@ -93,32 +91,32 @@ function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
         <tbody>
           <Line
             label="Price"
-            cells={current.map((offer) => (
+            cells={offers.map((offer) => (
               <Price key={offer.id} offer={offer} highest={highest} />
             ))}
           />
           <Line
             label="Against asking price"
-            cells={current.map((offer) => (
+            cells={offers.map((offer) => (
               <AgainstAsking key={offer.id} offer={offer} />
             ))}
           />
           <Line
             label="Structure"
-            cells={current.map(({ id, payload }) => (
+            cells={offers.map(({ id, payload }) => (
               <StructureBar key={id} payload={payload} className="my-1.5" />
             ))}
           />
           {[...partFacts, ...conditionFacts].map((fact) => (
-            <Line key={fact.key} label={<FactLabel fact={fact} />} cells={current.map(fact.says)} />
+            <Line key={fact.key} label={<FactLabel fact={fact} />} cells={offers.map(fact.says)} />
           ))}
-          <Line words label="Terms" cells={current.map(termsOf)} />
+          <Line words label="Terms" cells={offers.map(termsOf)} />
           <Line
             label={capacities.can_accept_offer ? 'Decision' : 'History'}
-            cells={offers.map(({ current: offer, revisions }) => (
+            cells={offers.map((offer) => (
               <OfferButtons
                 key={offer.id}
-                revisions={revisions.length}
+                revisions={offer.revision_number}
                 onHistory={() => onHistory(offer)}
                 onAccept={() => onAccept(offer)}
               />

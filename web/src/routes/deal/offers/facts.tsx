@@ -19,12 +19,19 @@ const none = <span className="text-faint">–</span>;
 export function Standing({ offer }: { offer: Offer }) {
   const { capacities } = useDeal();
   const now = useNow('half-minute');
-  const { accepted_at: accepted, is_current: current } = offer;
+  const { accepted_at: accepted, declined_at: declined, is_current: current } = offer;
   const until = offer.payload.expires_at ?? null;
   if (accepted !== null) {
     return (
       <>
         Accepted <Time at={accepted} as="date" />
+      </>
+    );
+  }
+  if (declined !== null) {
+    return (
+      <>
+        Declined <Time at={declined} as="date" />
       </>
     );
   }
@@ -54,6 +61,18 @@ export function AgainstAsking({ offer, inWords = false }: { offer: Offer; inWord
   );
 }
 
+/** What became of an offer, in a word; nothing while nobody has decided. */
+export function Decision({ offer: { accepted_at, declined_at, proposed } }: { offer: Offer }) {
+  if (proposed) return <Badge tone="warn">Proposed change</Badge>;
+  if (declined_at !== null) return <Badge tone="bad">Declined</Badge>;
+  if (accepted_at === null) return null;
+  return (
+    <Badge tone="rare" icon={<BadgeCheck className="size-3" aria-hidden />}>
+      Accepted
+    </Badge>
+  );
+}
+
 /** The price of an offer, large; whether it is the highest, and whether it was accepted. */
 export function Price({ offer, highest }: { offer: Offer; highest: Decimal | null }) {
   const { purchase_price: price, currency } = offer.payload;
@@ -65,11 +84,7 @@ export function Price({ offer, highest }: { offer: Offer; highest: Decimal | nul
           Highest
         </Badge>
       )}
-      {offer.accepted_at && (
-        <Badge tone="rare" icon={<BadgeCheck className="size-3" aria-hidden />}>
-          Accepted
-        </Badge>
-      )}
+      <Decision offer={offer} />
     </span>
   );
 }

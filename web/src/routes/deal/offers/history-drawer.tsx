@@ -1,10 +1,16 @@
 import type { ReactNode } from 'react';
 import type { Offer, OfferPayload } from '../../../api/types.ts';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { revisionsQuery } from '../../../api/offers.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Drawer } from '../../../components/dialog.tsx';
 import { Money } from '../../../components/money.tsx';
+import { Pagination } from '../../../components/pagination.tsx';
+import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
+import { useDeal } from '../context.ts';
+import { Decision } from './facts.tsx';
 import { otherTerms, parts } from './payload.ts';
 
 interface Line {
@@ -14,7 +20,8 @@ interface Line {
   shown: ReactNode;
 }
 
-function linesOf(payload: OfferPayload): Line[] {
+/** What a payload says, line by line, but for what it leaves open. */
+export function linesOf(payload: OfferPayload): Line[] {
   const money = (label: string, amount: string | null | undefined): Line => ({
     label,
     value: amount ?? null,
@@ -58,7 +65,7 @@ function Revision({ offer, before }: { offer: Offer; before: Offer | undefined }
       <h3 className="flex flex-wrap items-center gap-2 font-medium text-ink">
         Revision {offer.revision_number}
         {offer.is_current && <Badge tone="good">Current</Badge>}
-        {offer.accepted_at && <Badge tone="rare">Accepted</Badge>}
+        <Decision offer={offer} />
       </h3>
       <p className="text-sm text-faint">
         <Time at={offer.submitted_at} as="time" />
@@ -83,17 +90,34 @@ function Revision({ offer, before }: { offer: Offer; before: Offer | undefined }
 }
 
 /** Every revision of one buyer's offer, the latest first. */
-export function HistoryDrawer({ revisions, onClose }: { revisions: readonly Offer[]; onClose: () => void }) {
+export function HistoryDrawer({ of, onClose }: { of: Offer; onClose: () => void }) {
+  const { deal } = useDeal();
+  const query = useInfiniteQuery(revisionsQuery(deal.id, of.buyer_user_id));
   return (
     <Drawer
       open
       onOpenChange={(open) => !open && onClose()}
-      title={revisions[0]?.mine ? 'Your offer' : `Offer of ${revisions[0]?.buyer_name ?? 'the buyer'}`}
+      title={of.mine ? 'Your offer' : `Offer of ${of.buyer_name}`}
       description="What changed from one revision to the next stands out."
     >
-      {revisions.map((offer, place) => (
-        <Revision key={offer.id} offer={offer} before={revisions[place + 1]} />
-      ))}
+      <Loaded query={query} skeleton={<SkeletonText lines={8} />}>
+        {({ pages }) => {
+          const revisions = pages.flatMap((page) => page.items);
+          return (
+            <>
+              {revisions.map((offer, place) => (
+                <Revision key={offer.id} offer={offer} before={revisions[place + 1]} />
+              ))}
+              <Pagination
+                shown={revisions.length}
+                hasNextPage={query.hasNextPage}
+                isFetchingNextPage={query.isFetchingNextPage}
+                fetchNextPage={query.fetchNextPage}
+              />
+            </>
+          );
+        }}
+      </Loaded>
     </Drawer>
   );
 }

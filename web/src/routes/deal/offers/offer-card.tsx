@@ -30,13 +30,13 @@ export function OfferButtons({ revisions, onHistory, onAccept }: OfferButtonsPro
   );
 }
 
-interface OfferCardProps extends OfferButtonsProps {
+interface OfferCardProps extends Omit<OfferButtonsProps, 'revisions'> {
   offer: Offer;
   highest: Decimal | null;
 }
 
 /** One buyer's offer by itself: on phones, and where there is nothing to compare it with. */
-export function OfferCard({ offer, revisions, highest, onHistory, onAccept }: OfferCardProps) {
+export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProps) {
   const terms = termsOf(offer);
   return (
     <article aria-label={offer.mine ? 'Your offer' : `Offer of ${offer.buyer_name}`} className="px-4 py-4 sm:px-5">
@@ -79,7 +79,7 @@ export function OfferCard({ offer, revisions, highest, onHistory, onAccept }: Of
         </div>
       )}
       <div className="mt-4">
-        <OfferButtons revisions={revisions} onHistory={onHistory} onAccept={onAccept} />
+        <OfferButtons revisions={offer.revision_number} onHistory={onHistory} onAccept={onAccept} />
       </div>
     </article>
   );

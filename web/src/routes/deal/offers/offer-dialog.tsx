@@ -23,8 +23,10 @@ interface Values extends Record<Part, string> {
   terms: string;
 }
 
+/** What is past by now is not taken over: a revision says anew until when it stands, and when to close. */
 function valuesOf(payload: OfferPayload | undefined): Values {
   const contingency = payload?.financing_contingency;
+  const ahead = (time: string | null | undefined) => (time && new Date(time).getTime() > Date.now() ? time : '');
   return {
     purchase_price: payload?.purchase_price ?? '',
     cash_at_close: payload?.cash_at_close ?? '',
@@ -32,8 +34,8 @@ function valuesOf(payload: OfferPayload | undefined): Values {
     earnout: payload?.earnout ?? '',
     rollover_equity: payload?.rollover_equity ?? '',
     financing_contingency: contingency === true ? 'yes' : contingency === false ? 'no' : '',
-    target_close_date: payload?.target_close_date ?? '',
-    expires_at: payload?.expires_at ?? '',
+    target_close_date: ahead(payload?.target_close_date),
+    expires_at: ahead(payload?.expires_at),
     terms: payload?.terms ?? '',
   };
 }
@@ -76,8 +78,15 @@ function PartsNotice({ values, currency }: { values: Values; currency: string })
   );
 }
 
+interface OfferDialogProps {
+  /** The caller's offer that it revises, if there is one; whether terms of theirs are accepted. */
+  before: Offer | undefined;
+  agreed: boolean;
+  onClose: () => void;
+}
+
 /** Submits an offer, or the next revision of one. */
-export function OfferDialog({ before, onClose }: { before: Offer | undefined; onClose: () => void }) {
+export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
   const id = useId();
   const { deal } = useDeal();
   const { submit } = useOfferActions(deal.id);
@@ -87,7 +96,9 @@ export function OfferDialog({ before, onClose }: { before: Offer | undefined; on
     check: (values) => required(values, { purchase_price: 'Say what you offer.' }),
     submit: (values) => submit.mutateAsync(payloadOf(values, currency, before?.payload)).catch(atFields),
     onDone: () => {
-      toast(before ? 'Your offer is revised.' : 'Your offer is submitted.');
+      toast(
+        agreed ? 'Your change waits for the broker.' : before ? 'Your offer is revised.' : 'Your offer is submitted.',
+      );
       onClose();
     },
   });
@@ -99,13 +110,17 @@ export function OfferDialog({ before, onClose }: { before: Offer | undefined; on
       open
       size="lg"
       onOpenChange={(open) => !open && onClose()}
-      title={before ? 'Revise your offer' : 'Submit an offer'}
-      description="The brokers and the seller see it; other buyers do not. Earlier revisions are kept."
+      title={agreed ? 'Propose a change' : before ? 'Revise your offer' : 'Submit an offer'}
+      description={
+        agreed
+          ? 'Your accepted terms stay as accepted. What you submit is a proposal to change them, which the broker accepts or declines.'
+          : 'The brokers and the seller see it; other buyers do not. Earlier revisions are kept.'
+      }
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {before ? 'Submit revision' : 'Submit offer'}
+            {agreed ? 'Propose change' : before ? 'Submit revision' : 'Submit offer'}
           </Button>
         </>
       }

@@ -48,13 +48,6 @@ export function highestPrice(offers: readonly Offer[]): Decimal | null {
   return prices.reduce((highest, price) => (compare(price, highest) > 0 ? price : highest));
 }
 
-/** Each buyer's offer that counts, the highest price first, with its revisions, the latest first. */
-export function byBuyer(offers: readonly Offer[]): { current: Offer; revisions: Offer[] }[] {
-  const groups = [...Map.groupBy(offers, (offer) => offer.buyer_user_id).values()];
-  return groups
-    .map((all) => {
-      const revisions = all.toSorted((a, b) => b.revision_number - a.revision_number);
-      return { current: revisions.find((one) => one.is_current) ?? revisions[0]!, revisions };
-    })
-    .toSorted((a, b) => compare(b.current.payload.purchase_price ?? '0', a.current.payload.purchase_price ?? '0'));
-}
+/** The offers with the highest price first. */
+export const byPrice = (offers: readonly Offer[]): Offer[] =>
+  offers.toSorted((a, b) => compare(b.payload.purchase_price ?? '0', a.payload.purchase_price ?? '0'));

@@ -1,0 +1,126 @@
+import { useOfferActions } from '../../../api/offers.ts';
+import type { Offer } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Money } from '../../../components/money.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { useDeal } from '../context.ts';
+import { linesOf } from './history-drawer.tsx';
+
+/** What a proposal changes in the terms that are agreed: each line that differs, as agreed and as proposed. */
+function Changes({ agreed, proposal }: { agreed: Offer; proposal: Offer }) {
+  const before = new Map(linesOf(agreed.payload).map((line) => [line.label, line]));
+  const after = new Map(linesOf(proposal.payload).map((line) => [line.label, line]));
+  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (label) => before.get(label)?.value !== after.get(label)?.value,
+  );
+  if (changed.length === 0) return <p className="text-sm text-faint">It says the same as what is agreed.</p>;
+  const none = <span className="text-faint">–</span>;
+  return (
+    <table className="w-full table-fixed text-left">
+      <thead>
+        <tr className="text-sm text-faint">
+          <th scope="col" className="py-1.5 pr-4 font-normal">
+            <span className="sr-only">What changes</span>
+          </th>
+          <th scope="col" className="py-1.5 pr-4 font-normal">
+            Accepted
+          </th>
+          <th scope="col" className="py-1.5 font-normal">
+            Proposed
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {changed.map((label) => (
+          <tr key={label} className="border-t border-line align-top">
+            <th scope="row" className="py-2 pr-4 text-sm font-normal text-faint">
+              {label}
+            </th>
+            <td className="py-2 pr-4 break-words tabular">{before.get(label)?.shown ?? none}</td>
+            <td className="py-2 font-semibold break-words text-accent-ink tabular">
+              {after.get(label)?.shown ?? none}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The terms that are agreed, which stay as accepted, and what their buyer proposes to change in them since. */
+export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer | undefined }) {
+  const { deal, capacities } = useDeal();
+  const { decide } = useOfferActions(deal.id);
+  const confirm = useConfirm();
+  const proposal = current?.proposed ? current : undefined;
+  const whose = agreed.mine ? 'You propose' : `${agreed.buyer_name} proposes`;
+  const ask = (offer: Offer, decision: 'accepted' | 'declined') =>
+    confirm(
+      decision === 'accepted'
+        ? {
+            title: 'Accept this change?',
+            body: 'The proposed terms take the place of those accepted before, which stay on record.',
+            action: 'Accept change',
+          }
+        : {
+            title: 'Decline this change?',
+            body: 'The accepted terms stay as they are. The buyer sees that the change was declined, and can propose another.',
+            action: 'Decline change',
+          },
+      async () => {
+        await decide.mutateAsync({ id: offer.id, decision });
+        toast(decision === 'accepted' ? 'The change is accepted.' : 'The change is declined.');
+      },
+    );
+  return (
+    <Card title="Accepted terms" className="mb-4">
+      <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
+        <Money
+          amount={agreed.payload.purchase_price}
+          currency={agreed.payload.currency}
+          className="text-lg font-semibold"
+        />
+        <span className="text-soft">
+          {agreed.mine ? 'Your offer' : agreed.buyer_name}, revision {agreed.revision_number}
+          {agreed.accepted_at && (
+            <>
+              , accepted <Time at={agreed.accepted_at} as="date" />
+            </>
+          )}
+        </span>
+      </p>
+      {proposal && (
+        <section aria-label="Proposed change" className="mt-4 border-t border-line pt-4">
+          <p className="mb-2">
+            <span className="font-medium text-ink">{whose} to change them</span>, <Time at={proposal.submitted_at} />.{' '}
+            <span className="text-soft">
+              {capacities.can_decide_offer_changes
+                ? 'Until you decide, the accepted terms hold.'
+                : 'It waits for the broker; until then the accepted terms hold.'}
+            </span>
+          </p>
+          <Changes agreed={agreed} proposal={proposal} />
+          {capacities.can_decide_offer_changes && (
+            <div className="mt-3 flex flex-wrap gap-2">
+              <Button kind="primary" size="sm" onClick={() => ask(proposal, 'accepted')}>
+                Accept change
+              </Button>
+              <Button size="sm" onClick={() => ask(proposal, 'declined')}>
+                Decline
+              </Button>
+            </div>
+          )}
+        </section>
+      )}
+      {current?.declined_at && current.id !== agreed.id && (
+        <p className="mt-3 text-sm text-soft">
+          The change proposed in revision {current.revision_number} was declined{' '}
+          <Time at={current.declined_at} as="date" />; the accepted terms hold.
+        </p>
+      )}
+    </Card>
+  );
+}
