@@ -295,6 +295,71 @@ test('offers stand below each other on a phone, and say when they are no longer 
     .waitFor();
 });
 
+test('accepted terms stay as accepted: a change of them waits for the broker, on everybody’s page', async () => {
+  const { house, scene } = web;
+  const [{ id: deal }] = (await house.sql(
+    `insert into deals (organization_id, title, state) values ($1, 'Marble works', 'under_offer') returning id`,
+    [scene.brokerage],
+  )) as [{ id: string }];
+  for (const [person, role] of [
+    ['broker', 'broker'],
+    ['seller', 'seller'],
+    ['new buyer', 'buyer'],
+  ] as const)
+    await house.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
+      deal,
+      scene.people[person],
+      role,
+    ]);
+  const terms = { currency: 'USD', purchase_price: '4725000', cash_at_close: '4000000', seller_note: '725000' };
+  const path = `/deals/${deal}/offers`;
+  const [broker, buyer] = await Promise.all(['broker', 'new buyer'].map(web.as));
+  const { body: offer } = await buyer!.ask(path, { payload: { ...terms, expires_at: '2030-01-01T12:00:00Z' } });
+  const until = new Date(house.clock.now().getTime() + 30 * 86_400_000).toISOString();
+  expect((await broker!.ask(`/offers/${offer.id}/accept`, { expires_at: until })).status).toBe(200);
+
+  const theirs = await at('new buyer', path);
+  await button(theirs, 'Propose a change').click();
+  const dialog = theirs.getByRole('dialog', { name: 'Propose a change' });
+  await dialog.getByText('Your accepted terms stay as accepted.').waitFor();
+  await dialog.getByLabel('Price', { exact: true }).fill('3000000');
+  await dialog.getByLabel('Target closing').fill('2020-02-01');
+  await button(dialog, 'Propose change').click();
+  await dialog.getByText('Choose a day that is still to come').waitFor();
+  await dialog.getByLabel('Target closing').fill('');
+  await button(dialog, 'Propose change').click();
+  await dialog.waitFor({ state: 'detached' });
+
+  const brokers = await at('broker', path);
+  const sellers = await at('seller', path, 390);
+  for (const [page, words] of [
+    [theirs, 'It waits for the broker'],
+    [sellers, 'It waits for the broker'],
+    [brokers, 'Until you decide, the accepted terms hold.'],
+  ] as const) {
+    await page.getByRole('heading', { name: 'Accepted terms' }).waitFor();
+    const change = page.getByRole('region', { name: 'Proposed change' });
+    await change.getByText(words).waitFor();
+    expect(await change.getByRole('row', { name: 'Price' }).innerText()).toMatch(/\$4,725,000\s+\$3,000,000/);
+    await expectAccessible(page);
+  }
+  expect(await button(sellers, 'Accept change').count()).toBe(0);
+  const home = await at('broker', '/');
+  await home.getByRole('link', { name: /A change of accepted terms to decide/ }).waitFor();
+  await button(brokers, 'Decline').click();
+  await confirm(brokers, 'Decline change');
+  for (const page of [brokers, theirs, sellers]) await page.getByText(/proposed in revision 2 was declined/).waitFor();
+  // What is past by now is not taken over.
+  house.clock.advance(1000);
+  await house.sql(
+    `update offers set payload = payload || '{"expires_at": "2020-01-01T12:00:00Z"}' where deal_id = $1`,
+    [deal],
+  );
+  await theirs.reload();
+  await button(theirs, 'Propose a change').click();
+  expect(await theirs.getByRole('dialog').getByLabel('Stands until').inputValue()).toBe('');
+});
+
 describe('the activity of a deal', () => {
   test('takes up what is new at its head, and leaves the pages below as they are', async () => {
     const { deal, brokerage, people } = web.scene;

@@ -79,7 +79,7 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
     <Card title="Accepted terms" className="mb-4">
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
         <Money
-          amount={agreed.payload.purchase_price}
+          amount={agreed.payload.purchase_price ?? null}
           currency={agreed.payload.currency}
           className="text-lg font-semibold"
         />
