@@ -325,13 +325,13 @@ describe('an offer', () => {
 
   test('comes in pages, each buyer’s current one without the revisions before it', async () => {
     const broker = await web.as('broker');
-    const [{ id: deal }] = (await web.house.sql(
+    const [{ id: many }] = (await web.house.sql(
       `insert into deals (organization_id, title, state) values ($1, 'Many bids', 'listed') returning id`,
       [web.scene.brokerage],
     )) as [{ id: string }];
     await web.house.sql(
       `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`,
-      [deal, web.scene.people['broker']],
+      [many, web.scene.people['broker']],
     );
     await web.house.sql(
       `with bidders as (
@@ -341,23 +341,23 @@ describe('an offer', () => {
        insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
        select $1, id, user_id, n, n = 30, app.now() - make_interval(mins => 40 - n), '{"currency": "USD", "purchase_price": "1"}'
        from parts, generate_series(1, 30) n`,
-      [deal],
+      [many],
     );
-    const first = await broker.ask(`/deals/${deal}/offers`);
+    const first = await broker.ask(`/deals/${many}/offers`);
     expect(first.body.items).toHaveLength(50);
-    const rest = await broker.ask(`/deals/${deal}/offers?cursor=${first.body.next_cursor}`);
+    const rest = await broker.ask(`/deals/${many}/offers?cursor=${first.body.next_cursor}`);
     expect(rest.body).toMatchObject({ next_cursor: null });
     const all = [...first.body.items, ...rest.body.items];
     expect([all.length, new Set(all.map(({ buyer_user_id: buyer }) => buyer)).size]).toEqual([55, 55]);
     expect(new Set(all.map(({ revision_number: number }) => number))).toEqual(new Set([30]));
-    const history = `/deals/${deal}/offers/${all[0].buyer_user_id}/revisions?limit=20`;
+    const history = `/deals/${many}/offers/${all[0].buyer_user_id}/revisions?limit=20`;
     const latest = await broker.ask(history);
     const earlier = await broker.ask(`${history}&cursor=${latest.body.next_cursor}`);
     expect([...latest.body.items, ...earlier.body.items].map(({ revision_number: number }) => number)).toEqual(
       Array.from({ length: 30 }, (_, at) => 30 - at),
     );
     for (const wrong of ['limit=51', 'limit=0', 'cursor=x', `cursor=${latest.body.next_cursor}`])
-      expect([wrong, (await broker.ask(`/deals/${deal}/offers?${wrong}`)).status]).toEqual([wrong, 400]);
+      expect([wrong, (await broker.ask(`/deals/${many}/offers?${wrong}`)).status]).toEqual([wrong, 400]);
   });
 
   test('is seen by the deal side and by its own', async () => {
