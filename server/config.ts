@@ -86,6 +86,7 @@ const variables = {
   RATE_LIMIT_TOKEN_FAILURE: perMinute,
   RATE_LIMIT_SIGN_IN_ACCOUNT: perMinute,
   RATE_LIMIT_SIGN_IN_IP: perMinute,
+  RATE_LIMIT_SIGN_IN_DEVICE: perMinute,
   RATE_LIMIT_SIGN_IN_SUCCESS: perMinute,
   RATE_LIMIT_AUTHORIZE_IP: perMinute,
   STREAM_HEARTBEAT_SECONDS: variable(whole(1, 60).default(25), 'a whole number of seconds from 1 to 60'),
@@ -121,6 +122,7 @@ export interface Ceilings {
   readonly token_failure: number;
   readonly sign_in_account: number;
   readonly sign_in_ip: number;
+  readonly sign_in_device: number;
   readonly sign_in_success: number;
   readonly authorize_ip: number;
 }
@@ -236,7 +238,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       token_failure: values.RATE_LIMIT_TOKEN_FAILURE ?? 240,
       sign_in_account: values.RATE_LIMIT_SIGN_IN_ACCOUNT ?? 10,
       sign_in_ip: values.RATE_LIMIT_SIGN_IN_IP ?? 60,
-      sign_in_success: values.RATE_LIMIT_SIGN_IN_SUCCESS ?? 30,
+      sign_in_device: values.RATE_LIMIT_SIGN_IN_DEVICE ?? 10,
+      sign_in_success: values.RATE_LIMIT_SIGN_IN_SUCCESS ?? 60,
       authorize_ip: values.RATE_LIMIT_AUTHORIZE_IP ?? 300,
     },
     streamHeartbeatSeconds: values.STREAM_HEARTBEAT_SECONDS,

@@ -78,6 +78,19 @@ create table vault.passkeys (
 create index passkeys_by_user on vault.passkeys (user_id);
 select app.protect('vault.passkeys');
 
+-- The browsers in which somebody has signed in before: failures in them are counted apart, so that what others guess keeps
+-- nobody out of their own account. One browser is known to each account that was signed in to there.
+create table vault.known_devices (
+  digest bytea not null check (length(digest) = 32),
+  user_id uuid not null references users,
+  used_at timestamptz not null default app.now(),
+  code_failures int not null default 0,
+  code_failed_at timestamptz,
+  primary key (digest, user_id)
+);
+create index known_devices_by_user on vault.known_devices (user_id);
+select app.protect('vault.known_devices');
+
 -- What a passkey has to sign: taken once. `user_id` is who registers a passkey; null is somebody who signs in.
 create table vault.challenges (
   digest bytea primary key check (length(digest) = 32),
@@ -118,6 +131,16 @@ create table vault.invitations (
 create index invitations_by_user on vault.invitations (user_id);
 select app.protect('vault.invitations');
 
+-- How many mails somebody has caused: of a sender, a brokerage, to a mailbox, within a minute or a day (UTC). Counted in
+-- the transaction that causes the mail, so that one too many undoes it, and what is refused counts for nothing.
+create table vault.mail_counts (
+  subject text not null,
+  since timestamptz not null,
+  sent int not null,
+  primary key (subject, since)
+);
+select app.protect('vault.mail_counts');
+
 create table vault.set_up_links (
   digest bytea primary key check (length(digest) = 32),
   expires_at timestamptz not null default app.now() + interval '24 hours'
@@ -131,6 +154,75 @@ language sql volatile security definer set search_path = '' as $$
   insert into public.audit_records (user_id, action, outcome, details, address, request_id)
   values (record.user_id, record.action, record.outcome, coalesce(record.details, '{}'), record.address, record.request_id)
 $$;
+
+-- Counts a mail of this subject in the minute or day; whether it is within the ceiling.
+create function app.count_mail(subject text, part text, ceiling int) returns boolean
+language plpgsql security definer set search_path = '' as $$
+declare
+  counted int;
+begin
+  insert into vault.mail_counts as m (subject, since, sent)
+    values (part || ' ' || count_mail.subject, date_trunc(part, app.now(), 'UTC'), 1)
+    on conflict on constraint mail_counts_pkey do update set sent = m.sent + 1
+    returning m.sent into counted;
+  return counted <= ceiling;
+end
+$$;
+
+-- Counts a mail that a person sends to a mailbox of their choosing, for a brokerage or for themself; refuses one too many.
+create function app.count_mail_to(sender uuid, brokerage uuid, mailbox text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not app.count_mail('from ' || sender, 'minute', 20) then
+    perform app.refuse('too_many_mails', 'You have sent 20 mails within a minute: go on in a minute.');
+  end if;
+  if not app.count_mail('from ' || sender, 'day', 100) then
+    perform app.refuse('too_many_mails', 'You have sent 100 mails today: go on tomorrow, or make a link and hand it on.');
+  end if;
+  if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
+    perform app.refuse('too_many_mails', 'Your brokerage has sent 500 mails today: go on tomorrow, or make a link and hand it on.');
+  end if;
+  if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || mailbox, 'day', 5)
+    or not app.count_mail('to ' || mailbox, 'day', 20)
+  then
+    perform app.refuse('too_many_mails',
+      'This address was sent many mails today: go on tomorrow, or make a link and hand it on.');
+  end if;
+end
+$$;
+
+-- Counts a notice that a protection of an account was changed. A change beyond them is refused: none goes unnoticed.
+create function app.count_notice(person uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not app.count_mail('notice to ' || person, 'day', 20) then
+    perform app.refuse('too_many_mails', 'The protection of this account was changed 20 times today: go on tomorrow.');
+  end if;
+end
+$$;
+
+create function app.count_invitation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.count_mail_to(app.user_id(),
+    coalesce(new.brokerage_id, (select d.organization_id
+      from public.participants p join public.deals d on d.id = p.deal_id where p.id = new.participant_id)),
+    (select u.email from public.users u where u.id = new.user_id));
+  return null;
+end
+$$;
+create trigger count_invitation after insert on vault.invitations for each row
+  when (new.mailed) execute function app.count_invitation();
+
+create function app.count_address_change() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.count_mail_to(new.user_id, null, new.new_email);
+  return null;
+end
+$$;
+create trigger count_address_change after insert or update on vault.address_changes for each row
+  execute function app.count_address_change();
 
 -- Opens a session under a new token; the one that the browser had before is over.
 create function app.open_session(owner_id uuid, token bytea, earlier bytea, method text, address inet, agent text,
@@ -161,6 +253,7 @@ language plpgsql security definer set search_path = '' as $$
 begin
   update vault.sessions s set ended_at = app.now() where s.user_id = person and s.ended_at is null;
   delete from vault.sign_in_steps s where s.user_id = person;
+  delete from vault.known_devices k where k.user_id = person;
 end
 $$;
 
@@ -319,29 +412,79 @@ begin
 end
 $$;
 
+-- Whether this person has signed in before in the browser that holds this device token.
+create function app.is_known_device(person uuid, device bytea) returns boolean
+language sql stable security definer set search_path = '' as $$
+  select exists (select from vault.known_devices k
+    where k.digest = device and k.user_id = person and k.used_at > app.now() - interval '180 days')
+$$;
+
+-- The same for the person at this address.
+create function app.knows_device(given_email text, device bytea) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from public.users u where u.email = lower(given_email) and app.is_known_device(u.id, device));
+end
+$$;
+
+-- From now on the browser of this session is known to the session's owner, under a new token. It is the same browser for
+-- every other account that knew it as `earlier`, which is worth nothing any more. The 20 used last are known.
+create function app.keep_device(session bytea, earlier bytea, device bytea) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  person uuid;
+begin
+  select l.user_id into person from vault.live_sessions l where l.digest = session;
+  if not found then
+    return;
+  end if;
+  update vault.known_devices k set digest = device where k.digest = earlier;
+  insert into vault.known_devices (digest, user_id) values (device, person)
+    on conflict (digest, user_id) do update set used_at = app.now(), code_failures = 0, code_failed_at = null;
+  delete from vault.known_devices k where k.user_id = person and k.digest in (
+    select old.digest from vault.known_devices old where old.user_id = person
+    order by old.used_at desc, old.digest offset 20);
+end
+$$;
+
 -- Takes the code of a 30-second step (null: it was wrong), once. After ten wrong ones in a row a code is not looked at
--- until a quarter of an hour later: whoever gets this far knows the password.
-create function app.take_code(person uuid, code_step bigint) returns boolean
+-- until a quarter of an hour later: whoever gets this far knows the password. A known device has its own ten.
+create function app.take_code(person uuid, code_step bigint, device bytea) returns boolean
 language plpgsql security definer set search_path = '' as $$
 declare
   factor vault.totp;
+  known boolean := app.is_known_device(person, device);
+  failed int;
+  failed_last timestamptz;
 begin
   select t.* into factor from vault.totp t where t.user_id = person for update;
-  if factor.failures >= 10 and factor.failed_at > app.now() - interval '15 minutes' then
+  failed := factor.failures;
+  failed_last := factor.failed_at;
+  if known then
+    select k.code_failures, k.code_failed_at into failed, failed_last
+      from vault.known_devices k where k.digest = device and k.user_id = person;
+  end if;
+  if failed >= 10 and failed_last > app.now() - interval '15 minutes' then
     return false;
   end if;
   if code_step is null or code_step <= factor.last_step then
-    update vault.totp t set failures = t.failures + 1, failed_at = app.now() where t.user_id = person;
+    if known then
+      update vault.known_devices k set code_failures = k.code_failures + 1, code_failed_at = app.now()
+        where k.digest = device and k.user_id = person;
+    else
+      update vault.totp t set failures = t.failures + 1, failed_at = app.now() where t.user_id = person;
+    end if;
     return false;
   end if;
-  update vault.totp t set last_step = code_step, failures = 0, failed_at = null where t.user_id = person;
+  update vault.totp t set last_step = code_step, failures = case when known then t.failures else 0 end,
+    failed_at = case when known then t.failed_at end where t.user_id = person;
   return true;
 end
 $$;
 
 -- Finishes a step with a code of the authenticator (its 30-second step, null when it was wrong) or, when a digest is
--- given, with a recovery code. Outcome: 'signed_in'; 'refused', and it may be tried again; 'expired': start over.
-create function app.finish_sign_in(step bytea, code_step bigint, recovery_digest bytea, token bytea, earlier bytea,
+-- given, with a recovery code; `device` is what the browser is known by, if it is. Outcome: 'signed_in'; 'refused', and it may be tried again; 'expired': start over.
+create function app.finish_sign_in(step bytea, code_step bigint, recovery_digest bytea, device bytea, token bytea, earlier bytea,
   address inet, agent text, request_id text)
 returns table (outcome text, user_id uuid, email text, name text)
 language plpgsql security definer set search_path = '' as $$
@@ -357,7 +500,7 @@ begin
     return;
   end if;
   if recovery_digest is null then
-    taken := app.take_code(person.id, code_step);
+    taken := app.take_code(person.id, code_step, device);
   else
     update vault.recovery_codes r set used_at = app.now()
       where r.user_id = person.id and r.digest = recovery_digest and r.used_at is null;
@@ -467,15 +610,17 @@ begin
   update vault.sessions s set ended_at = app.now()
     where s.user_id = this.user_id and s.digest <> token and s.ended_at is null;
   delete from vault.sign_in_steps s where s.user_id = this.user_id;
+  delete from vault.known_devices k where k.user_id = this.user_id;
   delete from vault.password_resets r where r.user_id = this.user_id;
   perform app.on_credentials_changed(this.user_id);
+  perform app.count_notice(this.user_id);
   perform app.record(this.user_id, 'password.change', 'done', null, address, request_id);
   return 'done';
 end
 $$;
 
--- Keeps a reset link for the person at this address. A row when there is somebody to send it to, and not more than
--- five links wait for them already.
+-- Keeps a reset link for the person at this address. A row when there is somebody to send it to, not more than five links
+-- wait for them already, and they were sent fewer than 20 today, and whoever asks from this address fewer than 200.
 create function app.ask_reset(given_email text, token bytea, address inet, request_id text)
 returns table (email text, name text)
 language plpgsql security definer set search_path = '' as $$
@@ -487,6 +632,13 @@ begin
     where u.email = lower(given_email) and u.suspended_at is null
       and 5 > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now());
   if not found then
+    return;
+  end if;
+  -- Nobody is told: it would show that there is an account.
+  if not app.count_mail('reset by ' || case family(address) when 6 then host(network(set_masklen(address, 64)))
+      else coalesce(host(address), '') end, 'day', 200)
+    or not app.count_mail('reset to ' || person.id, 'day', 20)
+  then
     return;
   end if;
   delete from vault.password_resets r where r.user_id = person.id and r.expires_at <= app.now();
@@ -636,6 +788,7 @@ begin
   delete from vault.recovery_codes c where c.user_id = this.user_id;
   insert into vault.recovery_codes (user_id, digest) select this.user_id, unnest(code_digests);
   perform app.renew_session(this.id, token);
+  perform app.count_notice(this.user_id);
   perform app.record(this.user_id, 'second_factor.on', 'done', null, address, request_id);
   return true;
 end
@@ -653,6 +806,7 @@ begin
   if not found then
     return false;
   end if;
+  perform app.count_notice(this.user_id);
   perform app.record(this.user_id, 'second_factor.off', 'done', null, address, request_id);
   return true;
 end
@@ -671,6 +825,7 @@ begin
   end if;
   delete from vault.recovery_codes c where c.user_id = this.user_id;
   insert into vault.recovery_codes (user_id, digest) select this.user_id, unnest(code_digests);
+  perform app.count_notice(this.user_id);
   perform app.record(this.user_id, 'recovery_codes.renew', 'done', null, address,
     request_id);
   return true;
@@ -1036,6 +1191,9 @@ begin
   delete from vault.sign_in_steps s where s.expires_at <= app.now();
   get diagnostics part = row_count;
   purged := purged + part;
+  delete from vault.known_devices k where k.used_at <= app.now() - interval '180 days';
+  get diagnostics part = row_count;
+  purged := purged + part;
   delete from vault.challenges c where c.expires_at <= app.now();
   get diagnostics part = row_count;
   purged := purged + part;
@@ -1043,6 +1201,9 @@ begin
   get diagnostics part = row_count;
   purged := purged + part;
   delete from vault.address_changes a where a.expires_at <= app.now();
+  get diagnostics part = row_count;
+  purged := purged + part;
+  delete from vault.mail_counts m where m.since < app.now() - interval '2 days';
   get diagnostics part = row_count;
   purged := purged + part;
   delete from vault.invitations i where i.expires_at < app.now() - interval '30 days';
@@ -1055,7 +1216,8 @@ grant execute on function
   app.enter_with_session(bytea, boolean), app.sessions_alive(uuid[]), app.require_recent_sign_in(bytea),
   app.password_recipe(text, text), app.own_password_recipe(bytea, text), app.upgrade_password(text, text),
   app.sign_in(text, text, bytea, bytea, inet, text, text), app.step_secret(bytea),
-  app.finish_sign_in(bytea, bigint, bytea, bytea, bytea, inet, text, text),
+  app.finish_sign_in(bytea, bigint, bytea, bytea, bytea, bytea, inet, text, text),
+  app.knows_device(text, bytea), app.keep_device(bytea, bytea, bytea),
   app.sign_out(bytea, inet, text), app.sign_out_everywhere(bytea, inet, text),
   app.own_sessions(bytea), app.end_session(bytea, uuid, inet, text),
   app.change_password(bytea, text, text, bytea, inet, text),

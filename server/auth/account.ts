@@ -14,11 +14,11 @@ import { html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
 import { sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
 import { action, Fault, fields, smallBody, SignedOut, view, type Again } from './action.ts';
-import { checkAttempts, countFailure, countSuccess, hashedFor } from './attempts.ts';
+import { attemptsOn } from './attempts.ts';
 import { cardPage, hidden } from './forms.ts';
 import { mailAddressChange, mailAddressChanged, mailSecurityChange } from './mails.ts';
 import { securityPage } from './security-page.ts';
-import { asCaller } from './signed-in.ts';
+import { asCaller, knowDevice } from './signed-in.ts';
 
 const linkExpired = () =>
   new Fault(410, 'link_expired', 'This link is used up, too old, or for another account: ask for a new one.');
@@ -39,21 +39,25 @@ async function setNewPassword(house: House, c: Context, current: string, chosen:
   const digest = sessionDigest(c);
   const [caller, recipe] = await asCaller(house, c, ownPasswordRecipe(digest));
   if (recipe === null) throw new SignedOut();
-  await checkAttempts(house, c, caller.email);
+  const attempts = await attemptsOn(house, c, caller.email);
+  await attempts.check();
   const fault = await passwordFault(chosen, [caller.email, caller.name]);
   if (fault !== null) throw new Fault(400, 'password_refused', fault);
-  const who = hashedFor(c, caller.email);
-  const [oldPhc, newPhc] = await Promise.all([hashByRecipe(current, recipe, who), hashPassword(chosen, who)]);
+  const [oldPhc, newPhc] = await Promise.all([
+    hashByRecipe(current, recipe, attempts.share),
+    hashPassword(chosen, attempts.share),
+  ]);
   // Whoever tries many at once has waited in the same line: look again before this one counts.
-  await checkAttempts(house, c, caller.email);
+  await attempts.check();
   const token = mintToken();
   const outcome = await database.run(changePassword(digest, oldPhc, newPhc, tokenDigest(token), originOf(c)));
   if (outcome === null) throw new SignedOut();
   if (outcome === 'refused') {
-    await countFailure(house, c, caller.email);
+    await attempts.failed();
     throw new Fault(403, 'password_wrong', 'The current password is not right.');
   }
-  await countSuccess(house, caller.email);
+  await attempts.succeeded();
+  await knowDevice(house, c, token);
   setTokenCookie(c, 'dealkeep', token);
   void mailSecurityChange(house, caller, 'your password at Dealkeep was changed, and every other session was ended.');
   return { json: { changed: true, csrf_token: csrfToken(token) }, go: '/settings/security?done=password' };

@@ -76,6 +76,8 @@ function isForm(c: Context): boolean {
 
 function asFault(error: unknown): Fault | null {
   if (error instanceof Fault) return error;
+  if (error instanceof Refusal && error.reason === 'too_many_mails')
+    return new Fault(429, error.reason, error.message, 3600);
   if (error instanceof Refusal) {
     return new Fault(error.reason === 'recent_sign_in_required' ? 403 : 409, error.reason, error.message);
   }

@@ -1,43 +1,75 @@
-/** How often somebody may guess or sign in: counted by account, be there one or not, and by address. */
+/**
+ * How often somebody may guess or sign in. Failures are counted by account, be there one or not, and by address. In a
+ * browser in which the account was signed in to before only its own failures matter, so that strangers who guess do not
+ * lock its owner out (the "device cookies" of OWASP).
+ */
 
 import type { Context } from 'hono';
 import type { House } from '../context.ts';
+import { knowsDevice } from '../domain/devices.ts';
 import type { HashedFor } from '../domain/password-hashes.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
+import { deviceDigest } from '../http/session.ts';
 import { Fault } from './action.ts';
+
+/** What one browser may still try on one account. */
+export interface Attempts {
+  /** Throws a fault (429) when there were too many failures, or too many sign-ins, within the minute. */
+  check(): Promise<void>;
+  failed(): Promise<void>;
+  /** Counts that a password was right: each one costs a hash, and writes. */
+  succeeded(): Promise<void>;
+  /** Whose share of the line a hash takes. */
+  readonly share: HashedFor;
+}
 
 function tooMany({ retryAfter }: Count): Fault {
   return new Fault(429, 'rate_limited', `Too many attempts: try again in ${retryAfter} seconds.`, retryAfter);
 }
 
-/**
- * Throws a fault (429) when this account or this address has failed too often within the minute, or the account was
- * signed in to too often.
- */
-export async function checkAttempts({ limits }: House, c: Context, email: string): Promise<void> {
-  const counts = await Promise.all([
-    limits.peek('sign_in_account', email),
-    limits.peek('sign_in_ip', clientAddress(c)),
-    limits.peek('sign_in_success', email),
-  ]);
+function refuseAny(counts: readonly Count[]): void {
   for (const count of counts) if (!count.allowed) throw tooMany(count);
 }
 
-/** Counts a failure. */
-export async function countFailure({ limits }: House, c: Context, email: string): Promise<void> {
-  await Promise.all([limits.take('sign_in_account', email), limits.take('sign_in_ip', clientAddress(c))]);
-}
-
-/** Counts that a password was right: each one costs a hash, and writes. */
-export async function countSuccess({ limits }: House, email: string): Promise<void> {
-  await limits.take('sign_in_success', email);
+/** What the browser of this request may try on the account at this address. */
+export async function attemptsOn({ database, limits }: House, c: Context, email: string): Promise<Attempts> {
+  const digest = deviceDigest(c);
+  const known = digest !== null && (await database.run(knowsDevice(email, digest)));
+  const device = known ? `${digest.toString('base64url')} ${email}` : null;
+  // A browser that has failed too often itself is one like any other.
+  const asKnown = async () => device !== null && (await limits.peek('sign_in_device', device)).allowed;
+  return {
+    async check() {
+      const failures = (await asKnown())
+        ? []
+        : [limits.peek('sign_in_account', email), limits.peek('sign_in_ip', clientAddress(c))];
+      refuseAny(await Promise.all([...failures, limits.peek('sign_in_success', email)]));
+    },
+    async failed() {
+      await Promise.all([
+        ...(device === null ? [] : [limits.take('sign_in_device', device)]),
+        limits.take('sign_in_account', email),
+        limits.take('sign_in_ip', clientAddress(c)),
+      ]);
+    },
+    async succeeded() {
+      await limits.take('sign_in_success', email);
+    },
+    share: hashedFor(c, device ?? email),
+  };
 }
 
 /** Counts something that costs us and can be asked for by anybody; throws a fault (429) when it was too often. */
 export async function countRequest({ limits }: House, c: Context): Promise<void> {
-  const count = await limits.take('sign_in_ip', clientAddress(c));
-  if (!count.allowed) throw tooMany(count);
+  refuseAny([await limits.take('sign_in_ip', clientAddress(c))]);
+}
+
+/** Counts that a link to a new password was asked for, apart from failures; throws a fault (429) when it was too often. */
+export async function countReset(house: House, c: Context, email: string): Promise<void> {
+  const { limits } = house;
+  refuseAny([await limits.take('sign_in_account', `reset ${email}`)]);
+  await countRequest(house, c);
 }
 
 /** Whose share of the line a hash takes: that of the account, where there is one, and that of the address. */

@@ -139,7 +139,7 @@ export function invitationRoutes(house: House): Hono {
       const statement = acceptFirstInvitation(tokenDigest(link), name, phc, session, signInOriginOf(c));
       // Of a link that was passed on it shows only here, to whoever would have opened an account, that there is one.
       if (!(await database.run(statement))) throw invitation.has_password === null ? hasAccount() : over();
-      return signedIn(c, token, { id: invitation.user_id, email: invitation.email, name }, whereTo(invitation));
+      return signedIn(house, c, token, { id: invitation.user_id, email: invitation.email, name }, whereTo(invitation));
     },
     async (c, fault, entered) => {
       const token = entered['token'] ?? '';

@@ -136,7 +136,7 @@ export function passkeyRoutes(house: House, security: Again): Hono {
       const person = personOf(await database.run(statement));
       if (person === null) throw refused();
       const then = safeReturnPath(return_to);
-      const { json } = signedIn(c, token, person, then);
+      const { json } = await signedIn(house, c, token, person, then);
       return { json: { ...json, return_to: then }, go: then };
     },
     asJson,

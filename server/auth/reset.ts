@@ -7,12 +7,13 @@ import { hashPassword } from '../domain/password-hashes.ts';
 import { passwordFault } from '../domain/password-rules.ts';
 import { askPasswordReset, passwordResetOwner, resetPassword } from '../domain/passwords.ts';
 import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
+import { afterAnswer } from '../http/after-answer.ts';
 import { originGuard } from '../http/csrf.ts';
 import { html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
 import { clearTokenCookie } from '../http/session.ts';
 import { action, Fault, fields, smallBody, view } from './action.ts';
-import { checkAttempts, countFailure, hashedFor } from './attempts.ts';
+import { countReset, hashedFor } from './attempts.ts';
 import { cardPage, field, hidden, newPasswordHint } from './forms.ts';
 import { mailReset, mailSecurityChange } from './mails.ts';
 
@@ -64,12 +65,14 @@ export function resetRoutes(house: House): Hono {
     z.object({ email: fields.email }),
     async (c, { email }) => {
       // Each one may send a mail, so each one counts; apart from the failures to sign in.
-      await checkAttempts(house, c, `reset ${email}`);
-      await countFailure(house, c, `reset ${email}`);
-      const token = mintToken();
-      const to = await database.run(askPasswordReset(email, tokenDigest(token), originOf(c)));
-      // Not waited for: the answer takes as long as it does for an address that nobody has.
-      if (to !== null) void mailReset(house, to, token);
+      await countReset(house, c, email);
+      const origin = originOf(c);
+      // Not waited for: what is done for an address that somebody has would take longer.
+      afterAnswer(house, 'a link to a new password', async () => {
+        const token = mintToken();
+        const to = await database.run(askPasswordReset(email, tokenDigest(token), origin));
+        if (to !== null) void mailReset(house, to, token);
+      });
       return { json: { message: sent }, go: '/reset/sent' };
     },
     (c, fault, entered) => askPage(c, entered['email'], fault),

@@ -22,7 +22,7 @@ import { html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
 import { sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
 import { action, Fault, smallBody, view, type Again } from './action.ts';
-import { checkAttempts, countFailure } from './attempts.ts';
+import { attemptsOn } from './attempts.ts';
 import { cardPage, field } from './forms.ts';
 import { mailSecurityChange } from './mails.ts';
 import { asCaller } from './signed-in.ts';
@@ -61,10 +61,11 @@ async function confirm(house: House, c: Context, typed: string) {
   const digest = sessionDigest(c);
   const [caller, secret] = await asCaller(house, c, pendingSecret(digest));
   if (secret === null) throw new Fault(409, 'nothing_pending', 'Start again: set up an authenticator first.');
-  await checkAttempts(house, c, caller.email);
+  const attempts = await attemptsOn(house, c, caller.email);
+  await attempts.check();
   const step = await stepOfCode(secret, typed.replace(/\s/g, ''), house.clock());
   if (step === null) {
-    await countFailure(house, c, caller.email);
+    await attempts.failed();
     throw new Fault(
       400,
       'code_refused',

@@ -79,7 +79,7 @@ export function setUpRoutes(house: House): Hono {
         enterWithSession(session.token),
       );
       if (!done || admin === null) throw used();
-      return signedIn(c, token, { id: admin.user_id, email: admin.email, name: admin.name }, '/');
+      return signedIn(house, c, token, { id: admin.user_id, email: admin.email, name: admin.name }, '/');
     },
     (c, fault, entered) => setUpPage(c, entered['token'] ?? '', entered, fault),
   );

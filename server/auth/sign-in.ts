@@ -9,9 +9,9 @@ import { finishSignIn, recoveryDigest, stepOfCode, stepSecret, type SecondFactor
 import { tokenDigest } from '../domain/secret-tokens.ts';
 import { csrfGuard, originGuard } from '../http/csrf.ts';
 import { safeReturnPath } from '../http/return-path.ts';
-import { readTokenCookie, setTokenCookie } from '../http/session.ts';
+import { deviceDigest, readTokenCookie, setTokenCookie } from '../http/session.ts';
 import { action, Fault, fields, smallBody, view, type Done } from './action.ts';
-import { checkAttempts, countFailure, countSuccess, hashedFor } from './attempts.ts';
+import { attemptsOn } from './attempts.ts';
 import { asCaller, freshSession, isSignedIn, signedIn, signInOriginOf } from './signed-in.ts';
 import { codePage, reauthenticatePage, signInPage } from './sign-in-pages.ts';
 
@@ -26,21 +26,21 @@ const codePath = (returnTo: string) => `/sign-in/code?${new URLSearchParams({ re
 /** Checks the password; `undefined`: a second factor is owed, and the browser holds the step. Throws a fault (401, 429). */
 async function checkPassword(house: House, c: Context, email: string, password: string, then: string) {
   const { database } = house;
-  await checkAttempts(house, c, email);
-  const who = hashedFor(c, email);
-  const phc = await hashByRecipe(password, await database.run(passwordRecipe(email)), who);
+  const attempts = await attemptsOn(house, c, email);
+  await attempts.check();
+  const phc = await hashByRecipe(password, await database.run(passwordRecipe(email)), attempts.share);
   // Whoever tries many at once has waited in the same line: look again before this one counts.
-  await checkAttempts(house, c, email);
+  await attempts.check();
   const { token, session } = freshSession(c);
   const answer = await database.run(signInWithPassword(email, phc, session, signInOriginOf(c)));
   const person = personOf(answer);
   if (answer.outcome === 'refused' || person === null) {
-    await countFailure(house, c, email);
+    await attempts.failed();
     throw refused();
   }
-  await countSuccess(house, email);
-  if (isOutdated(phc)) await database.run(upgradePassword(phc, await hashPassword(password, who)));
-  if (answer.outcome === 'signed_in') return { done: signedIn(c, token, person, then) };
+  await attempts.succeeded();
+  if (isOutdated(phc)) await database.run(upgradePassword(phc, await hashPassword(password, attempts.share)));
+  if (answer.outcome === 'signed_in') return { done: await signedIn(house, c, token, person, then) };
   return { step: token };
 }
 
@@ -49,15 +49,18 @@ async function finish(house: House, c: Context, step: string, typed: string, the
   const { database, clock } = house;
   const owed = await database.run(stepSecret(tokenDigest(step)));
   if (owed === null) throw stepExpired();
-  await checkAttempts(house, c, owed.email);
+  const attempts = await attemptsOn(house, c, owed.email);
+  await attempts.check();
   const recovery = recoveryDigest(typed);
   const factor: SecondFactor =
     recovery === null ? { codeStep: await stepOfCode(owed.secret, typed.replace(/\s/g, ''), clock()) } : { recovery };
   const { token, session } = freshSession(c);
-  const answer = await database.run(finishSignIn(tokenDigest(step), factor, session, signInOriginOf(c)));
+  const answer = await database.run(
+    finishSignIn(tokenDigest(step), factor, deviceDigest(c), session, signInOriginOf(c)),
+  );
   const person = personOf(answer);
-  if (answer.outcome === 'signed_in' && person !== null) return signedIn(c, token, person, then);
-  await countFailure(house, c, owed.email);
+  if (answer.outcome === 'signed_in' && person !== null) return signedIn(house, c, token, person, then);
+  await attempts.failed();
   throw answer.outcome === 'refused' ? codeRefused() : stepExpired();
 }
 

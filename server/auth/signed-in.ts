@@ -4,12 +4,13 @@ import type { Context } from 'hono';
 import type { House } from '../context.ts';
 import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
+import { deviceSeconds, keepDevice } from '../domain/devices.ts';
 import type { NewSession, Person, SignInOrigin } from '../domain/passwords.ts';
 import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
 import { enterWithSession, type SessionCaller } from '../domain/sessions.ts';
 import { csrfToken } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
-import { clearTokenCookie, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
+import { clearTokenCookie, deviceDigest, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
 import { SignedOut, type Done } from './action.ts';
 
 /** Runs the statements as the person of the session, in one transaction. Throws {@link SignedOut}. */
@@ -47,8 +48,16 @@ export function freshSession(c: Context): { token: string; session: NewSession }
   return { token, session: { token: tokenDigest(token), earlier: sessionDigest(c) } };
 }
 
+/** Makes the browser known to the owner of this session: what others guess does not keep them out of it any more. */
+export async function knowDevice({ database }: House, c: Context, session: string): Promise<void> {
+  const device = mintToken();
+  await database.run(keepDevice(tokenDigest(session), deviceDigest(c), tokenDigest(device)));
+  setTokenCookie(c, 'dealkeep-device', device, deviceSeconds);
+}
+
 /** Gives the browser its new session. */
-export function signedIn(c: Context, token: string, user: Person, then: string): Done {
+export async function signedIn(house: House, c: Context, token: string, user: Person, then: string): Promise<Done> {
+  await knowDevice(house, c, token);
   setTokenCookie(c, 'dealkeep', token);
   clearTokenCookie(c, 'dealkeep-step');
   return { json: { outcome: 'signed_in', user, csrf_token: csrfToken(token) }, go: then };

@@ -56,19 +56,23 @@ export type SecondFactor = { readonly codeStep: string | null } | { readonly rec
 
 const finish = row<SignInAnswer<'signed_in' | 'refused' | 'expired'>>(
   'finish_sign_in',
-  'select outcome, user_id, email, name from app.finish_sign_in($1, $2, $3, $4, $5, $6, $7, $8)',
+  'select outcome, user_id, email, name from app.finish_sign_in($1, $2, $3, $4, $5, $6, $7, $8, $9)',
 );
 
-/** Finishes a sign-in, once. `refused`: wrong, it may be tried again; `expired`: too late or too often, start over. */
+/**
+ * Finishes a sign-in, once. `device` is the digest of the browser's device token. `refused`: wrong, it may be tried
+ * again; `expired`: too late or too often, start over.
+ */
 export const finishSignIn = (
   step: Buffer,
   factor: SecondFactor,
+  device: Buffer | null,
   { token, earlier }: NewSession,
   { address, agent, requestId }: SignInOrigin,
 ): Statement<SignInAnswer<'signed_in' | 'refused' | 'expired'>> => {
   const [codeStep, recovery] = 'recovery' in factor ? [null, factor.recovery] : [factor.codeStep, null];
   return mapped(
-    finish(step, codeStep, recovery, token, earlier, address, agent, requestId),
+    finish(step, codeStep, recovery, device, token, earlier, address, agent, requestId),
     (answer) => answer ?? { outcome: 'expired', user_id: null, email: null, name: null },
   );
 };

@@ -46,18 +46,34 @@ function cookieName(c: Context, name: string): string {
   return isSecure(c) ? `__Host-${name}` : name;
 }
 
-/** Reads one of our cookies that holds a token: 'dealkeep' is the session, 'dealkeep-step' an unfinished sign-in. */
-export function readTokenCookie(c: Context, name: 'dealkeep' | 'dealkeep-step'): string | null {
+/**
+ * Our cookies that hold a token: 'dealkeep' is the session, 'dealkeep-step' an unfinished sign-in, 'dealkeep-device' what
+ * the browser is known by to the accounts that were signed in to in it.
+ */
+type TokenCookie = 'dealkeep' | 'dealkeep-step' | 'dealkeep-device';
+
+/** Reads one of our cookies. */
+export function readTokenCookie(c: Context, name: TokenCookie): string | null {
   return asToken(getCookie(c, cookieName(c, name)));
 }
 
-/** Sets one of our cookies: HttpOnly, SameSite=Lax, Path=/, and Secure with the `__Host-` prefix over https. */
-export function setTokenCookie(c: Context, name: 'dealkeep' | 'dealkeep-step', token: string): void {
-  setCookie(c, cookieName(c, name), token, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure(c) });
+/**
+ * Sets one of our cookies: HttpOnly, SameSite=Lax, Path=/, and Secure with the `__Host-` prefix over https. It is there
+ * until the browser is closed, or for `seconds`.
+ */
+export function setTokenCookie(c: Context, name: TokenCookie, token: string, seconds?: number): void {
+  const kept = seconds === undefined ? {} : { maxAge: seconds };
+  setCookie(c, cookieName(c, name), token, {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'Lax',
+    secure: isSecure(c),
+    ...kept,
+  });
 }
 
 /** Takes one of our cookies back. */
-export function clearTokenCookie(c: Context, name: 'dealkeep' | 'dealkeep-step'): void {
+export function clearTokenCookie(c: Context, name: TokenCookie): void {
   deleteCookie(c, cookieName(c, name), { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure(c) });
 }
 
@@ -69,6 +85,12 @@ export function sessionToken(c: Context): string | null {
 /** What `enterWithSession` takes: the digest of the request's session token, or null. */
 export function sessionDigest(c: Context): Buffer | null {
   const token = sessionToken(c);
+  return token === null ? null : tokenDigest(token);
+}
+
+/** The digest of the request's device token, or null. */
+export function deviceDigest(c: Context): Buffer | null {
+  const token = readTokenCookie(c, 'dealkeep-device');
   return token === null ? null : tokenDigest(token);
 }
 

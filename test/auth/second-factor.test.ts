@@ -100,10 +100,14 @@ describe('signing in with a second factor', () => {
     house.clock.advance(30_000 - (house.clock.now().getTime() % 30_000));
     const now = house.clock.now().getTime();
     for (const [offset, status] of [
-      [-90_000, 401],
+      [-60_000, 401],
+      [60_000, 401],
       [-30_000, 200],
+      [0, 200],
+      // Older than the last one taken, though its step is near enough.
+      [-30_000, 401],
       [30_000, 200],
-      [90_000, 401],
+      [0, 401],
     ] as const) {
       const visitor = await passwordStep(account);
       const code = await codeAt(account.secret, new Date(now + offset));
@@ -133,6 +137,33 @@ describe('signing in with a second factor', () => {
     expect((await again.json('/api/auth/second-factor', { code })).status).toBe(401);
     const page = await visitor.get('/settings/security');
     expect(await page.text()).toContain('You have 9 recovery codes left');
+  });
+
+  it('lets a browser through in which the person signed in before, however many codes somebody else guesses', async () => {
+    const account = await withSecondFactor();
+    const known = new Visitor(house.origin);
+    await known.signIn(account, { code: await codeNow(account.secret) });
+    const guess = async (visitor: Visitor) =>
+      (await visitor.signIn(account, { code: '000000' })).body.error?.code ?? 'none';
+    const stranger = new Visitor(house.origin);
+    for (let round = 0; round < 10; round += 1) {
+      expect(await guess(stranger)).toBe('code_refused');
+      if (round === 4) house.clock.advance(minute);
+    }
+    house.clock.advance(minute);
+    expect((await stranger.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
+    expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
+    // The stranger gains nothing by it, and a known browser has no more than ten of its own.
+    house.clock.advance(minute);
+    expect((await stranger.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
+    for (let round = 0; round < 10; round += 1) {
+      expect(await guess(known)).toBe('code_refused');
+      if (round === 4) house.clock.advance(minute);
+    }
+    house.clock.advance(minute);
+    expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
+    house.clock.advance(16 * minute);
+    expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
   });
 
   it('has to start over after five wrong codes or ten minutes', async () => {

@@ -37,6 +37,7 @@ export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error;
   if (error instanceof Refusal) {
     if (error.reason === 'not_found') return nothingThere();
+    if (error.reason === 'too_many_mails') return new Problem(429, error.reason, error.message);
     const status = error.reason === 'recent_sign_in_required' ? 403 : 409;
     return new Problem(status, error.reason, error.message);
   }
@@ -51,5 +52,6 @@ export function problemOf(error: unknown): Problem | null {
 
 /** The problem as an answer. */
 export function answerProblem(c: Context, { status, code, message, details }: Problem): Response {
+  if (code === 'too_many_mails') c.header('Retry-After', '3600');
   return c.json({ error: { code, message, ...(details ? { details } : {}) } }, status);
 }
