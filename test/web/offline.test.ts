@@ -1,7 +1,7 @@
 /** Without a connection nothing is sent, now or later: what was written stays, and what was cancelled never arrives. */
 
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openBrowser, openDesk, type Desk } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
@@ -104,6 +104,7 @@ describe.each(forms)('$what written offline', ({ path, opens, sends, field, kept
     await dialog.getByText('You are offline, so nothing was sent.').waitFor();
     expect(await dialog.getByLabel(field).inputValue()).toBe(words);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Discard' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await reconnect(page)).toEqual([]);
     expect(await kept(words)).toBe(0);
@@ -128,6 +129,8 @@ describe.each(forms)('$what written offline', ({ path, opens, sends, field, kept
 });
 
 test('a change made offline, whichever it is, is tried at once and never waits for a connection', async () => {
+  // Nobody touches anything here: the client listens for that.
+  vi.stubGlobal('addEventListener', () => {});
   // By their addresses: they are written for the browser, whose types tests do not have.
   const [{ queryClient }, { onlineManager }] = await Promise.all(
     [new URL('../../web/src/api/query-client.ts', import.meta.url).href, '@tanstack/react-query'].map(
@@ -151,6 +154,7 @@ test('a change made offline, whichever it is, is tried at once and never waits f
     await queryClient.resumePausedMutations();
     expect(tried).toEqual(['once']);
   } finally {
+    vi.unstubAllGlobals();
     onlineManager.setOnline(true);
   }
 });

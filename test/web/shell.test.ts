@@ -218,7 +218,9 @@ describe('who may not', () => {
     await house.sql(`delete from vault.sessions where user_id = $1`, [demo.people.broker.user_id]);
     expect((await person.ask('/me')).status).toBe(401);
     await page.getByRole('link', { name: 'Home', exact: true }).first().click();
-    await page.waitForURL('**/sign-in*');
+    await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
+    await page.getByRole('button', { name: 'Go to the sign-in page' }).click();
+    await page.waitForURL('**/sign-in?return_to=*');
     await page.locator('h1', { hasText: 'Sign in' }).waitFor();
   });
 });

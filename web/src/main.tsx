@@ -2,17 +2,20 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { onSignedOut } from './api/client.ts';
+import { whenSessionEnds } from './api/client.ts';
 import { keys } from './api/keys.ts';
 import { queryClient } from './api/query-client.ts';
 import { router } from './router.tsx';
 import './styles/app.css';
 
-onSignedOut(() => {
+// Where a page has no way of its own to sign in again, the sign-in page leads back to it.
+whenSessionEnds(async () => {
   const { pathname, href } = router.state.location;
-  if (pathname === '/sign-in') return;
-  queryClient.removeQueries({ queryKey: keys.me });
-  void router.navigate({ to: '/sign-in', search: { return_to: href } });
+  if (pathname !== '/sign-in') {
+    queryClient.removeQueries({ queryKey: keys.me });
+    await router.navigate({ to: '/sign-in', search: { return_to: href } });
+  }
+  return false;
 });
 
 // A page that was open while a new version was put up asks for files that are gone: the page anew has the new ones.

@@ -7,6 +7,7 @@ import { listPasskeys } from '../../domain/passkeys.ts';
 import { listMemberships, renameOneself } from '../../domain/people.ts';
 import { recoveryCodesLeft } from '../../domain/second-factor.ts';
 import { csrfToken } from '../../http/csrf.ts';
+import { deploymentDraftKeys } from '../../http/draft-keys.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
 import { properName, readBody } from './input.ts';
 import { withPerson } from './person.ts';
@@ -14,6 +15,7 @@ import { withPerson } from './person.ts';
 const Rename = z.strictObject({ name: properName });
 
 export function meRoutes(house: House): Hono {
+  const draftKey = deploymentDraftKeys(house.database);
   const about = async (c: Context) => {
     const digest = sessionDigest(c);
     const [person, memberships, passkeys, codesLeft] = await withPerson(
@@ -26,6 +28,7 @@ export function meRoutes(house: House): Hono {
     return c.json({
       user: { id: person.user_id, email: person.email, name: person.name },
       csrf: csrfToken(sessionToken(c) ?? ''),
+      draft_key: await draftKey(person.user_id),
       memberships,
       features: house.config.features,
       second_factor: { totp: person.second_factor, passkeys: passkeys.length, recovery_codes_left: codesLeft },

@@ -25,7 +25,12 @@ interface Options {
 }
 
 let csrf: string | null = null;
-const signedOutListeners = new Set<() => void>();
+
+/** Has the person sign in again: true when they did, and what they had asked for may go on. */
+export type SignInAgain = () => Promise<boolean>;
+
+const sessionEnds: SignInAgain[] = [];
+let signingInAgain: Promise<boolean> | null = null;
 
 /** Keeps the session's CSRF token, as GET /api/web/me and signing in give it; null after signing out. */
 export function keepCsrf(token: string | null): void {
@@ -37,10 +42,10 @@ export function csrfHeader(): Record<string, string> {
   return csrf === null ? {} : { 'X-CSRF-Token': csrf };
 }
 
-/** Calls `listener` when a request finds that the session has ended. Returns how to stop that. */
-export function onSignedOut(listener: () => void): () => void {
-  signedOutListeners.add(listener);
-  return () => signedOutListeners.delete(listener);
+/** Says what is done when a request finds that the session has ended; what was said last goes first. Returns how to stop. */
+export function whenSessionEnds(ask: SignInAgain): () => void {
+  sessionEnds.unshift(ask);
+  return () => void sessionEnds.splice(sessionEnds.indexOf(ask), 1);
 }
 
 /** `path` below /api with its query: '/web/deals' and {state: 'listed'} give "/api/web/deals?state=listed". */
@@ -87,13 +92,19 @@ export function errorOf(status: number, text: string): ApiError {
   return new ApiError(status, broken);
 }
 
-/** Says that the session has ended, once an answer says so; not to whoever only asks whether there is one. */
-export function noticeSignedOut({ code }: ApiError, path: string): void {
-  const ended = code === 'signed_out' || code === 'not_signed_in';
-  if (ended && path !== '/auth/session') for (const listener of signedOutListeners) listener();
+/** Whether, after an answer that says that the session has ended, the person has signed in again. All wait for one sign-in. */
+export async function isSignedInAgain({ code }: ApiError, path: string): Promise<boolean> {
+  if (code !== 'signed_out' && code !== 'not_signed_in') return false;
+  // What is asked for in order to sign in does not wait for that itself.
+  const [signInAgain] = sessionEnds;
+  if (signInAgain === undefined || path === '/auth/session' || (signingInAgain && path.startsWith('/auth/')))
+    return false;
+  signingInAgain ??= signInAgain().finally(() => (signingInAgain = null));
+  return signingInAgain;
 }
 
-async function request<T>(method: string, path: string, body: unknown, { query, signal }: Options): Promise<T> {
+async function request<T>(method: string, path: string, body: unknown, options: Options, again = false): Promise<T> {
+  const { query, signal } = options;
   const headers: Record<string, string> = { Accept: 'application/json' };
   Object.assign(headers, method === 'GET' ? attentionHeader() : csrfHeader());
   if (body !== undefined) headers['Content-Type'] = 'application/json';
@@ -113,7 +124,7 @@ async function request<T>(method: string, path: string, body: unknown, { query, 
   const text = await response.text();
   if (!response.ok) {
     const error = errorOf(response.status, text);
-    noticeSignedOut(error, path);
+    if (!again && (await isSignedInAgain(error, path))) return request(method, path, body, options, true);
     throw error;
   }
   return (text === '' ? undefined : JSON.parse(text)) as T;

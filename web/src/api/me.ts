@@ -1,5 +1,6 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
+import { openDrafts } from '../lib/drafts.ts';
 import { api, keepCsrf } from './client.ts';
 import { keys } from './keys.ts';
 import type { Id, Me } from './types.ts';
@@ -9,6 +10,7 @@ export const meQuery = queryOptions({
   queryFn: async ({ signal }) => {
     const me = await api.get<Me>('/web/me', { signal });
     keepCsrf(me.csrf);
+    openDrafts(me.draft_key);
     return me;
   },
   staleTime: 5 * 60_000,

@@ -29,6 +29,8 @@ export type MemberRole = 'admin' | 'broker' | 'staff';
 export interface Me {
   user: { id: Id; email: string; name: string };
   csrf: string;
+  /** Seals what the person has typed and not sent; nobody else is given it. */
+  draft_key: string;
   memberships: { brokerage_id: Id; brokerage_name: string; role: MemberRole }[];
   features: { findings: boolean; financing: boolean };
   second_factor: { totp: boolean; passkeys: number; recovery_codes_left: number };

@@ -1,5 +1,5 @@
 /** Sends a file as the body of a request, telling how far it has come; fetch cannot tell that yet. */
-import { ApiError, address, csrfHeader, errorOf, noticeSignedOut, type Query } from './client.ts';
+import { ApiError, address, csrfHeader, errorOf, isSignedInAgain, type Query } from './client.ts';
 
 interface UploadOptions {
   query?: Query;
@@ -9,7 +9,8 @@ interface UploadOptions {
 }
 
 /** POSTs `file` to a path below /api and gives the answer's JSON. Throws an {@link ApiError}; an AbortError when stopped. */
-export function upload<T>(path: string, file: Blob, { query, signal, onProgress }: UploadOptions = {}): Promise<T> {
+export function upload<T>(path: string, file: Blob, options: UploadOptions = {}, again = false): Promise<T> {
+  const { query, signal, onProgress } = options;
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const request = new XMLHttpRequest();
   const stop = () => request.abort();
@@ -24,8 +25,14 @@ export function upload<T>(path: string, file: Blob, { query, signal, onProgress 
       return;
     }
     const error = errorOf(request.status, request.responseText);
-    noticeSignedOut(error, path);
-    reject(error);
+    if (again) {
+      reject(error);
+      return;
+    }
+    isSignedInAgain(error, path).then(
+      (signedIn) => (signedIn ? resolve(upload(path, file, options, true)) : reject(error)),
+      reject,
+    );
   });
   request.addEventListener('error', () => {
     const message = 'The upload broke off. Check your connection and try again.';

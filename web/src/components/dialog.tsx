@@ -2,8 +2,12 @@ import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import { useState, type ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
+import { formsIn, useRestored } from '../lib/unsaved.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
+import { Button } from './button.tsx';
 import { LayerContext } from './layer.tsx';
+import { Notice } from './notice.tsx';
+import { useAskDiscard } from './unsaved.tsx';
 
 const scrim = 'appear-fade fixed inset-0 z-50 bg-scrim';
 
@@ -22,6 +26,8 @@ interface DialogProps extends LayerProps {
   size?: 'sm' | 'md' | 'lg' | 'xl';
   /** Stays when the page beside it is clicked or Escape is pressed: it shows what cannot be shown again. */
   shownOnce?: boolean;
+  /** Makes what lies behind unreadable: it may not be for whoever stands before it now. */
+  veiled?: boolean;
 }
 
 const widths = { sm: 'sm:max-w-md', md: 'sm:max-w-xl', lg: 'sm:max-w-3xl', xl: 'sm:max-w-5xl' };
@@ -32,6 +38,58 @@ function Head({ title, description }: Pick<LayerProps, 'title' | 'description'>)
       <Radix.Title className="font-serif text-xl font-semibold text-ink">{title}</Radix.Title>
       {description && <Radix.Description className="mt-1 text-soft">{description}</Radix.Description>}
     </div>
+  );
+}
+
+/**
+ * Closes a layer: by Escape, a click beside it, its cross or Cancel. What was written in it and not saved is asked about
+ * first; while it is being sent it stays, since that cannot be taken back.
+ */
+function useClosing(layer: HTMLElement | null, onOpenChange: (open: boolean) => void) {
+  const askDiscard = useAskDiscard();
+  return async (open: boolean) => {
+    const forms = open || !layer ? [] : formsIn(layer);
+    if (forms.some(({ pending }) => pending)) return;
+    const unsaved = forms.filter(({ dirty }) => dirty);
+    if (unsaved.length > 0) {
+      if (!(await askDiscard())) return;
+      for (const form of unsaved) form.discard();
+    }
+    onOpenChange(open);
+  };
+}
+
+/** Says that a form begins with what was written before, and gives it up. */
+function Restored({ layer }: { layer: HTMLElement | null }) {
+  const form = useRestored(layer);
+  if (!form) return null;
+  return (
+    <div className="px-5 pb-3 sm:px-6">
+      <Notice
+        action={
+          <Button
+            size="sm"
+            onClick={() => {
+              form.discard();
+              layer?.focus();
+            }}
+          >
+            Start over
+          </Button>
+        }
+      >
+        What you wrote last time is still here.
+      </Notice>
+    </div>
+  );
+}
+
+/** The button that closes a dialog without doing what it is for. */
+export function CancelButton({ children = 'Cancel' }: { children?: ReactNode }) {
+  return (
+    <Radix.Close asChild>
+      <Button>{children}</Button>
+    </Radix.Close>
   );
 }
 
@@ -65,15 +123,17 @@ export function Dialog({
   footer,
   size = 'md',
   shownOnce = false,
+  veiled = false,
   children,
 }: DialogProps) {
   const [layer, setLayer] = useState<HTMLElement | null>(null);
   const stay = (event: Event) => shownOnce && event.preventDefault();
   const returning = useReturnFocus();
+  const close = useClosing(layer, onOpenChange);
   return (
-    <Radix.Root open={open} onOpenChange={onOpenChange}>
+    <Radix.Root open={open} onOpenChange={(next) => void close(next)}>
       <Radix.Portal>
-        <Radix.Overlay className={scrim} />
+        <Radix.Overlay className={cx(scrim, veiled && 'backdrop-blur-xl')} />
         <div className="pointer-events-none fixed inset-0 z-50 flex items-end justify-center sm:items-center sm:p-6">
           <Radix.Content
             ref={setLayer}
@@ -89,6 +149,7 @@ export function Dialog({
           >
             <LayerContext value={layer}>
               <Head title={title} description={description} />
+              <Restored layer={layer} />
               <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-1 pb-5 sm:px-6">{children}</div>
               {footer && <Actions className="border-t border-line px-5 py-3.5 sm:px-6">{footer}</Actions>}
               <Close />
@@ -104,6 +165,7 @@ export function Dialog({
 export function Drawer({ open, onOpenChange, title, description, footer, children }: LayerProps) {
   const [layer, setLayer] = useState<HTMLElement | null>(null);
   const { onOpenAutoFocus, onCloseAutoFocus } = useReturnFocus();
+  const close = useClosing(layer, onOpenChange);
   // Where there is nothing to fill in, one begins to read, not at a button that does something.
   const beginAtPanel = (event: Event) => {
     onOpenAutoFocus();
@@ -113,7 +175,7 @@ export function Drawer({ open, onOpenChange, title, description, footer, childre
     panel.focus();
   };
   return (
-    <Radix.Root open={open} onOpenChange={onOpenChange}>
+    <Radix.Root open={open} onOpenChange={(next) => void close(next)}>
       <Radix.Portal>
         <Radix.Overlay className={scrim} />
         <Radix.Content
@@ -125,6 +187,7 @@ export function Drawer({ open, onOpenChange, title, description, footer, childre
         >
           <LayerContext value={layer}>
             <Head title={title} description={description} />
+            <Restored layer={layer} />
             <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-1 pb-6 sm:px-6">{children}</div>
             {footer && (
               <Actions className="border-t border-line px-5 pt-3.5 pb-[max(0.875rem,env(safe-area-inset-bottom))] sm:px-6">

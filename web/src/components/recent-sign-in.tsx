@@ -4,7 +4,7 @@ import { ApiError } from '../api/client.ts';
 import { required, useForm } from '../lib/use-form.ts';
 import { Button } from './button.tsx';
 import { CodeField } from './code-field.tsx';
-import { Dialog } from './dialog.tsx';
+import { CancelButton, Dialog } from './dialog.tsx';
 import { Field } from './field.tsx';
 import { PasswordInput } from './input.tsx';
 import { Notice } from './notice.tsx';
@@ -24,6 +24,7 @@ function ProofDialog({ onProven, onCancel }: ProofProps) {
   const [owed, setOwed] = useState<'password' | 'code'>('password');
   const form = useForm({
     initial: { password: '', code: '' },
+    draft: null,
     check: (values) =>
       required(values, owed === 'password' ? { password: 'Type your password.' } : { code: 'Type the code.' }),
     about: { sign_in_refused: 'password', code_refused: 'code' },
@@ -39,7 +40,7 @@ function ProofDialog({ onProven, onCancel }: ProofProps) {
       description="This protects your account or your brokerage, so we ask once more."
       footer={
         <>
-          <Button onClick={onCancel}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Continue
           </Button>

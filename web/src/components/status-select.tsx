@@ -2,6 +2,7 @@ import { ChevronDown } from 'lucide-react';
 import { cx } from '../lib/cx.ts';
 import type { Look } from '../lib/states.ts';
 import { washes } from './badge.tsx';
+import { Menu, MenuChoice } from './menu.tsx';
 
 interface StatusSelectProps<V extends string> {
   /** Names it for screen readers: "Status of the lease". */
@@ -13,24 +14,36 @@ interface StatusSelectProps<V extends string> {
   look: Look;
 }
 
-/** The state of something, named and coloured as a StatePill, which the person can change where it stands. */
+/**
+ * The state of something, named and coloured as a StatePill, which the person can change where it stands. It is a menu and
+ * not a select, since in many browsers the arrow keys change a closed select at once (WCAG 2.2, 3.2.2).
+ */
 export function StatusSelect<V extends string>({ label, value, onChange, options, look }: StatusSelectProps<V>) {
   return (
-    <span className={cx('relative inline-flex max-w-full items-center rounded-full', washes[look.tone])}>
-      <span aria-hidden className="pointer-events-none absolute left-2.5 size-1.5 rounded-full bg-current" />
-      <select
-        aria-label={label}
+    <Menu
+      align="start"
+      trigger={
+        <button
+          type="button"
+          aria-label={`${label}: ${look.label}`}
+          data-status={value}
+          className={cx(
+            'inline-flex max-w-full items-center gap-1.5 rounded-full border border-transparent py-1 pr-2 pl-2.5 text-sm font-medium transition-colors hover:border-current coarse:min-h-11 coarse:text-md',
+            washes[look.tone],
+          )}
+        >
+          <span aria-hidden className="size-1.5 shrink-0 rounded-full bg-current" />
+          <span className="min-w-0 truncate">{look.label}</span>
+          <ChevronDown className="size-3.5 shrink-0" aria-hidden />
+        </button>
+      }
+    >
+      <MenuChoice
+        label="Status"
         value={value}
-        onChange={(event) => onChange(event.target.value as V)}
-        className="min-w-0 [field-sizing:content] appearance-none truncate rounded-full border border-transparent bg-transparent py-1 pr-7 pl-5.5 text-sm font-medium transition-colors hover:border-current coarse:min-h-11 coarse:text-md"
-      >
-        {options.map((option) => (
-          <option key={option.value} value={option.value} className="bg-surface text-ink">
-            {option.label}
-          </option>
-        ))}
-      </select>
-      <ChevronDown className="pointer-events-none absolute right-2 size-3.5" aria-hidden />
-    </span>
+        onChange={(next) => next !== value && onChange(next)}
+        options={options}
+      />
+    </Menu>
   );
 }

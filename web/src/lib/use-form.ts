@@ -1,10 +1,17 @@
-import { useEffect, useRef, useState, type ChangeEvent, type FormEvent } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, type ChangeEvent, type FormEvent } from 'react';
 import { ApiError } from '../api/client.ts';
+import { dropDraft, keepDraft, readDraft } from './drafts.ts';
+import { addForm, noteForm, type OpenForm } from './unsaved.ts';
 
 type Errors = Record<string, string>;
 
 interface FormOptions<V, R> {
   initial: V;
+  /**
+   * Under what the values are kept until they are sent: the form and the record that it is about, such as
+   * "answer/<id of the question>". Null for passwords, codes and signatures: those are never kept, nor asked about.
+   */
+  draft: string | null;
   /** Sends the values. What an ApiError says of a field appears at that field, the rest above the buttons. */
   submit: (values: V) => Promise<R>;
   onDone?: (result: R, values: V) => unknown;
@@ -27,6 +34,8 @@ export interface Form<V> {
   pending: boolean;
   dirty: boolean;
   reset: (values?: V) => void;
+  /** Gives a field what it begins with, once that is known; what the person has written goes before it. */
+  begin: <N extends keyof V & string>(name: N, value: V[N]) => void;
   /** For the form element. */
   props: { ref: (form: HTMLFormElement | null) => void; onSubmit: (event: FormEvent) => void; noValidate: true };
   /** For a text input: its name, value and onChange. */
@@ -39,19 +48,38 @@ export interface Form<V> {
   field: <N extends keyof V & string>(name: N) => { value: V[N]; onChange: (value: V[N]) => void };
 }
 
+function sameValues(one: object, other: object): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Whether something kept has values for this form: fields that it has, each of the kind that it takes. */
+function isLike<V extends object>(initial: V, found: unknown): found is Partial<V> {
+  if (typeof found !== 'object' || found === null) return false;
+  const kinds = initial as Record<string, unknown>;
+  return Object.entries(found).every(
+    ([name, value]) =>
+      Object.hasOwn(kinds, name) &&
+      typeof value === typeof kinds[name] &&
+      Array.isArray(value) === Array.isArray(kinds[name]),
+  );
+}
+
 /** The state of a form: its values, what is wrong with each, and sending it. */
 export function useForm<V extends object, R = unknown>({
   initial,
+  draft,
   submit,
   onDone,
   check,
   about = {},
 }: FormOptions<V, R>): Form<V> {
   const [values, setValues] = useState(initial);
+  const [beginning, setBeginning] = useState(initial);
   const [errors, setErrors] = useState<Errors>({});
   const [fault, setFault] = useState<string | null>(null);
   const [pending, setPending] = useState(false);
-  const [dirty, setDirty] = useState(false);
+  const [touched, setTouched] = useState(false);
+  const dirty = touched && !sameValues(values, beginning);
   const element = useRef<HTMLFormElement | null>(null);
   const refusals = useRef(0);
   const [refused, setRefused] = useState(0);
@@ -60,6 +88,48 @@ export function useForm<V extends object, R = unknown>({
     if (refused === 0) return;
     element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [refused]);
+
+  const open = useRef<OpenForm>({ element: null, dirty: false, pending: false, restored: false, discard: () => {} });
+  const forget = () => {
+    setValues(beginning);
+    setErrors({});
+    setFault(null);
+    setTouched(false);
+    if (draft !== null) dropDraft(draft);
+    // At once: what closes the dialog may go to another address.
+    noteForm(open.current, { dirty: false, restored: false });
+  };
+
+  useEffect(() => addForm(open.current), []);
+  // Before anything else can happen: a key that is pressed right after the typing asks.
+  useLayoutEffect(() => {
+    noteForm(open.current, {
+      dirty: dirty && draft !== null,
+      pending,
+      discard: forget,
+      ...(!dirty && { restored: false }),
+    });
+  });
+
+  useEffect(() => {
+    if (draft === null) return;
+    let gone = false;
+    void readDraft(draft).then((found) => {
+      if (gone || open.current.dirty || !isLike(initial, found)) return;
+      setValues((present) => ({ ...present, ...found }));
+      setTouched(true);
+      if (!sameValues({ ...initial, ...found }, initial)) noteForm(open.current, { dirty: true, restored: true });
+    });
+    return () => {
+      gone = true;
+    };
+    // What was kept is asked for once, as the form appears.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [draft]);
+
+  useEffect(() => {
+    if (draft !== null && dirty) keepDraft(draft, values);
+  }, [draft, dirty, values]);
 
   const refuse = (found: Errors, whole: string | null) => {
     refusals.current += 1;
@@ -71,7 +141,7 @@ export function useForm<V extends object, R = unknown>({
   const set: Form<V>['set'] = (name, value) => {
     setValues((present) => ({ ...present, [name]: value }));
     setErrors(({ [name]: _mended, ...rest }) => rest);
-    setDirty(true);
+    setTouched(true);
   };
 
   const send = async () => {
@@ -85,7 +155,11 @@ export function useForm<V extends object, R = unknown>({
     setFault(null);
     try {
       const result = await submit(values);
-      setDirty(false);
+      setTouched(false);
+      setBeginning(values);
+      if (draft !== null) dropDraft(draft);
+      // At once: what is done next may be to go to another page.
+      noteForm(open.current, { dirty: false, restored: false });
       await onDone?.(result, values);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -108,14 +182,21 @@ export function useForm<V extends object, R = unknown>({
     dirty,
     reset: (next = initial) => {
       setValues(next);
+      setBeginning(next);
       setErrors({});
       setFault(null);
-      setDirty(false);
+      setTouched(false);
+      if (draft !== null) dropDraft(draft);
+    },
+    begin: (name, value) => {
+      setBeginning((before) => ({ ...before, [name]: value }));
+      if (!open.current.dirty) setValues((present) => ({ ...present, [name]: value }));
     },
     props: {
       noValidate: true,
       ref: (form) => {
         element.current = form;
+        open.current.element = form;
       },
       onSubmit: (event) => {
         event.preventDefault();

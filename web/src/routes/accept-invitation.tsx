@@ -21,6 +21,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: Invitati
   const client = useQueryClient();
   const form = useForm({
     initial: { name: invitation.name, password: '' },
+    draft: null,
     check: (values) => required(values, { name: 'Type your name.', password: 'Choose a password.' }),
     about: { password_refused: 'password' },
     submit: (values) => acceptInvitation({ token, ...values }),

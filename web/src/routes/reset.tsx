@@ -28,6 +28,7 @@ function AskStep() {
   const first = useFocusOnMount<HTMLInputElement>();
   const form = useForm({
     initial: { email: '' },
+    draft: null,
     check: (values) => required(values, { email: 'Type your e-mail address.' }),
     submit: ({ email }) => askReset(email.trim()),
     onDone: (_, { email }) => setSentTo(email.trim()),
@@ -69,6 +70,7 @@ function ChooseStep({ token }: { token: string }) {
   const navigate = useNavigate();
   const form = useForm({
     initial: { password: '' },
+    draft: null,
     check: (values) => required(values, { password: 'Type a new password.' }),
     about: { password_refused: 'password' },
     submit: ({ password }) => resetPassword(token, password),

@@ -22,6 +22,7 @@ function SetUpForm({ token }: { token: string }) {
   const first = useFocusOnMount<HTMLInputElement>();
   const form = useForm({
     initial: { brokerage_name: '', name: '', email: '', password: '' },
+    draft: null,
     check: (values) =>
       required(values, {
         brokerage_name: 'Type the name of your brokerage.',

@@ -1,15 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, Navigate, useNavigate, useRouter } from '@tanstack/react-router';
-import { KeyRound } from 'lucide-react';
 import { useCallback, useEffect, useState } from 'react';
-import { finishSignIn, sessionQuery, signIn, signInWaysQuery, signInWithPasskey } from '../api/auth.ts';
-import { ApiError } from '../api/client.ts';
+import { finishSignIn, sessionQuery, signIn, signInWaysQuery } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { CodeField } from '../components/code-field.tsx';
 import { Field } from '../components/field.tsx';
 import { Input, PasswordInput } from '../components/input.tsx';
 import { Notice } from '../components/notice.tsx';
+import { PasskeyButton } from '../components/passkey-button.tsx';
 import { useTitle } from '../lib/use-title.ts';
 import { EntranceTitle } from '../shell/entrance-title.tsx';
 import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
@@ -43,40 +42,11 @@ function Or() {
   );
 }
 
-function PasskeyButton({ onDone }: { onDone: () => Promise<void> }) {
-  const [fault, setFault] = useState<string | null>(null);
-  const [asking, setAsking] = useState(false);
-  const ask = async () => {
-    setAsking(true);
-    setFault(null);
-    try {
-      await signInWithPasskey();
-      await onDone();
-    } catch (error) {
-      // The browser's own words for "closed, timed out or not allowed" help nobody.
-      setFault(error instanceof ApiError ? error.message : 'No passkey was used. Try again, or sign in another way.');
-    } finally {
-      setAsking(false);
-    }
-  };
-  return (
-    <>
-      {fault && (
-        <Notice tone="bad" className="mb-4">
-          {fault}
-        </Notice>
-      )}
-      <Button pending={asking} onClick={() => void ask()} icon={<KeyRound className="size-4" />} className="w-full">
-        Use a passkey
-      </Button>
-    </>
-  );
-}
-
 function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; onDone: () => Promise<void> }) {
   const ways = useQuery(signInWaysQuery).data;
   const form = useForm({
     initial: { email: '', password: '' },
+    draft: null,
     check: (values) => required(values, { email: 'Type your e-mail address.', password: 'Type your password.' }),
     submit: ({ email, password }) => signIn(email.trim(), password),
     onDone: ({ outcome }) => (outcome === 'second_factor' ? onSecondFactor() : onDone()),
@@ -132,6 +102,7 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
 function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () => Promise<void> }) {
   const form = useForm({
     initial: { code: '' },
+    draft: null,
     check: (values) => required(values, { code: 'Type the code.' }),
     about: { code_refused: 'code' },
     submit: ({ code }) => finishSignIn(code.trim()),

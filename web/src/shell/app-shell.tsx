@@ -2,6 +2,7 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { ChevronsUpDown, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
+import { whenSessionEnds } from '../api/client.ts';
 import { followChanges } from '../api/live.ts';
 import { useBrokerage, useMe } from '../api/me.ts';
 import { Avatar } from '../components/avatar.tsx';
@@ -14,6 +15,8 @@ import { placesFor } from './navigation.ts';
 import { OfflineNotice } from './offline-notice.tsx';
 
 const CommandPalette = lazy(() => import('./command-palette.tsx'));
+
+const SignInAgain = lazy(() => import('./sign-in-again.tsx'));
 
 const isMac = navigator.platform.startsWith('Mac');
 
@@ -37,6 +40,29 @@ function usePalette() {
     setOpen: (next: boolean) => {
       setWanted(true);
       setOpen(next);
+    },
+  };
+}
+
+/** Has the person sign in over the page when a request finds that the session has ended. */
+function useSignInAgain() {
+  const [asking, setAsking] = useState(false);
+  const waiting = useRef<PromiseWithResolvers<boolean> | null>(null);
+  useEffect(
+    () =>
+      whenSessionEnds(() => {
+        waiting.current ??= Promise.withResolvers<boolean>();
+        setAsking(true);
+        return waiting.current.promise;
+      }),
+    [],
+  );
+  return {
+    asking,
+    onDone: () => {
+      setAsking(false);
+      waiting.current?.resolve(true);
+      waiting.current = null;
     },
   };
 }
@@ -158,6 +184,7 @@ export function AppShell() {
   const client = useQueryClient();
   const palette = usePalette();
   const [main, setMain] = useMain();
+  const { asking, onDone } = useSignInAgain();
   useEffect(() => followChanges(client), [client]);
   return (
     <LayerContext value={main}>
@@ -179,6 +206,11 @@ export function AppShell() {
         <OfflineNotice />
       </main>
       <BottomBar />
+      {asking && (
+        <Suspense>
+          <SignInAgain onDone={onDone} />
+        </Suspense>
+      )}
       {palette.wanted && (
         <Suspense>
           <CommandPalette open={palette.open} onOpenChange={palette.setOpen} />

@@ -2,7 +2,7 @@ import { useId } from 'react';
 import { useContactActions } from '../../api/contacts.ts';
 import type { Contact, ContactInput, Id } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -33,6 +33,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
       email: contact?.email ?? '',
       phone: contact?.phone ?? '',
     },
+    draft: `contact/${contact?.id ?? `new in ${brokerageId}`}`,
     check: (values) => required(values, { display_name: 'Type a name.' }),
     submit: ({ type, display_name, email, phone }) => {
       const input = { type, display_name: display_name.trim(), email: orNull(email), phone: orNull(phone) };
@@ -55,7 +56,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
               {contact.archived_at === null ? 'Archive' : 'Restore'}
             </Button>
           )}
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             {contact ? 'Save' : 'Add contact'}
           </Button>

@@ -4,7 +4,7 @@ import { previewImport, useContactActions } from '../../api/contacts.ts';
 import type { ContactImport, Id } from '../../api/types.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { FileDrop } from '../../components/file-drop.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { SkeletonText } from '../../components/states.tsx';
@@ -164,7 +164,7 @@ export function ImportDialog({ brokerageId, onClose }: ImportDialogProps) {
       description="A CSV file whose first line names the columns: name, and if you have them type, email and phone."
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button
             kind="primary"
             disabled={!ready}

@@ -5,7 +5,7 @@ import { useBrokerage, useMe } from '../../api/me.ts';
 import type { Deal, DealInput } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Select, Textarea } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -41,6 +41,7 @@ function toInput(values: Values): DealInput {
 
 interface FormProps {
   initial: Values;
+  draft: string;
   /** Shows which brokerage the deal belongs to; only a new one can still choose. */
   choosesBrokerage: boolean;
   action: string;
@@ -53,6 +54,7 @@ interface FormProps {
 
 function DealDialog({
   initial,
+  draft,
   choosesBrokerage,
   action,
   submit,
@@ -66,6 +68,7 @@ function DealDialog({
   const brokerages = memberships.filter(({ role }) => role !== 'staff');
   const form = useForm({
     initial,
+    draft,
     check: (values) => required(values, { title: 'Give the deal a title.' }),
     submit,
     onDone,
@@ -78,7 +81,7 @@ function DealDialog({
       {...(description && { description })}
       footer={
         <>
-          <Button onClick={() => onOpenChange(false)}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             {action}
           </Button>
@@ -156,6 +159,7 @@ export function NewDealDialog({ open, onOpenChange }: DialogProps) {
       title="New deal"
       description="It starts as a draft that only you and those you invite see."
       action="Open deal"
+      draft="deal/new"
       choosesBrokerage
       initial={{ organization_id: brokerage.brokerage_id, ...initial }}
       submit={(values) => openDeal.mutateAsync({ organization_id: values.organization_id, ...toInput(values) })}
@@ -173,6 +177,7 @@ export function EditDealDialog({ deal, open, onOpenChange }: DialogProps & { dea
     <DealDialog
       title="Edit deal"
       action="Save"
+      draft={`deal/${deal.id}`}
       choosesBrokerage={false}
       initial={{
         organization_id: deal.organization_id,

@@ -5,7 +5,7 @@ import type { DealPage, Instant, Participant } from '../../api/types.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Countdown } from '../../components/time.tsx';
@@ -23,6 +23,8 @@ export function endOfBusinessIn(days: number): Instant {
 }
 
 interface UntilDialogProps {
+  /** Under what the day is kept until it is sent. */
+  draft: string;
   title: string;
   description: string;
   action: string;
@@ -33,10 +35,11 @@ interface UntilDialogProps {
 }
 
 /** Asks until when a buyer holds the deal exclusively. */
-export function UntilDialog({ title, description, action, initial, submit, onClose, done }: UntilDialogProps) {
+export function UntilDialog({ draft, title, description, action, initial, submit, onClose, done }: UntilDialogProps) {
   const id = useId();
   const form = useForm({
     initial: { expires_at: initial },
+    draft,
     check: (values) => required(values, { expires_at: 'Choose a day and time.' }),
     submit: ({ expires_at }) => submit(expires_at),
     onDone: () => {
@@ -53,7 +56,7 @@ export function UntilDialog({ title, description, action, initial, submit, onClo
       description={description}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             {action}
           </Button>
@@ -81,6 +84,7 @@ export function GrantExclusivityDialog({ page, buyer, onClose }: GrantDialogProp
   const { grantExclusivity } = useDealActions(page.deal.id);
   return (
     <UntilDialog
+      draft={`exclusivity/${buyer.id}`}
       title={`Exclusivity for ${buyer.name}`}
       description="The deal moves to exclusivity. Other buyers see that it is under offer, and no more."
       action="Grant exclusivity"
@@ -139,6 +143,7 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
       )}
       {extending && (
         <UntilDialog
+          draft={`exclusivity-end/${deal.id}`}
           title="Change the end of exclusivity"
           description="The buyer and the seller see the new date at once."
           action="Save"

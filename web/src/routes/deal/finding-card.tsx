@@ -76,6 +76,7 @@ function CommentForm({ finding }: { finding: Finding }) {
   const { comment } = useFindingActions(finding.deal_id);
   const form: Form<{ body: string }> = useForm<{ body: string }>({
     initial: { body: '' },
+    draft: `finding-comment/${finding.id}`,
     check: (values) => required(values, { body: 'Write something.' }),
     submit: ({ body }) => comment.mutateAsync({ id: finding.id, body }),
     onDone: () => form.reset(),

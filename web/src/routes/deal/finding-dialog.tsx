@@ -2,7 +2,7 @@ import { useId } from 'react';
 import { useFindingActions } from '../../api/diligence.ts';
 import type { Finding, FindingSeverity, FindingStatus, Id } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Select, Textarea } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -28,6 +28,7 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
   const { add } = useFindingActions(deal.id);
   const form = useForm<Values, Finding>({
     initial: { title: '', category: '', severity: '', description: '', owner_user_id: '' },
+    draft: `finding/${deal.id}`,
     check: (values) =>
       required(values, {
         title: 'Say in a few words what it is.',
@@ -54,7 +55,7 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
       title="Record a finding"
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Record
           </Button>
@@ -108,6 +109,7 @@ export function FindingStatusDialog({ finding, onClose }: { finding: Finding; on
   const { setStatus } = useFindingActions(finding.deal_id);
   const form = useForm<StatusValues, Finding>({
     initial: { status: finding.status, status_notes: '' },
+    draft: `finding-status/${finding.id}`,
     submit: ({ status, status_notes }) =>
       setStatus.mutateAsync({ id: finding.id, status, status_notes: orNull(status_notes) }),
     onDone: () => {
@@ -124,7 +126,7 @@ export function FindingStatusDialog({ finding, onClose }: { finding: Finding; on
       description={finding.title}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Change
           </Button>

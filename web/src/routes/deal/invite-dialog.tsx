@@ -2,7 +2,7 @@ import { useId } from 'react';
 import { useDealActions } from '../../api/deals.ts';
 import type { Id, Invited, ParticipantRole } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { InvitedDialog } from '../../components/invited-dialog.tsx';
@@ -40,6 +40,7 @@ export function InviteDialog({ onClose, onInvited }: InviteDialogProps) {
   const advisable = participants.filter((one) => one.role !== 'advisor' && one.status !== 'removed');
   const form = useForm<Values, Invited>({
     initial: { role: 'buyer', name: '', email: '', advises: '' },
+    draft: `invitation/${deal.id}`,
     check: (values) =>
       required(values, {
         name: 'Type the person’s name.',
@@ -65,7 +66,7 @@ export function InviteDialog({ onClose, onInvited }: InviteDialogProps) {
       title="Invite to this deal"
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Invite
           </Button>

@@ -26,6 +26,7 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
   const what = price === null ? 'this offer' : `the offer of ${formatMoney(price, currency)}`;
   return (
     <UntilDialog
+      draft={`acceptance/${offer.id}`}
       title={`Accept ${what}?`}
       description={`${offer.buyer_name} is granted exclusivity and the deal moves there. Other buyers see that it is under offer, and no more.`}
       action="Accept offer"

@@ -2,7 +2,7 @@ import { useId, type ReactNode } from 'react';
 import { useQuestionActions } from '../../api/questions.ts';
 import type { Id, Question, QuestionCategory } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Select, Textarea } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -21,6 +21,7 @@ export function AskDialog({ dealId, onClose }: { dealId: Id; onClose: () => void
   const { ask } = useQuestionActions(dealId);
   const form = useForm<AskValues, Question>({
     initial: { category: '', question_text: '' },
+    draft: `question/${dealId}`,
     check: (values) =>
       required(values, { category: 'Choose what it is about.', question_text: 'Write your question.' }),
     submit: ({ category, question_text }) => ask.mutateAsync({ category: category as QuestionCategory, question_text }),
@@ -37,7 +38,7 @@ export function AskDialog({ dealId, onClose }: { dealId: Id; onClose: () => void
       description="A broker reads it first and passes it on to the seller."
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Ask
           </Button>
@@ -63,6 +64,8 @@ export function AskDialog({ dealId, onClose }: { dealId: Id; onClose: () => void
 }
 
 interface WordsProps {
+  /** The question. */
+  about: Id;
   title: string;
   description: string;
   label: string;
@@ -84,6 +87,7 @@ function WordsDialog(props: WordsProps) {
   const { name, missing } = props;
   const form = useForm<Record<string, string>>({
     initial: { [name]: props.initial },
+    draft: `${name}/${props.about}`,
     check: (values) => (missing === null ? {} : required(values, { [name]: missing })),
     submit: (values) => props.send(values[name] ?? ''),
     onDone: () => {
@@ -99,7 +103,7 @@ function WordsDialog(props: WordsProps) {
       description={props.description}
       footer={
         <>
-          <Button onClick={props.onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             {props.action}
           </Button>
@@ -138,6 +142,7 @@ export function RejectDialog({ question, onClose }: QuestionDialogProps) {
       missing={null}
       action="Reject"
       done="Question rejected"
+      about={question.id}
       quote={question.question_text}
       send={(words) => reject.mutateAsync({ id: question.id, rejection_reason: words.trim() === '' ? null : words })}
       onClose={onClose}
@@ -159,6 +164,7 @@ export function AnswerDialog({ question, onClose }: QuestionDialogProps) {
       missing="Write the answer."
       action="Give to the broker"
       done="Your answer is with the broker"
+      about={question.id}
       quote={question.question_text}
       send={(words) => answer.mutateAsync({ id: question.id, answer_text: words })}
       onClose={onClose}
@@ -180,6 +186,7 @@ export function DistributeDialog({ question, onClose }: QuestionDialogProps) {
       missing="Write what they are to read."
       action="Send"
       done="The answer is sent"
+      about={question.id}
       quote={question.question_text}
       send={(words) => distribute.mutateAsync({ id: question.id, distributed_response: words })}
       onClose={onClose}

@@ -19,6 +19,7 @@ function NameForm({ brokerage }: { brokerage: Brokerage }) {
   const { rename } = useMemberActions(brokerage.id);
   const form = useForm<{ name: string }, Brokerage>({
     initial: { name: brokerage.name },
+    draft: `brokerage-name/${brokerage.id}`,
     check: (values) => required(values, { name: 'Type the brokerage’s name.' }),
     submit: ({ name }) => rename.mutateAsync(name.trim()),
     onDone: () => toast('Brokerage renamed'),

@@ -3,7 +3,7 @@ import { useClientActions } from '../../api/settings.ts';
 import type { Client, Clients } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyField } from '../../components/copy-field.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Textarea } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -30,6 +30,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
   const { register, change } = useClientActions();
   const form = useForm<{ name: string; redirect_uris: string }, Client>({
     initial: { name: client?.name ?? '', redirect_uris: client?.redirect_uris.join('\n') ?? '' },
+    draft: `client/${client?.id ?? 'new'}`,
     check: (values) =>
       required(values, { name: 'Type what the client is called.', redirect_uris: 'Give at least one redirect URI.' }),
     submit: ({ name, redirect_uris }) => {
@@ -50,7 +51,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
       title={client ? `Edit ${client.name}` : 'Register a client'}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             {client ? 'Save' : 'Register'}
           </Button>

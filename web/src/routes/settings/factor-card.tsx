@@ -8,7 +8,7 @@ import { Button } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { CopyField } from '../../components/copy-field.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -43,6 +43,7 @@ function SetUpDialog({ pending, onClose, onCodes }: SetUpDialogProps) {
   const { confirmFactor } = useSecurityActions();
   const form = useForm({
     initial: { code: '' },
+    draft: null,
     check: (values) => required(values, { code: 'Type the code that the app shows.' }),
     about: { code_refused: 'code' },
     submit: ({ code }) => confirmFactor.mutateAsync(code),
@@ -57,7 +58,7 @@ function SetUpDialog({ pending, onClose, onCodes }: SetUpDialogProps) {
       description="Scan this with an authenticator app, then type the six digits that it shows."
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Switch it on
           </Button>

@@ -4,7 +4,7 @@ import type { ApiKey, ApiKeyCreated, Id, Instant, KeyScope } from '../../api/typ
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { CopyField } from '../../components/copy-field.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field, FieldGroup } from '../../components/field.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -36,6 +36,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
   const withRecentSignIn = useRecentSignIn();
   const form = useForm<Values, ApiKeyCreated>({
     initial: { name: '', environment: 'live', scopes: ['contacts:read'], ceiling: '', expires_at: '' },
+    draft: `api-key/${brokerageId}`,
     check: (values) => ({
       ...required(values, { name: 'Type what the key is for.' }),
       ...(values.scopes.length === 0 && { scopes: 'Choose what the key may do.' }),
@@ -63,7 +64,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
       description="The token is shown once, right after."
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Create key
           </Button>
@@ -132,6 +133,7 @@ export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProp
   const withRecentSignIn = useRecentSignIn();
   const form = useForm<{ overlap_seconds: keyof typeof overlaps }, ApiKeyCreated>({
     initial: { overlap_seconds: '86400' },
+    draft: `rotation/${apiKey.id}`,
     submit: ({ overlap_seconds }) =>
       withRecentSignIn(() => rotate.mutateAsync({ id: apiKey.id, overlap_seconds: Number(overlap_seconds) })),
     onDone: onMade,
@@ -145,7 +147,7 @@ export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProp
       description="The key gets a new token and stays what it is otherwise."
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Rotate
           </Button>

@@ -3,7 +3,7 @@ import { useId, useState } from 'react';
 import { dealsRunAloneQuery, membersQuery, useMemberActions } from '../../api/settings.ts';
 import type { Id, Member, MemberInvited, MemberRole } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { InvitedDialog } from '../../components/invited-dialog.tsx';
@@ -31,6 +31,7 @@ export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMe
   const { invite } = useMemberActions(brokerageId);
   const form = useForm<{ role: MemberRole; name: string; email: string }, MemberInvited>({
     initial: { role: 'broker', name: '', email: '' },
+    draft: `member/${brokerageId}`,
     check: (values) =>
       required(values, { name: 'Type the person’s name.', email: 'Type the person’s e-mail address.' }),
     about: { already_member: 'email' },
@@ -47,7 +48,7 @@ export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMe
       title="Invite to the brokerage"
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Invite
           </Button>
@@ -130,7 +131,7 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMembe
       title={`Remove ${member.name}?`}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button kind="danger" pending={remove.isPending} disabled={!deals.data} onClick={takeOut}>
             Remove
           </Button>

@@ -6,7 +6,7 @@ import { passkeysQuery, useSecurityActions, type OwnPasskey } from '../../api/se
 import { Button } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -33,6 +33,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
   const withRecentSignIn = useRecentSignIn();
   const form = useForm({
     initial: { name: deviceOf(navigator.userAgent) },
+    draft: 'passkey/new',
     check: (values) => required(values, { name: 'Type a name for this passkey.' }),
     submit: ({ name }) => withRecentSignIn(() => addPasskey.mutateAsync(name.trim())).catch(inWords),
     onDone: () => {
@@ -49,7 +50,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
       description="Your browser asks you to confirm with this device, or with another one."
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Continue
           </Button>
@@ -71,6 +72,7 @@ function RenameDialog({ passkey, onClose }: { passkey: OwnPasskey; onClose: () =
   const { renamePasskey } = useSecurityActions();
   const form = useForm({
     initial: { name: passkey.name },
+    draft: `passkey/${passkey.id}`,
     check: (values) => required(values, { name: 'Type a name for this passkey.' }),
     submit: ({ name }) => renamePasskey.mutateAsync({ id: passkey.id, name: name.trim() }),
     onDone: () => {
@@ -86,7 +88,7 @@ function RenameDialog({ passkey, onClose }: { passkey: OwnPasskey; onClose: () =
       title="Rename the passkey"
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Rename
           </Button>

@@ -19,6 +19,7 @@ function NameCard() {
   const { rename } = useSecurityActions();
   const form = useForm({
     initial: { name: user.name },
+    draft: 'profile/name',
     check: (values) => required(values, { name: 'Type your name.' }),
     submit: ({ name }) => rename.mutateAsync(name.trim()),
     onDone: () => toast('Name saved'),
@@ -47,6 +48,7 @@ function AddressCard() {
   const [sentTo, setSentTo] = useState<string | null>(null);
   const form = useForm({
     initial: { email: user.email },
+    draft: 'profile/address',
     check: (values) => required(values, { email: 'Type an e-mail address.' }),
     about: { validation_error: 'email', conflict: 'email' },
     submit: ({ email }) => withRecentSignIn(() => askAddress.mutateAsync(email.trim())),

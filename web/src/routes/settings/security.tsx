@@ -14,6 +14,8 @@ import { Loaded, SkeletonRows } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { deviceOf } from '../../lib/device.ts';
+import { forgetDrafts } from '../../lib/drafts.ts';
+import { leaveFreely } from '../../lib/unsaved.ts';
 import { required, useForm } from '../../lib/use-form.ts';
 import { FactorCard } from './factor-card.tsx';
 import { PasskeysCard } from './passkeys-card.tsx';
@@ -24,6 +26,7 @@ function PasswordCard() {
   const { changePassword } = useSecurityActions();
   const form = useForm({
     initial: { current_password: '', password: '' },
+    draft: null,
     check: (values) =>
       required(values, { current_password: 'Type your current password.', password: 'Type a new password.' }),
     about: { password_wrong: 'current_password', password_refused: 'password' },
@@ -108,6 +111,8 @@ function SessionsCard() {
       },
       async () => {
         await leaveEverywhere.mutateAsync();
+        forgetDrafts();
+        leaveFreely();
         window.location.assign('/sign-in');
       },
     );

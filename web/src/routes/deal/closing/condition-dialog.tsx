@@ -2,7 +2,7 @@ import { useId } from 'react';
 import { useConditionActions } from '../../../api/conditions.ts';
 import type { ClosingCondition } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -26,6 +26,7 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
       owner_user_id: condition?.owner_user_id ?? nobody,
       deadline: condition?.deadline ?? '',
     },
+    draft: `condition/${condition?.id ?? `new on ${deal.id}`}`,
     check: (values) => required(values, { name: 'Say what must be done.' }),
     submit: (values) => {
       const input = {
@@ -48,7 +49,7 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
       title={condition ? 'Edit condition' : 'Add a closing condition'}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             {condition ? 'Save' : 'Add condition'}
           </Button>

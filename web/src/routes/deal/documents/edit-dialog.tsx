@@ -2,7 +2,7 @@ import { useId } from 'react';
 import { useDocumentActions } from '../../../api/documents.ts';
 import type { Confidentiality, DealDocument } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -25,6 +25,7 @@ export function EditDialog({ document, onClose }: { document: DealDocument; onCl
   const { filename, category, confidentiality } = document;
   const form = useForm<Values, DealDocument>({
     initial: { filename, category, confidentiality },
+    draft: `document/${document.id}`,
     check: (values) => required(values, { filename: 'Type a name.' }),
     submit: (values) => change.mutateAsync({ document, ...values }),
     onDone: () => {
@@ -39,7 +40,7 @@ export function EditDialog({ document, onClose }: { document: DealDocument; onCl
       title="Edit the document"
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Save
           </Button>

@@ -2,7 +2,7 @@ import { useId } from 'react';
 import { useFinancingActions } from '../../../api/diligence.ts';
 import type { CommitmentStatus, FinancingSource, FinancingSourceType } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -26,6 +26,7 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
   const { add } = useFinancingActions(deal.id);
   const form = useForm<Values, FinancingSource>({
     initial: { source_type: '', source_name: '', commitment_amount: '', commitment_status: 'identified' },
+    draft: `financing-source/${deal.id}`,
     check: (values) =>
       required(values, {
         source_type: 'Choose what kind of source it is.',
@@ -45,7 +46,7 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
       title="Add a source"
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Add
           </Button>

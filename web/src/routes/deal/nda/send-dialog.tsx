@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'react';
 import { ndaTemplateQuery, useNdaActions } from '../../../api/ndas.ts';
 import type { Instant, Participant } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -35,6 +35,7 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
   const { send } = useNdaActions(deal.id);
   const form = useForm<Values>({
     initial: { participant_id: buyer.id, terms: '', expires_at: '' },
+    draft: `nda/${buyer.id}`,
     check: (values) =>
       required(values, { participant_id: 'Choose a buyer.', terms: 'Write what the buyer is to sign.' }),
     submit: ({ expires_at, ...nda }) => send.mutateAsync({ ...nda, expires_at: expires_at === '' ? null : expires_at }),
@@ -43,13 +44,13 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
       onClose();
     },
   });
-  const { set } = form;
+  const { begin } = form;
   const filled = useRef(false);
   useEffect(() => {
     if (!template.data || template.isFetching || filled.current) return;
     filled.current = true;
-    set('terms', template.data.terms);
-  }, [template.data, template.isFetching, set]);
+    begin('terms', template.data.terms);
+  }, [template.data, template.isFetching, begin]);
   return (
     <Dialog
       open
@@ -59,7 +60,7 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
       description="The buyer reads and signs it here. Once it is signed, documents under NDA open for their side."
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             Send NDA
           </Button>

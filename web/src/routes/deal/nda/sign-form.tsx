@@ -18,6 +18,7 @@ export function SignForm({ nda }: { nda: Nda }) {
   const { sign } = useNdaActions(nda.deal_id);
   const form = useForm({
     initial: { signed_name: '', agreed: false },
+    draft: null,
     check: (values) => ({
       ...required(values, { signed_name: 'Type your full name to sign.' }),
       ...(!values.agreed && { agreed: 'Read the terms and tick this to agree to them.' }),

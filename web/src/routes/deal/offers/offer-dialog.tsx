@@ -3,7 +3,7 @@ import { ApiError } from '../../../api/client.ts';
 import { useOfferActions } from '../../../api/offers.ts';
 import type { Offer, OfferPayload } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -93,6 +93,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
   const currency = before?.payload.currency ?? deal.currency;
   const form = useForm<Values, Offer>({
     initial: valuesOf(before?.payload),
+    draft: `offer/${deal.id}`,
     check: (values) => required(values, { purchase_price: 'Say what you offer.' }),
     submit: (values) => submit.mutateAsync(payloadOf(values, currency, before?.payload)).catch(atFields),
     onDone: () => {
@@ -118,7 +119,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
       }
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             {agreed ? 'Propose change' : before ? 'Submit revision' : 'Submit offer'}
           </Button>

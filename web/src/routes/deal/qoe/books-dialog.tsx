@@ -3,7 +3,7 @@ import { ApiError } from '../../../api/client.ts';
 import { booksTemplate, previewBooks, useQoeActions } from '../../../api/qoe.ts';
 import type { Id, SnapshotPreview, SnapshotType } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { FileDrop } from '../../../components/file-drop.tsx';
 import { Select } from '../../../components/input.tsx';
@@ -142,7 +142,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       description="A CSV file or an XLSX workbook whose first line names the columns."
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button
             kind="primary"
             disabled={!ready}

@@ -2,7 +2,7 @@ import { useId, type ReactNode } from 'react';
 import { useQoeActions } from '../../../api/qoe.ts';
 import type { AdjustmentCategory, Id, QoeMember } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Input, Select, Textarea } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -31,7 +31,7 @@ function FormDialog<V>({ title, description, action, form, onClose, children }: 
       description={description}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
             {action}
           </Button>
@@ -59,6 +59,7 @@ export function RowDialog({ dealId, categories, onClose }: RowDialogProps) {
   const { addRow } = useQoeActions(dealId);
   const form = useForm({
     initial: { category: '', title: '' },
+    draft: `checklist-row/${dealId}`,
     check: (values) => required(values, { category: 'Say what it belongs to.', title: 'Say what is to be verified.' }),
     submit: (values) => addRow.mutateAsync(values),
     onDone: () => {
@@ -111,6 +112,7 @@ export function NormalizationDialog({
   const { addNormalization } = useQoeActions(dealId);
   const form = useForm<NormalizationValues>({
     initial: { period_label: '', adjustment_category: '', adjustment_amount: '', rationale: '' },
+    draft: `normalization/${dealId}`,
     check: (values) =>
       required(values, {
         period_label: 'Say which period it is about.',
@@ -177,6 +179,7 @@ export function AdmitDialog({ dealId, members, onClose }: AdmitDialogProps) {
   );
   const form = useForm<{ id: Id; role: QoeMember['role'] }>({
     initial: { id: '', role: 'reader' },
+    draft: `qoe-member/${dealId}`,
     check: (values) => required(values, { id: 'Choose somebody.' }),
     submit: (values) => admit.mutateAsync(values),
     onDone: () => {

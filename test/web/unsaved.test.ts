@@ -1,0 +1,387 @@
+/** What somebody has typed: asked about before it is lost, kept over a reload and a new sign-in, given to nobody else. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { signInAs } from './person.ts';
+import { openScene, type WebScene } from './scene.ts';
+
+let web: WebScene;
+let browser: Browser;
+const desks: Desk[] = [];
+
+beforeAll(async () => {
+  web = await openScene({ config: { features: { findings: true, financing: true } } });
+  const { deal, idle, people, participants } = web.scene;
+  await web.house.sql(
+    `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, payload)
+     select $1, id, user_id, 1, '{"currency": "USD", "purchase_price": "1"}' from participants
+     where deal_id = $1 and user_id = $2`,
+    [idle, people['other buyer']],
+  );
+  const [question] = await web.house.sql<{ id: string }>(
+    `insert into questions (deal_id, category, question_text, asked_by, participant_id, status)
+     values ($1, 'legal', 'Answered?', $2, $3, 'answered') returning id`,
+    [deal, people['exclusive buyer'], participants['exclusive buyer']],
+  );
+  await web.house.sql('insert into question_answers (question_id, deal_id, answer_text) values ($1, $2, $3)', [
+    question!.id,
+    deal,
+    'Yes.',
+  ]);
+  browser = await openBrowser();
+}, 120_000);
+afterEach(async () => {
+  for (const { complaints } of desks) expect(complaints).toEqual([]);
+  await Promise.all(desks.splice(0).map((desk) => desk.close()));
+});
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+async function deskOf(caller: string): Promise<Desk> {
+  const { cookie } = await signInAs(web.house, web.scene.people[caller]!);
+  const desk = await openDesk(browser, web.house.origin, { cookie });
+  desks.push(desk);
+  return desk;
+}
+
+const button = (within: Page | Locator, name: string | RegExp) => within.getByRole('button', { name });
+const asked = (page: Page) => page.getByRole('alertdialog', { name: 'Discard what you wrote?' });
+const choose = async (page: Page, menu: string | RegExp, item: string) => {
+  await button(page, menu).first().click();
+  await page.getByRole('menuitem', { name: item }).click();
+};
+
+interface FormDialog {
+  /** How the form names what it keeps: the first part of its `draft`. */
+  readonly kind: string;
+  readonly caller: string;
+  readonly at: (scene: WebScene['scene']) => string;
+  readonly open: (page: Page) => Promise<unknown>;
+}
+
+const click = (name: string | RegExp) => (page: Page) => button(page, name).first().click();
+const onDeal = (tab: string) => (scene: WebScene['scene']) => `/deals/${scene.deal}${tab}`;
+const onIdle = (tab: string) => (scene: WebScene['scene']) => `/deals/${scene.idle}${tab}`;
+const settings = (page: string) => () => `/settings/${page}`;
+
+const dialogs: FormDialog[] = [
+  { kind: 'deal', caller: 'broker', at: () => '/deals', open: click('New deal') },
+  { kind: 'contact', caller: 'broker', at: () => '/contacts', open: click('New contact') },
+  { kind: 'deal', caller: 'broker', at: onDeal(''), open: (page) => choose(page, 'More actions', 'Edit deal') },
+  { kind: 'exclusivity-end', caller: 'broker', at: onDeal(''), open: click('Change date') },
+  { kind: 'rejection_reason', caller: 'broker', at: onDeal('/questions'), open: click(/^Reject/) },
+  { kind: 'distributed_response', caller: 'broker', at: onDeal('/questions'), open: click(/^Send/) },
+  { kind: 'condition', caller: 'broker', at: onDeal('/closing'), open: click('Add condition') },
+  { kind: 'invitation', caller: 'broker', at: onDeal('/people'), open: click('Invite') },
+  { kind: 'nda', caller: 'broker', at: onDeal('/nda'), open: click('Send NDA') },
+  {
+    kind: 'document',
+    caller: 'broker',
+    at: onDeal('/documents'),
+    open: (page) => choose(page, /^More about/, 'Edit'),
+  },
+  { kind: 'acceptance', caller: 'broker', at: onIdle('/offers'), open: click(/^Accept/) },
+  {
+    kind: 'exclusivity',
+    caller: 'broker',
+    at: onIdle('/people'),
+    open: (page) => choose(page, 'Actions for other buyer', 'Grant exclusivity'),
+  },
+  { kind: 'answer_text', caller: 'seller', at: onDeal('/questions'), open: click(/^Answer/) },
+  { kind: 'question', caller: 'exclusive buyer', at: onDeal('/questions'), open: click('Ask a question') },
+  { kind: 'offer', caller: 'new buyer', at: onIdle('/offers'), open: click('Submit offer') },
+  { kind: 'finding', caller: 'exclusive buyer', at: onDeal('/findings'), open: click('Record a finding') },
+  { kind: 'finding-status', caller: 'exclusive buyer', at: onDeal('/findings'), open: click('Change status') },
+  { kind: 'financing-source', caller: 'exclusive buyer', at: onDeal('/financing'), open: click('Add a source') },
+  { kind: 'checklist-row', caller: 'exclusive buyer', at: onDeal('/qoe'), open: click('Add row') },
+  { kind: 'normalization', caller: 'exclusive buyer', at: onDeal('/qoe'), open: click('Add normalization') },
+  { kind: 'qoe-member', caller: 'broker', at: onDeal('/qoe'), open: click('Let in') },
+  { kind: 'api-key', caller: 'admin', at: settings('keys'), open: click('Create key') },
+  {
+    kind: 'rotation',
+    caller: 'admin',
+    at: settings('keys'),
+    open: (page) => choose(page, /^Actions for/, 'Rotate'),
+  },
+  { kind: 'member', caller: 'admin', at: settings('members'), open: click('Invite') },
+  { kind: 'client', caller: 'admin', at: settings('clients'), open: click('Register client') },
+  { kind: 'passkey', caller: 'admin', at: settings('security'), open: click('Add a passkey') },
+];
+
+/** Changes the first thing in a form that can be changed; gives what it was and how to read it. */
+async function write(dialog: Locator): Promise<{ before: string; now: () => Promise<string> }> {
+  const field = dialog.locator('input:not([type=checkbox]):enabled, textarea:enabled').or(dialog.locator('select'));
+  const first = field.first();
+  await first.waitFor();
+  const before = await first.inputValue();
+  const kind = await first.evaluate((one) => (one as unknown as { type: string }).type);
+  if (kind === 'select-one') {
+    const values: string[] = await first
+      .locator('option')
+      .evaluateAll((options) => options.map((one) => (one as unknown as { value: string }).value));
+    await first.selectOption(values.find((value) => value !== '' && value !== before)!);
+  } else await first.fill(kind === 'datetime-local' ? '2027-03-04T10:30' : '12');
+  return { before, now: () => first.inputValue() };
+}
+
+describe('a dialog with something typed into it', () => {
+  const callers = [...new Set(dialogs.map(({ caller }) => caller))];
+
+  test.each(callers)('asks before it closes, whichever it is (%s)', { timeout: 120_000 }, async (caller) => {
+    const { page, go } = await deskOf(caller);
+    for (const { kind, at, open } of dialogs.filter((one) => one.caller === caller)) {
+      await go(at(web.scene));
+      await open(page);
+      const dialog = page.getByRole('dialog');
+      const { before, now } = await write(dialog);
+      const typed = await now();
+      await page.keyboard.press('Escape');
+      await asked(page)
+        .waitFor()
+        .catch((fault: unknown) => {
+          throw new Error(`${kind} does not ask: ${String(fault)}`);
+        });
+      await button(asked(page), 'Keep writing').click();
+      await asked(page).waitFor({ state: 'detached' });
+      expect([kind, await now()]).toEqual([kind, typed]);
+      await page.mouse.click(4, 4);
+      await button(asked(page), 'Discard').click();
+      await dialog.waitFor({ state: 'detached' });
+      await open(page);
+      expect([kind, await dialog.getByText('What you wrote last time').count()]).toEqual([kind, 0]);
+      await expect.poll(now, { message: kind }).toBe(before);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    }
+  });
+
+  test('is one of all that there are', async () => {
+    const source = path.join(import.meta.dirname, '../../web/src');
+    const files = (await readdir(source, { recursive: true })).filter((file) => file.endsWith('.tsx'));
+    const texts = await Promise.all(files.map((file) => readFile(path.join(source, file), 'utf8')));
+    const kinds = texts
+      .filter((text) => text.includes('<Dialog') || text.includes('<FormDialog') || text.includes('<UntilDialog'))
+      .flatMap((text) => [...text.matchAll(/\bdraft(?:: |=\{|=)['"`]([a-z-]+)\//g)].map(([, kind]) => kind!));
+    const words = ['rejection_reason', 'answer_text', 'distributed_response'];
+    expect([...new Set(dialogs.map(({ kind }) => kind))].toSorted()).toEqual(
+      [...new Set([...kinds, ...words])].toSorted(),
+    );
+  });
+
+  test('asks when it is cancelled, closed by its cross, or left by Back, a link and the palette', async () => {
+    const { page, go } = await deskOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}`);
+    await page.getByRole('link', { name: 'Questions' }).click();
+    await button(page, 'Ask a question').click();
+    const dialog = page.getByRole('dialog');
+    const field = dialog.getByLabel('Question');
+    await field.fill('Who owns the oven?');
+    for (const leave of [
+      () => button(dialog, 'Cancel').click(),
+      () => button(dialog, 'Close').click(),
+      () => page.evaluate('history.back()'),
+    ]) {
+      await leave();
+      await asked(page).waitFor();
+      await button(asked(page), 'Keep writing').click();
+      await asked(page).waitFor({ state: 'detached' });
+      expect(new URL(page.url()).pathname).toBe(`/deals/${web.scene.deal}/questions`);
+      expect(await field.inputValue()).toBe('Who owns the oven?');
+    }
+    await page.evaluate('history.back()');
+    await asked(page).waitFor();
+    await expectAccessible(page);
+    await button(asked(page), 'Discard').click();
+    await page.waitForURL(`**/deals/${web.scene.deal}`);
+  });
+
+  test('closes without a word when nothing was typed, or what was typed is taken back', async () => {
+    const { page, go } = await deskOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}/questions`);
+    for (const typed of ['', 'x']) {
+      await button(page, 'Ask a question').click();
+      const field = page.getByRole('dialog').getByLabel('Question');
+      await field.fill(typed);
+      await field.fill('');
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(await asked(page).count()).toBe(0);
+    }
+  });
+});
+
+describe('what was typed', () => {
+  const words = 'Is the lease transferable? Words that nobody else is to read.';
+
+  /** Types a question, which is kept a moment later. */
+  async function type(page: Page): Promise<void> {
+    await button(page, 'Ask a question').click();
+    await page.getByRole('dialog').getByLabel('Question').fill(words);
+    await expect.poll(() => drafts(page)).toHaveLength(1);
+  }
+  const drafts = (page: Page): Promise<string[]> =>
+    page.evaluate(`Object.entries(localStorage).filter(([name]) => name.startsWith('dealkeep.draft.')).map(String)`);
+
+  test('is there again after a reload, which asks first, and can be given up', async () => {
+    const { page, go } = await deskOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}/questions`);
+    await type(page);
+    const prompts: string[] = [];
+    page.on('dialog', (prompt) => {
+      prompts.push(prompt.type());
+      void prompt.accept();
+    });
+    await page.reload();
+    await loaded(page);
+    expect(prompts).toEqual(['beforeunload']);
+    await button(page, 'Ask a question').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('What you wrote last time is still here.').waitFor();
+    const field = dialog.getByLabel('Question');
+    expect(await field.inputValue()).toBe(words);
+    await expectAccessible(page);
+    await button(dialog, 'Start over').click();
+    expect(await field.inputValue()).toBe('');
+    await expect.poll(() => drafts(page)).toEqual([]);
+  });
+
+  test('is gone once it is sent', async () => {
+    const { page, go } = await deskOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}/questions`);
+    await type(page);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('About').selectOption('legal');
+    await button(dialog, 'Ask').click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => drafts(page)).toEqual([]);
+  });
+
+  test('is sealed for the person: another who signs in on the device neither sees nor can read it', async () => {
+    const { page, go } = await deskOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}/questions`);
+    await type(page);
+    const [stored] = await drafts(page);
+    expect(stored).not.toContain('lease');
+    page.on('dialog', (prompt) => void prompt.accept());
+    const other = await signInAs(web.house, web.scene.people['other buyer']!);
+    await page.context().addCookies([{ ...other.cookie, url: web.house.origin }]);
+    await go(`/deals/${web.scene.deal}/questions`);
+    await button(page, 'Ask a question').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Question').waitFor();
+    // Their own draft is kept beside it.
+    await dialog.getByLabel('Question').fill('Mine');
+    await expect.poll(() => drafts(page)).toHaveLength(2);
+    await page.reload();
+    await loaded(page);
+    await button(page, 'Ask a question').click();
+    await expect.poll(() => dialog.getByLabel('Question').inputValue()).toBe('Mine');
+  });
+
+  test('is forgotten at signing out, which asks first; passwords are never kept', async () => {
+    const { page, go } = await deskOf('broker');
+    await go('/settings/profile');
+    await page.getByLabel('Name', { exact: true }).fill('Another name');
+    await expect.poll(() => drafts(page)).toHaveLength(1);
+    await choose(page, /broker@example.test|broker/, 'Sign out');
+    await button(asked(page), 'Keep writing').click();
+    await asked(page).waitFor({ state: 'detached' });
+    await choose(page, /broker@example.test|broker/, 'Sign out');
+    await button(asked(page), 'Discard').click();
+    await page.waitForURL('**/sign-in*');
+    expect(await drafts(page)).toEqual([]);
+  });
+
+  test('in a field for a password is neither kept nor asked about', async () => {
+    const { page, go } = await deskOf('broker');
+    await go('/settings/security');
+    await page.getByLabel('Current password').fill('correct horse battery staple');
+    await page.getByRole('link', { name: 'Profile', exact: true }).click();
+    await page.waitForURL('**/settings/profile');
+    expect(await drafts(page)).toEqual([]);
+  });
+});
+
+describe('a session that ends', () => {
+  const password = 'seven quiet geese over the harbour';
+
+  beforeAll(async () => {
+    const phc = await hashPassword(password);
+    for (const caller of ['exclusive buyer', 'other buyer'])
+      await web.house.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
+        web.scene.people[caller],
+        phc,
+      ]);
+  });
+
+  /** A page with a question written, whose session has just ended. */
+  async function writing(words: string): Promise<Page> {
+    const { page, go } = await deskOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}/questions`);
+    await button(page, 'Ask a question').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('About').selectOption('legal');
+    await dialog.getByLabel('Question').fill(words);
+    await web.house.sql('delete from vault.sessions where user_id = $1', [web.scene.people['exclusive buyer']]);
+    await button(dialog, 'Ask').click();
+    await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
+    return page;
+  }
+  const asks = async (words: string) => {
+    const found = await web.house.sql('select from questions where question_text = $1', [words]);
+    return found.length;
+  };
+
+  test('is begun anew over the page, after which the same request goes on', async () => {
+    const page = await writing('Sent after signing in again');
+    const over = page.getByRole('dialog', { name: 'Sign in again' });
+    expect(await over.getByLabel('E-mail').inputValue()).toBe('exclusive-buyer@example.test');
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await over.getByLabel('Password', { exact: true }).fill('not this one');
+    await button(over, 'Sign in').click();
+    await over.getByText('is not right').waitFor();
+    expect(await asks('Sent after signing in again')).toBe(0);
+    await over.getByLabel('Password', { exact: true }).fill(password);
+    await button(over, 'Sign in').click();
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' });
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('main').getByText('Sent after signing in again').waitFor();
+    expect(await asks('Sent after signing in again')).toBe(1);
+  });
+
+  test('and is begun by somebody else shows the page as theirs, and sends nothing of what was written', async () => {
+    const page = await writing('Not for the other buyer to send');
+    const over = page.getByRole('dialog', { name: 'Sign in again' });
+    await over.getByLabel('E-mail').fill('other-buyer@example.test');
+    await over.getByLabel('Password', { exact: true }).fill(password);
+    const loads = page.waitForEvent('load');
+    await button(over, 'Sign in').click();
+    await loads;
+    await loaded(page);
+    await page.getByText('other-buyer@example.test').first().waitFor();
+    await button(page, 'Ask a question').click();
+    expect(await page.getByRole('dialog').getByLabel('Question').inputValue()).toBe('');
+    expect(await asks('Not for the other buyer to send')).toBe(0);
+  });
+
+  test('leads to the sign-in page on demand, and what was written is there afterwards', async () => {
+    const page = await writing('Written before the sign-in page');
+    await button(page.getByRole('dialog', { name: 'Sign in again' }), 'Go to the sign-in page').click();
+    await page.waitForURL('**/sign-in?*');
+    await page.getByLabel('E-mail').fill('exclusive-buyer@example.test');
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await button(page, 'Sign in').click();
+    await page.waitForURL(`**/deals/${web.scene.deal}/questions`);
+    await button(page, 'Ask a question').click();
+    const field = page.getByRole('dialog').getByLabel('Question');
+    await expect.poll(() => field.inputValue()).toBe('Written before the sign-in page');
+    expect(await asks('Written before the sign-in page')).toBe(0);
+  });
+});

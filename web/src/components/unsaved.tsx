@@ -1,0 +1,58 @@
+import { useBlocker } from '@tanstack/react-router';
+import { createContext, useCallback, useContext, useRef, useState, type ReactNode } from 'react';
+import { anythingUnsaved, formsIn } from '../lib/unsaved.ts';
+import { ConfirmDialog } from './confirm-dialog.tsx';
+
+/** Asks whether what was written may go; true when the person says so. */
+type AskDiscard = () => Promise<boolean>;
+
+const AskDiscardContext = createContext<AskDiscard | null>(null);
+
+/** Asks before anything unsaved is lost by going to another page or closing the tab, and gives {@link useAskDiscard}. */
+export function UnsavedProvider({ children }: { children: ReactNode }) {
+  const [open, setOpen] = useState(false);
+  const asked = useRef<PromiseWithResolvers<boolean> | null>(null);
+  const settle = (discard: boolean) => {
+    asked.current?.resolve(discard);
+    asked.current = null;
+    setOpen(false);
+  };
+  const ask = useCallback<AskDiscard>(() => {
+    asked.current ??= Promise.withResolvers<boolean>();
+    setOpen(true);
+    return asked.current.promise;
+  }, []);
+  useBlocker({
+    shouldBlockFn: async ({ current, next }) => {
+      const stays =
+        current.pathname === next.pathname && JSON.stringify(current.search) === JSON.stringify(next.search);
+      if (stays || !anythingUnsaved()) return false;
+      if (!(await ask())) return true;
+      for (const form of formsIn()) if (form.dirty) form.discard();
+      return false;
+    },
+    enableBeforeUnload: anythingUnsaved,
+  });
+  return (
+    <AskDiscardContext value={ask}>
+      {children}
+      <ConfirmDialog
+        open={open}
+        onOpenChange={(next) => !next && settle(false)}
+        onConfirm={() => settle(true)}
+        title="Discard what you wrote?"
+        body="It has not been saved."
+        action="Discard"
+        cancel="Keep writing"
+        danger
+      />
+    </AskDiscardContext>
+  );
+}
+
+/** `await askDiscard()`: whether the person gives up what they wrote. */
+export function useAskDiscard(): AskDiscard {
+  const ask = useContext(AskDiscardContext);
+  if (!ask) throw new Error('useAskDiscard needs an UnsavedProvider above it');
+  return ask;
+}

@@ -1,0 +1,92 @@
+import { useId, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { finishSignIn, sessionQuery, signIn } from '../api/auth.ts';
+import { useMe } from '../api/me.ts';
+import { Button } from '../components/button.tsx';
+import { CodeField } from '../components/code-field.tsx';
+import { CancelButton, Dialog } from '../components/dialog.tsx';
+import { Field } from '../components/field.tsx';
+import { Input, PasswordInput } from '../components/input.tsx';
+import { Notice } from '../components/notice.tsx';
+import { PasskeyButton } from '../components/passkey-button.tsx';
+import { leaveFreely } from '../lib/unsaved.ts';
+import { required, useForm } from '../lib/use-form.ts';
+
+/** Goes to the sign-in page, which leads back here. What was typed is kept. */
+function leave(): void {
+  const { pathname, search, hash } = window.location;
+  leaveFreely();
+  window.location.assign(`/sign-in?${new URLSearchParams({ return_to: pathname + search + hash })}`);
+}
+
+/**
+ * Signs in over the page after the session has ended, so that what is on the page stays and goes on. Whoever else signs in
+ * here has the page loaded as theirs.
+ */
+export default function SignInAgain({ onDone }: { onDone: () => void }) {
+  const id = useId();
+  const { user } = useMe();
+  const client = useQueryClient();
+  const [step, setStep] = useState<'password' | 'code'>('password');
+  const arrive = async () => {
+    const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
+    if (session.user.id === user.id) onDone();
+    else {
+      leaveFreely();
+      window.location.reload();
+    }
+  };
+  const form = useForm({
+    initial: { email: user.email, password: '', code: '' },
+    draft: null,
+    check: (values) =>
+      required(
+        values,
+        step === 'password'
+          ? { email: 'Type your e-mail address.', password: 'Type your password.' }
+          : { code: 'Type the code.' },
+      ),
+    about: { sign_in_refused: 'password', code_refused: 'code' },
+    submit: ({ email, password, code }) =>
+      step === 'password' ? signIn(email.trim(), password) : finishSignIn(code.trim()),
+    onDone: ({ outcome }) => (outcome === 'signed_in' ? arrive() : setStep('code')),
+  });
+  return (
+    <Dialog
+      open
+      size="sm"
+      shownOnce
+      veiled
+      onOpenChange={(open) => !open && leave()}
+      title="Sign in again"
+      description="Your session has ended. What you wrote is still here, and what you were doing goes on."
+      footer={
+        <>
+          <CancelButton>Go to the sign-in page</CancelButton>
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            {step === 'password' ? 'Sign in' : 'Continue'}
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        {step === 'password' ? (
+          <>
+            <Field label="E-mail" error={form.errors.email}>
+              <Input {...form.text('email')} type="email" autoComplete="username" />
+            </Field>
+            <Field label="Password" error={form.errors.password}>
+              <PasswordInput {...form.text('password')} autoComplete="current-password" />
+            </Field>
+          </>
+        ) : (
+          <CodeField {...form.text('code')} error={form.errors.code} />
+        )}
+      </form>
+      <div className="mt-4">
+        <PasskeyButton onDone={arrive} />
+      </div>
+    </Dialog>
+  );
+}
