@@ -13,6 +13,7 @@ import { requestId, requestIdOf } from './http/request-id.ts';
 import { safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin, sessionLookup } from './http/session.ts';
 import { oauthFace } from './oauth/face.ts';
+import { refuseMalformed } from './refuse-malformed.ts';
 import { restFace } from './rest/face.ts';
 import { toolsFace } from './tools/face.ts';
 import { webFace } from './web/face.ts';
@@ -25,7 +26,7 @@ export function createApp(house: House): Hono {
   const metrics = startMetrics(house);
   app.use(safeHeaders(config.baseUrl));
   app.use(requestId, addressing(config.trustedProxies), metrics.observe, publicOrigin(config.baseUrl));
-  app.use(sessionLookup(house.database));
+  app.use(refuseMalformed, sessionLookup(house.database));
 
   app.route('/', operations(house, metrics));
   servePlainStyle(app);

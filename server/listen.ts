@@ -1,10 +1,12 @@
 /** Listens for requests, and stops in an orderly way. */
 
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { keepPace, usualPace } from './http/body-pace.ts';
+import { malformation, markRefused, onWire, pathNear, refusedWith, type Refused } from './http/malformed.ts';
 
 export interface Listener {
   /** The port, also when a free one was asked for. */
@@ -48,17 +50,73 @@ function refusal(error: NodeJS.ErrnoException, host: string, port: number): Cann
   );
 }
 
+/** What every request is for, whatever Host it names: no path and nothing else is taken from there. */
+const ourName = 'localhost';
+
+/** The refusal as the app says it; before there is one, and from an app that does not know refusals, in a plain line. */
+async function refusalBy(app: Hono | null, socket: Duplex, url: string, refused: Refused): Promise<Response> {
+  const incoming = { socket };
+  markRefused(incoming, refused);
+  const answer = await app?.request(pathNear(url), {}, { incoming });
+  if (answer?.status === refused.status) return answer;
+  return new Response(`${refused.message}\n`, { status: refused.status, headers: { 'Content-Type': 'text/plain' } });
+}
+
+const statuses: Readonly<Record<string, Refused['status']>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** The address in the first line of what could not be read as a request, where it is there. */
+const addressIn = (packet: Buffer | undefined): string =>
+  /^[A-Z]{1,20} (\S{1,2000})/.exec(packet?.toString('latin1', 0, 2_048) ?? '')?.[1] ?? '/';
+
 /** Opens the port; `pace` is what the body of a request must keep. Rejects with {@link CannotListen}. */
 export async function listen(host: string, port: number, pace = usualPace): Promise<Listener> {
   let answer: RequestListener = notReady;
+  let known: Hono | null = null;
+  const answering = new WeakMap<Duplex, ServerResponse>();
+
+  /** Answers, past Node.js, what has no response of its own or whose handler waits for the body; then closes the connection. */
+  async function refuse(socket: Duplex, url: string, refused: Refused): Promise<void> {
+    const bytes = await refusalBy(known, socket, url, refused)
+      .then(onWire)
+      .catch(() => null);
+    // What is half answered cannot be answered otherwise.
+    const current = answering.get(socket);
+    const isBegun = current !== undefined && current.headersSent && !current.writableFinished;
+    if (bytes === null || isBegun || !socket.writable) socket.destroy();
+    else socket.end(bytes, () => socket.destroy());
+  }
+
+  /** Lets the app answer, which is told of a request that is refused. */
+  const handle =
+    (expectation: Refused | null): RequestListener =>
+    (request, response) => {
+      answering.set(request.socket, response);
+      const url = request.url ?? '/';
+      const refused = malformation(request) ?? expectation;
+      if (refused !== null) {
+        markRefused(request, refused);
+        request.url = pathNear(url);
+        response.setHeader('Connection', 'close');
+      }
+      request.headers.host = ourName;
+      keepPace(request, response, pace, () => void refuse(request.socket, url, refusedWith(408)));
+      answer(request, response);
+    };
+
   // A request has no time in which it must be complete, since a document of 2 GB may take hours, but a pace.
   const server = createServer(
-    { keepAliveTimeout: 65_000, requestTimeout: 0, headersTimeout: 30_000 },
-    (request, response) => {
-      keepPace(request, response, pace);
-      answer(request, response);
-    },
+    { keepAliveTimeout: 65_000, requestTimeout: 0, headersTimeout: 30_000, requireHostHeader: false },
+    handle(null),
   );
+  server.on('checkExpectation', handle(refusedWith(417)));
+  server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else void refuse(socket, addressIn(error.rawPacket), refusedWith(statuses[error.code ?? ''] ?? 400));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(refusal(error, host, port)));
     server.listen(port, host, resolve);
@@ -66,10 +124,10 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
   return {
     port: (server.address() as AddressInfo).port,
     answerWith(app) {
-      // A request without Host has no URL of its own; ours never comes from there (BASE_URL).
+      known = app;
       // Its own Request and Response stand in for the global ones: an answer of text goes out without a stream, which
       // saves a good part of the time that we add.
-      answer = getRequestListener(app.fetch, { hostname: 'localhost', overrideGlobalObjects: true });
+      answer = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
     },
     async close(seconds) {
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));

@@ -22,10 +22,16 @@ function announcesBody({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Watches the body of a request, however long it is: as long as it keeps the pace it may come. One that does not is
- * answered 408 and its connection closed. A body that waits for us to read it is not late.
+ * Watches the body of a request, however long it is: as long as it keeps the pace it may come. Of one that does not,
+ * `tooSlow` is told, or the connection is closed when it is being answered already. A body that waits for us to read it
+ * is not late.
  */
-export function keepPace(request: IncomingMessage, response: ServerResponse, { every, least }: Pace): void {
+export function keepPace(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { every, least }: Pace,
+  tooSlow: () => void,
+): void {
   if (!announcesBody(request)) return;
   const { socket } = request;
   let before = socket.bytesRead;
@@ -36,9 +42,8 @@ export function keepPace(request: IncomingMessage, response: ServerResponse, { e
     before = socket.bytesRead;
     if (waitsForUs || came >= least) return;
     clearInterval(looking);
-    if (!response.headersSent)
-      socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-    socket.destroySoon();
+    if (response.headersSent) socket.destroySoon();
+    else tooSlow();
   };
   const looking = setInterval(look, every).unref();
   request.once('close', () => clearInterval(looking));

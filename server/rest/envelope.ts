@@ -49,8 +49,8 @@ export class Fault extends Error {
   }
 }
 
-/** 400, or 413 or 415 when the body cannot even be looked at: lists each fault with its path. */
-export function invalid(faults: readonly Detail[], status: 400 | 413 | 415 = 400): Fault {
+/** 400, or another status of 4xx when the request cannot even be looked at: lists each fault with its path. */
+export function invalid(faults: readonly Detail[], status: 400 | 408 | 413 | 415 | 417 | 431 = 400): Fault {
   const [first, ...others] = faults;
   const more = others.length === 0 ? '' : ` (and ${others.length} more: see details)`;
   const message = `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'The request is not valid.'}${more}`;

@@ -1,0 +1,99 @@
+/** Requests that are refused by their first lines, before any path is looked up, and by Node.js itself. */
+
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import type { Context } from 'hono';
+
+/** Why a request is refused whatever it asks for. */
+export interface Refused {
+  readonly status: 400 | 408 | 413 | 417 | 431;
+  readonly message: string;
+  /** The header that is at fault, where one is. */
+  readonly header?: string;
+}
+
+const slow = 'The request did not come in time: send it again.';
+const byStatus = {
+  400: { status: 400, message: 'This is no well-formed HTTP request.' },
+  408: { status: 408, message: slow },
+  413: { status: 413, message: 'The parts of the body announce too much beside their length.' },
+  417: { status: 417, message: 'The only expectation that can be met is 100-continue.', header: 'Expect' },
+  431: { status: 431, message: 'The headers are too large: at most 16 kB together with the address.' },
+} as const satisfies Record<number, Refused>;
+
+/** The refusal that goes with a status alone. */
+export const refusedWith = (status: Refused['status']): Refused => byStatus[status];
+
+const badHost: Refused = {
+  status: 400,
+  message: 'Send one Host header with the name of this host, and its port where it has one.',
+  header: 'Host',
+};
+const badTarget: Refused = {
+  status: 400,
+  message: 'Ask for a path that begins with one slash, in ASCII, without backslashes, fragments and dot segments.',
+};
+
+/** A host and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2), neither of them empty. */
+const host =
+  /^(?:\[(?:[0-9a-f:.]{2,45}|v[0-9a-f]{1,8}\.[\w.~!$&'()*+,;=:-]{1,64})\]|(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2}){1,255})(?::\d{1,5})?$/i;
+
+/** A path and query (RFC 9112, section 3.2.1) in which browsers and proxies see what we see. */
+const target = /^\/(?!\/)[!"$->@-[\]-~]*(?:\?[!"$-~]*)?$/;
+const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
+
+function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  let found: string | undefined;
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+    found = rawHeaders[at + 1];
+    count += 1;
+  }
+  // HTTP/1.0, as some health checks speak it, has no Host.
+  if (count === 0) return httpVersion === '1.0';
+  return count === 1 && found !== undefined && host.test(found);
+}
+
+/** What is wrong with the first line or the Host of a request, or null. */
+export function malformation(request: IncomingMessage): Refused | null {
+  if (!hasOneHost(request)) return badHost;
+  const { url = '' } = request;
+  if (!target.test(url)) return badTarget;
+  const query = url.indexOf('?');
+  return dotSegment.test(query < 0 ? url : url.slice(0, query)) ? badTarget : null;
+}
+
+/** A well-formed path that is as near to what was asked for as can be told: it only decides in which form the refusal is answered. */
+export function pathNear(url: string): string {
+  const path = url.slice(0, 2_000).replace(/^[a-z]{1,10}:[/\\]{2}[^/\\?#]*/i, '');
+  const [plain = ''] = path.split(/[?#]/, 1);
+  return `/${plain.replace(/^[/\\]+/, '').replaceAll(/[^\w/.~-]/g, '_')}`.replaceAll(/\/\.{1,2}(?=\/|$)/g, '/_');
+}
+
+const refusals = new WeakMap<object, Refused>();
+
+/** Marks a request, so that the app answers it with the refusal; the object is the one that the app finds in `c.env.incoming`. */
+export function markRefused(incoming: object, refused: Refused): void {
+  refusals.set(incoming, refused);
+}
+
+/** The refusal with which this request has to be answered, if any. */
+export function refusalOf(c: Context): Refused | undefined {
+  const { incoming } = c.env as { incoming: object };
+  return refusals.get(incoming);
+}
+
+/** An answer as the bytes of a connection that is closed behind it, for a request that Node.js has no response for. */
+export async function onWire(answer: Response): Promise<Buffer> {
+  const body = Buffer.from(await answer.arrayBuffer());
+  const headers = [...answer.headers].filter(([name]) => name !== 'connection' && name !== 'content-length');
+  const lines = [
+    `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    `Date: ${new Date().toUTCString()}`,
+    'Connection: close',
+    `Content-Length: ${body.length}`,
+  ];
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body]);
+}

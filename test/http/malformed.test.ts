@@ -1,0 +1,161 @@
+/** Requests that are none: refused before a path is looked up, in the form of the interface that was meant. */
+
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house?.close());
+
+interface Said {
+  status: number;
+  headers: Map<string, string>;
+  body: string;
+}
+
+/** What comes back for these bytes until the connection ends. */
+function raw(request: string | Buffer): Promise<Said> {
+  const { promise, resolve, reject } = Promise.withResolvers<Said>();
+  const socket = connect(Number(new URL(house.origin).port), '127.0.0.1');
+  let text = '';
+  socket.on('data', (part) => (text += part.toString('latin1')));
+  socket.on('error', reject);
+  socket.on('close', () => {
+    const [head = '', ...body] = text.split('\r\n\r\n');
+    const [first = '', ...lines] = head.split('\r\n');
+    const headers = new Map(lines.map((line) => [line.split(':', 1)[0]!.toLowerCase(), line.replace(/^[^:]*: ?/, '')]));
+    resolve({ status: Number(first.split(' ')[1]), headers, body: body.join('\r\n\r\n') });
+  });
+  socket.write(request);
+  return promise;
+}
+
+const ask = (target: string, ...lines: string[]) =>
+  raw(Buffer.from([`GET ${target} HTTP/1.1`, ...lines, 'Connection: close', '', ''].join('\r\n'), 'latin1'));
+
+/** Refused with what every answer has: an id, safe headers and a line in the log. */
+async function refused(answer: Promise<Said>, status = 400): Promise<unknown> {
+  const { status: given, headers, body } = await answer;
+  expect([given, body]).toEqual([status, expect.stringMatching(/^\{/)]);
+  const id = headers.get('x-request-id') ?? '';
+  expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(headers.get('connection')).toBe('close');
+  expect(house.log.filter((line) => line.includes(id) && line.includes(`"status":${status}`))).toHaveLength(1);
+  return JSON.parse(body);
+}
+
+/** Each interface with its own form of a refusal; `header` is the header at fault. */
+const interfaces: [path: string, form: (header?: string) => object][] = [
+  [
+    '/api/v1/contacts',
+    (header) => ({
+      error: {
+        code: 'validation_error',
+        message: expect.any(String),
+        ...(header ? { details: { faults: [{ in: 'header', path: header, message: expect.any(String) }] } } : {}),
+      },
+    }),
+  ],
+  ['/api/web/me', () => ({ error: { code: 'validation_error', message: expect.any(String) } })],
+  ['/api/auth/session', () => ({ error: { code: 'validation_error', message: expect.any(String) } })],
+  ['/api/mcp', () => ({ jsonrpc: '2.0', error: { code: expect.any(Number), message: expect.any(String) }, id: null })],
+  ['/api/mcp/token', () => ({ error: 'invalid_request', error_description: expect.any(String) })],
+  [
+    '/.well-known/oauth-authorization-server',
+    () => ({ error: 'invalid_request', error_description: expect.any(String) }),
+  ],
+];
+
+describe.each(interfaces)('%s', (path, form) => {
+  test('a Host that is none is refused', async () => {
+    for (const host of [
+      'aßèï/metrics#',
+      'a/metrics#',
+      'localhost/metrics?',
+      'user@localhost',
+      'localhost\\metrics',
+      'local host',
+      'localhost:',
+      'localhost:x',
+      'localhost:123456',
+      '[::1',
+      'é.example',
+      '%zz',
+      '',
+    ])
+      expect([host, await refused(ask(path, `Host: ${host}`))]).toEqual([host, form('Host')]);
+  });
+
+  test('no Host, and two of them, are refused', async () => {
+    expect(await refused(ask(path))).toEqual(form('Host'));
+    expect(await refused(ask(path, 'Host: localhost', 'Host: localhost'))).toEqual(form('Host'));
+    expect(await refused(ask(path, 'Host: localhost', 'hOST: elsewhere.example'))).toEqual(form('Host'));
+  });
+
+  test('a target that others could read otherwise is refused', async () => {
+    for (const target of [
+      `/${path}`,
+      `//elsewhere.example${path}`.replace('elsewhere.example/', '/'),
+      `http://localhost${path}`,
+      `${path}\\..\\metrics`.replace(/\\.*/, '\\'),
+      `${path}#/metrics`,
+    ]) {
+      const body = await refused(ask(target, 'Host: localhost'));
+      // With a backslash behind it the path is not this one any more.
+      if (!target.endsWith('\\')) expect([target, body]).toEqual([target, form()]);
+    }
+  });
+
+  test('what Node.js refuses is refused in this form too', async () => {
+    expect(await refused(ask(path, 'Host: localhost', 'Expect: 200-ok'), 417)).toEqual(form('Expect'));
+    expect(await refused(ask(path, 'Host: localhost', `X-Large: ${'x'.repeat(20_000)}`), 431)).toEqual(form());
+    expect(await refused(ask(path, 'Host: localhost', 'No colon'))).toEqual(form());
+  });
+});
+
+test('a path is chosen by the target alone, whatever is in Host', async () => {
+  const metrics = await ask('/metrics', 'Host: localhost');
+  expect([metrics.status, metrics.body]).toEqual([200, expect.stringContaining('dealkeep_requests_total')]);
+  for (const host of [
+    'localhost',
+    'elsewhere.example:8080',
+    '[::1]:3000',
+    '10.0.0.1',
+    'a_b.example',
+    "sub!$&'()*+,;=.d",
+    '%41',
+  ])
+    expect([host, (await ask('/api/v1/contacts', `Host: ${host}`)).status]).toEqual([host, 401]);
+  for (const target of [
+    '/api/v1/../../metrics',
+    '/api/v1/%2e%2E/.%2e/metrics',
+    '/./metrics',
+    '/x/..',
+    '/met\trics',
+    '/métrics',
+  ])
+    expect([target, (await ask(target, 'Host: localhost')).status]).toEqual([target, 400]);
+});
+
+test('a query may hold what a path may not', async () => {
+  expect((await ask('/api/v1/contacts?cursor=a\\b//../c', 'Host: localhost')).status).toBe(401);
+});
+
+test('HTTP/1.0 needs no Host', async () => {
+  expect((await raw('GET /healthz HTTP/1.0\r\n\r\n')).status).toBe(200);
+});
+
+test('what is no HTTP is answered, and the connection closed', async () => {
+  for (const text of ['hello\r\n\r\n', '\u0016\u0003\u0001\u0002\u0000\u0001\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n'])
+    expect(await refused(raw(text))).toEqual({ error: { code: 'validation_error', message: expect.any(String) } });
+});
+
+test('a second request on a connection that is no request is refused after the first is answered', async () => {
+  const { status, body } = await raw('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nnonsense\r\n\r\n');
+  expect([status, body.startsWith('ok')]).toEqual([200, true]);
+});
