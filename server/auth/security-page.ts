@@ -7,6 +7,7 @@ import { recoveryCodesLeft } from '../domain/second-factor.ts';
 import { listSessions, type OwnSession, type SessionCaller } from '../domain/sessions.ts';
 import { csrfField, csrfToken } from '../http/csrf.ts';
 import { html, type Html } from '../http/html.ts';
+import { ownValue } from '../http/own-value.ts';
 import { page } from '../http/pages.ts';
 import { sessionDigest, sessionToken } from '../http/session.ts';
 import type { Fault } from './action.ts';
@@ -173,7 +174,7 @@ export async function securityPage(house: House, c: Context, fault?: Fault): Pro
   );
   const token = sessionToken(c) ?? '';
   const csrf = csrfField(token);
-  const notice = notices[c.req.query('done') ?? ''];
+  const notice = ownValue(notices, c.req.query('done'));
   return page(c, {
     title: 'Security',
     person: barPerson(c, caller),

@@ -27,66 +27,71 @@ const compound = ['application/x-cfb'];
 const text = (media = 'text/plain'): Kind => ({ media, content: 'text' });
 const binary = (media: string, ...others: readonly string[]): Kind => ({ media, content: [media, ...others] });
 
-const kinds: Readonly<Record<string, Kind>> = {
-  pdf: binary('application/pdf'),
-  docx: { ...binary(`${office}.wordprocessingml.document`), folder: 'word/' },
-  xlsx: { ...binary(`${office}.spreadsheetml.sheet`), folder: 'xl/' },
-  pptx: { ...binary(`${office}.presentationml.presentation`), folder: 'ppt/' },
-  doc: { media: 'application/msword', content: compound },
-  xls: { media: 'application/vnd.ms-excel', content: compound },
-  ppt: { media: 'application/vnd.ms-powerpoint', content: compound },
-  msg: { media: 'application/vnd.ms-outlook', content: compound },
-  odt: binary(`${open}.text`),
-  ods: binary(`${open}.spreadsheet`),
-  odp: binary(`${open}.presentation`),
-  rtf: binary('application/rtf'),
-  txt: text(),
-  md: text(),
-  json: text(),
-  csv: text('text/csv'),
-  tsv: text('text/tab-separated-values'),
-  eml: text('message/rfc822'),
-  ics: text('text/calendar'),
-  vcf: text('text/vcard'),
-  png: binary('image/png', 'image/apng'),
-  jpg: binary('image/jpeg'),
-  jpeg: binary('image/jpeg'),
-  gif: binary('image/gif'),
-  webp: binary('image/webp'),
-  avif: binary('image/avif'),
-  bmp: binary('image/bmp'),
-  tif: binary('image/tiff'),
-  tiff: binary('image/tiff'),
-  heic: binary('image/heic', 'image/heif', 'image/heic-sequence'),
-  svg: { media: 'image/svg+xml', content: 'drawing' },
-  mp4: binary('video/mp4'),
-  mov: binary('video/quicktime'),
-  webm: binary('video/webm'),
-  mp3: binary('audio/mpeg'),
-  m4a: binary('audio/x-m4a', 'audio/mp4', 'video/mp4'),
-  wav: binary('audio/wav'),
-  zip: binary('application/zip'),
-};
+/** By ending; an ending is what somebody called their file, so what objects inherit must not be found. */
+const kinds: ReadonlyMap<string, Kind> = new Map(
+  Object.entries({
+    pdf: binary('application/pdf'),
+    docx: { ...binary(`${office}.wordprocessingml.document`), folder: 'word/' },
+    xlsx: { ...binary(`${office}.spreadsheetml.sheet`), folder: 'xl/' },
+    pptx: { ...binary(`${office}.presentationml.presentation`), folder: 'ppt/' },
+    doc: { media: 'application/msword', content: compound },
+    xls: { media: 'application/vnd.ms-excel', content: compound },
+    ppt: { media: 'application/vnd.ms-powerpoint', content: compound },
+    msg: { media: 'application/vnd.ms-outlook', content: compound },
+    odt: binary(`${open}.text`),
+    ods: binary(`${open}.spreadsheet`),
+    odp: binary(`${open}.presentation`),
+    rtf: binary('application/rtf'),
+    txt: text(),
+    md: text(),
+    json: text(),
+    csv: text('text/csv'),
+    tsv: text('text/tab-separated-values'),
+    eml: text('message/rfc822'),
+    ics: text('text/calendar'),
+    vcf: text('text/vcard'),
+    png: binary('image/png', 'image/apng'),
+    jpg: binary('image/jpeg'),
+    jpeg: binary('image/jpeg'),
+    gif: binary('image/gif'),
+    webp: binary('image/webp'),
+    avif: binary('image/avif'),
+    bmp: binary('image/bmp'),
+    tif: binary('image/tiff'),
+    tiff: binary('image/tiff'),
+    heic: binary('image/heic', 'image/heif', 'image/heic-sequence'),
+    svg: { media: 'image/svg+xml', content: 'drawing' },
+    mp4: binary('video/mp4'),
+    mov: binary('video/quicktime'),
+    webm: binary('video/webm'),
+    mp3: binary('audio/mpeg'),
+    m4a: binary('audio/x-m4a', 'audio/mp4', 'video/mp4'),
+    wav: binary('audio/wav'),
+    zip: binary('application/zip'),
+  }),
+);
 
 const allowed = 'PDF, Office and OpenDocument files, images, text, CSV, mails, audio, video and ZIP archives';
 
 /** What people call what a content was recognized as, where that is not plain from its media type. */
-const knownAs: Readonly<Record<string, string>> = {
-  'application/x-msdownload': 'a program',
-  'application/x-elf': 'a program',
-  'application/x-mach-binary': 'a program',
-  'application/java-archive': 'a program',
-  'application/vnd.android.package-archive': 'a program',
-  'application/zip': 'a ZIP archive',
-  'application/pdf': 'a PDF',
-  'application/x-cfb': 'an older Office file',
-};
+const knownAs: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'application/x-msdownload': 'a program',
+    'application/x-elf': 'a program',
+    'application/x-mach-binary': 'a program',
+    'application/java-archive': 'a program',
+    'application/vnd.android.package-archive': 'a program',
+    'application/zip': 'a ZIP archive',
+    'application/pdf': 'a PDF',
+    'application/x-cfb': 'an older Office file',
+  }),
+);
 
 /** What stands after the last dot of a name, in lower case; '' without one. */
 export const endingOf = (filename: string): string => /\.([^.]+)$/.exec(filename)?.[1]?.toLowerCase() ?? '';
 
 const whatItIs = (media: string | undefined): string =>
-  media === undefined ? 'something else' : (knownAs[media] ?? `something else (${media})`);
+  media === undefined ? 'something else' : (knownAs.get(media) ?? `something else (${media})`);
 
 function checkText(head: Uint8Array, whole: boolean, ending: string): void {
   const read = readText(head, whole);
@@ -124,7 +129,7 @@ function checkDrawing(head: Uint8Array, whole: boolean): void {
  */
 export async function kindOf(filename: string, head: Uint8Array, whole: boolean): Promise<string> {
   const ending = endingOf(filename);
-  const kind = kinds[ending];
+  const kind = kinds.get(ending);
   if (!kind) {
     throw new NotTaken(
       ending === ''

@@ -18,6 +18,7 @@ import {
 import type { Origin } from '../../domain/origin.ts';
 import { html, type Html } from '../../http/html.ts';
 import { originOf } from '../../http/origin.ts';
+import { ownValue } from '../../http/own-value.ts';
 import { problem } from '../../http/pages.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import {
@@ -48,7 +49,7 @@ const told: Record<string, string> = {
   unshared: 'The client works for you alone again: what others gave it has ended.',
 };
 
-const doneOf = (c: Context): string | undefined => told[c.req.query('done') ?? ''];
+const doneOf = (c: Context): string | undefined => ownValue(told, c.req.query('done'));
 
 function state(client: ConnectedClient): string {
   if (client.disabled) return 'switched off';

@@ -17,6 +17,7 @@ import { administeredBrokerages } from '../../domain/connected-clients.ts';
 import { requireRecentSignIn, type SessionCaller } from '../../domain/sessions.ts';
 import { html, type Html } from '../../http/html.ts';
 import { originOf } from '../../http/origin.ts';
+import { ownValue } from '../../http/own-value.ts';
 import { sessionDigest } from '../../http/session.ts';
 import {
   asPerson,
@@ -157,7 +158,13 @@ export function keyPages(house: House): Hono {
     const [person, keys, brokerages] = found;
     const body = listBody(c, person, keys, brokerages, typed);
     const status = refused === undefined ? 200 : 400;
-    return settingsPage(c, person, { title: 'API keys', body, done: told[c.req.query('done') ?? ''], refused, status });
+    return settingsPage(c, person, {
+      title: 'API keys',
+      body,
+      done: ownValue(told, c.req.query('done')),
+      refused,
+      status,
+    });
   };
 
   /** Makes a change that a token comes from, and shows the token; only to somebody who proved lately who they are. */

@@ -12,8 +12,12 @@ function readable(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** What a record of ours holds under a name from the trail, and nothing of what every object inherits. */
+const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
+
 function wordOf(words: Words, value: unknown): string | null {
-  const found = typeof value === 'string' ? words[value] : undefined;
+  const found = typeof value === 'string' ? own(words, value) : undefined;
   if (found === undefined) return null;
   return typeof found === 'string' ? found : found.label;
 }
@@ -146,7 +150,7 @@ const actions: Readonly<Record<string, string | ((details: Details) => string)>>
 
 /** What a record is about, as a deed: "Sign in", "Move the deal to listed". A new action without words is made readable. */
 export function actionWords({ action, details }: Pick<AuditRecord, 'action' | 'details'>): string {
-  const words = actions[action];
+  const words = own(actions, action);
   if (words === undefined)
     return action.startsWith('tool:')
       ? `Tool: ${action.replace(/^tool:(svc_)?/, '').replaceAll('_', ' ')}`
@@ -171,7 +175,7 @@ const outcomes: Readonly<Record<string, string>> = {
 };
 
 /** How it ended. */
-export const outcomeWords = (outcome: string): string => outcomes[outcome] ?? readable(outcome);
+export const outcomeWords = (outcome: string): string => own(outcomes, outcome) ?? readable(outcome);
 
 const names: Readonly<Record<string, string>> = {
   to: 'To',
@@ -186,12 +190,12 @@ const names: Readonly<Record<string, string>> = {
 
 /** "Ask a question", of a tool's name. */
 const toolName = (tool: string): string | null => {
-  const words = actions[`tool:${tool}`];
+  const words = own(actions, `tool:${tool}`);
   return typeof words === 'string' ? readable(words.replace('Tool: ', '')) : null;
 };
 
 /** A detail's name. */
-export const detailName = (name: string): string => names[name] ?? readable(name);
+export const detailName = (name: string): string => own(names, name) ?? readable(name);
 
 const values: Words = {
   ...states.dealStates,

@@ -1,0 +1,38 @@
+/** Names that every JavaScript object inherits are no names of ours, wherever somebody sends one. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { aPdf, upload } from '../web/uploads.ts';
+import { openWalk, type Walk } from './routes.ts';
+
+let walk: Walk;
+beforeAll(async () => {
+  walk = await openWalk();
+});
+afterAll(() => walk?.close());
+
+const inherited = ['constructor', 'toString', 'hasOwnProperty', '__proto__', 'valueOf', 'isPrototypeOf'];
+
+test('as the ending of a file', async () => {
+  for (const name of inherited) {
+    const sent = await upload(walk.house, await walk.as('broker'), walk.scene.deal, aPdf(), { filename: `x.${name}` });
+    expect([name, sent.status, sent.body.error.code]).toEqual([name, 415, 'unsupported_type']);
+  }
+});
+
+test('as what was done on a settings page', async () => {
+  const headers = { ...(await walk.signedIn()), accept: 'text/html' };
+  for (const name of inherited)
+    for (const path of ['/settings/security', '/settings/clients', '/settings/keys', '/settings/people']) {
+      const answer = await fetch(`${walk.house.origin}${path}?done=${name}`, { headers });
+      expect([path, name, answer.status]).toEqual([path, name, 200]);
+      expect(await answer.text()).not.toContain('native code');
+    }
+});
+
+test('as a column of an imported list', async () => {
+  const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
+  const headers = { ...(await walk.signedIn()), 'content-type': 'text/csv' };
+  const body = `name,${inherited.join(',')}\nAnn${',x'.repeat(inherited.length)}\n`;
+  const answer = await fetch(walk.house.origin + path, { method: 'POST', headers, body });
+  expect([answer.status, ((await answer.json()) as { faults: unknown[] }).faults]).toEqual([200, []]);
+});
