@@ -88,12 +88,14 @@ return encode(
   'hex');
 
 -- `scopes` are those of an API key or access token; a signed-in person has none. `client_id` is the connected client
--- that a person uses.
-create function app.enter(user_id uuid, client_id uuid, key_id uuid, brokerage_id uuid, scopes text[]) returns void
+-- that a person uses, `session_id` the session of the web application.
+create function app.enter(user_id uuid, client_id uuid, key_id uuid, brokerage_id uuid, scopes text[],
+  session_id uuid default null) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   identity constant text := concat_ws(',', coalesce(user_id::text, ''), coalesce(client_id::text, ''),
-    coalesce(key_id::text, ''), coalesce(brokerage_id::text, ''), coalesce(array_to_string(scopes, ' '), ''));
+    coalesce(key_id::text, ''), coalesce(brokerage_id::text, ''), coalesce(array_to_string(scopes, ' '), ''),
+    coalesce(session_id::text, ''));
   secret bytea;
 begin
   select s.secret into secret from vault.seal s;

@@ -323,7 +323,7 @@ begin
     update vault.sessions s set last_seen_at = app.now()
       where s.id = (select f.id from vault.sessions f where f.id = live.id for update skip locked);
   end if;
-  perform app.enter(live.user_id, null, null, null, null);
+  perform app.enter(live.user_id, null, null, null, null, live.id);
   return query select live.user_id, live.email, live.name, live.id, live.authenticated_at,
     live.authenticated_at > app.now() - interval '10 minutes',
     exists (select from vault.totp t where t.user_id = live.user_id and t.confirmed_at is not null);
@@ -342,6 +342,41 @@ $$;
 -- before a change that needs it, in the same transaction.
 create function app.require_recent_sign_in(session bytea) returns void
 language plpgsql stable security definer set search_path = '' as $$ begin perform app.recent_session(session); end $$;
+
+-- Whether the session that has entered began, or was confirmed, within the last ten minutes; false for connected clients.
+create function app.recently_signed_in() returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from vault.sessions s
+    where s.id = app.identity_part(6)::uuid and s.ended_at is null and s.authenticated_at > app.now() - interval '10 minutes');
+end
+$$;
+
+-- Refuses (recent_sign_in_required) whoever has entered without having signed in within the last ten minutes, connected
+-- clients too; for triggers and functions whose changes need it, whichever door they come through.
+create function app.check_recent_sign_in() returns void
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if app.user_id() is not null and not app.recently_signed_in() then
+    perform app.refuse('recent_sign_in_required', 'Confirm that it is you: sign in again, then repeat this.');
+  end if;
+end
+$$;
+
+-- Making somebody an admin, and inviting them as one, hands out every right there is in a brokerage. The invited person's
+-- own acceptance needs no more than the link.
+create function app.guard_admins() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if tg_op = 'INSERT' or new.role <> old.role or new.status = 'invited' then
+    perform app.check_recent_sign_in();
+  end if;
+  return new;
+end
+$$;
+create trigger guard_admins before insert or update of role, status on members for each row
+  when (new.role = 'admin') execute function app.guard_admins();
 
 -- Signing in ----------------------------------------------------------------------------------------------------------
 
@@ -537,13 +572,14 @@ begin
 end
 $$;
 
--- Ends every session of the person and what they granted to connected clients; false when the session is not alive.
+-- Ends every session of the person and what they granted to connected clients; false when the session is not alive. Needs
+-- a recent sign-in.
 create function app.sign_out_everywhere(session bytea, address inet, request_id text) returns boolean
 language plpgsql security definer set search_path = '' as $$
 declare
   person uuid;
 begin
-  select l.user_id into person from vault.live_sessions l where l.digest = session;
+  select r.user_id into person from app.recent_session(session) r;
   if not found then
     return false;
   end if;
@@ -568,14 +604,14 @@ begin
 end
 $$;
 
--- Ends another session of the same person, or with null all others; how many it ended.
+-- Ends another session of the same person, or with null all others; how many it ended. Needs a recent sign-in.
 create function app.end_session(session bytea, other_id uuid, address inet, request_id text) returns int
 language plpgsql security definer set search_path = '' as $$
 declare
   this vault.live_sessions;
   ended int;
 begin
-  select l.* into this from vault.live_sessions l where l.digest = session;
+  select r.* into this from app.recent_session(session) r;
   update vault.sessions s set ended_at = app.now()
     where s.user_id = this.user_id and s.id <> this.id and s.ended_at is null and (other_id is null or s.id = other_id);
   get diagnostics ended = row_count;

@@ -65,6 +65,19 @@ create policy admins_manage_shared_ones on connected_clients for update to dealk
 grant select, insert (name, redirect_uris), update (name, redirect_uris, brokerage_id, disabled) on connected_clients
   to dealkeep_server;
 
+-- Sharing a client puts it before every member, and a redirect URI of a shared one says where their codes go.
+create function app.guard_sharing() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if new.brokerage_id is distinct from old.brokerage_id or new.redirect_uris <> old.redirect_uris then
+    perform app.check_recent_sign_in();
+  end if;
+  return new;
+end
+$$;
+create trigger guard_sharing before update of brokerage_id, redirect_uris on connected_clients for each row
+  when (new.brokerage_id is not null) execute function app.guard_sharing();
+
 create function app.check_client_count() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -234,7 +247,8 @@ $$;
 
 -- Records that the caller approves a client and keeps the code that the client will redeem. Everything is checked anew:
 -- between the page and the answer a client may have been changed. `outcome`: issued; signed_out; client_refused (gone,
--- not the caller's, or another redirect URI); answered (this showing of the page has led to tokens already). Sending the
+-- not the caller's, or another redirect URI); sign_in_again (writing is let in by somebody who has signed in within the
+-- last ten minutes); answered (this showing of the page has led to tokens already). Sending the
 -- same page again before that puts the new code in the place of the first, so that one at most can be used.
 create function app.approve_client(client_id uuid, redirect_uri text, challenge text, scopes text[], resource text,
   consent bytea, code bytea, address inet, request_id text) returns text
@@ -250,6 +264,9 @@ begin
     where c.id = approve_client.client_id and app.redirect_uri_matches(c.redirect_uris, approve_client.redirect_uri))
   then
     return 'client_refused';
+  end if;
+  if 'mcp:write' = any (scopes) and not app.recently_signed_in() then
+    return 'sign_in_again';
   end if;
   insert into vault.authorization_codes as kept
     (digest, consent, user_id, client_id, redirect_uri, challenge, scopes, resource, expires_at)

@@ -56,8 +56,9 @@ export function codePage(c: Context, returnTo: string, fault?: Fault) {
 export function reauthenticatePage(c: Context, email: string, returnTo: string, fault?: Fault) {
   return cardPage(c, {
     title: 'Is it you?',
-    lead: `You are about to change something that protects your account. Enter the password of ${email} once more.`,
+    lead: `This protects your account or your brokerage. Enter the password of ${email} once more.`,
     fault,
+    formAction: formActionTo(returnTo),
     scripts: [passkeyScript],
     body: html`<form method="post" action="/re-authenticate">
         ${csrfField(sessionToken(c) ?? '')} ${hidden('return_to', returnTo)}

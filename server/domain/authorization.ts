@@ -52,7 +52,7 @@ export interface Consent {
   readonly consent: Buffer;
 }
 
-export type Approval = 'issued' | 'signed_out' | 'client_refused' | 'answered';
+export type Approval = 'issued' | 'signed_out' | 'client_refused' | 'sign_in_again' | 'answered';
 export type Denial = 'denied' | 'signed_out' | 'client_refused';
 
 const approve = row<{ outcome: Approval }>(

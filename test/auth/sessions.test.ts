@@ -207,6 +207,17 @@ describe('what ends connected clients', () => {
   });
 });
 
+it.each([
+  ['/api/auth/sessions/end', { id: 'others' }],
+  ['/api/auth/sign-out-everywhere', {}],
+])('124. ending sessions needs a recent sign-in: %s', async (path, input) => {
+  const { here, phone } = await with3Sessions();
+  house.clock.advance(10 * minute);
+  const { status, body } = await here.change(path, input);
+  expect([status, body]).toMatchObject([403, { error: { code: 'recent_sign_in_required' } }]);
+  expect(await phone.session()).not.toBeNull();
+});
+
 describe('changing the address', () => {
   const confirmMail = 'Confirm your new address';
 

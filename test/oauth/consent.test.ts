@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { csrfToken } from '../../server/http/csrf.ts';
 import { openHouse, type TestHouse } from '../harness.ts';
 import {
   addBrokerage,
@@ -11,6 +13,7 @@ import {
   challengeOf,
   connect,
   decide,
+  hiddenFields,
   markupOf,
   newVerifier,
   openConsent,
@@ -343,5 +346,72 @@ describe('decisions', () => {
     const shared = await addClient(house, ada, { brokerage });
     const staff = await addPerson(house, 'Sue', { brokerage, role: 'staff' });
     expect((await connect(house, staff, shared)).access).toMatch(/^dka_/);
+  });
+});
+
+describe('letting a client write', () => {
+  const hourAgo = (person: Person) =>
+    house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+      person.id,
+    ]);
+  const answer = async (person: Person, scopes: readonly string[], state: string) => {
+    const fields = await openConsent(house, person, { client_id: await addClient(house, person), state });
+    await hourAgo(person);
+    return decide(house, person, [
+      ...Object.entries(fields),
+      ...scopes.map((scope) => ['scope', scope] as const),
+      ['decision', 'approve'],
+    ]);
+  };
+
+  test('is asked of somebody who signed in lately, and leads through signing in again back to the same request', async () => {
+    const person = await addPerson(house, 'Late');
+    const password = `pass ${Math.random()}`;
+    await house.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
+      person.id,
+      await hashPassword(password),
+    ]);
+    const state = 'kept + & = %';
+    const asked = await answer(person, ['mcp:read', 'mcp:write'], state);
+    expect(asked.status).toBe(302);
+    const confirm = new URL(asked.headers.get('location') ?? '', house.origin);
+    expect(confirm.pathname).toBe('/re-authenticate');
+    expect(await house.sql('select from vault.authorization_codes where user_id = $1', [person.id])).toEqual([]);
+
+    const proof = await visit(confirm.href, person);
+    expect(proof.headers.get('content-security-policy')).not.toContain('form-action');
+    const returnTo = confirm.searchParams.get('return_to') ?? '';
+    const proven = await fetch(`${house.origin}/re-authenticate`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: person.cookie, origin: house.origin, accept: 'text/html' },
+      body: new URLSearchParams({ csrf: csrfToken(person.session), password, return_to: returnTo }),
+    });
+    expect([proven.status, proven.headers.get('location')]).toEqual([303, returnTo]);
+    const cookie = /^[^;]+/.exec(proven.headers.getSetCookie()[0] ?? '')?.[0] ?? '';
+    const again = { ...person, session: cookie.split('=')[1] ?? '', cookie };
+    const page = await visit(new URL(returnTo, house.origin).href, again);
+    const fields = Object.entries(hiddenFields(await page.text()));
+    const approved = await decide(house, again, [
+      ...fields.filter(([name]) => name !== 'scope'),
+      ['scope', 'mcp:read'],
+      ['scope', 'mcp:write'],
+      ['decision', 'approve'],
+    ]);
+    expect(answerOf(approved).get('state')).toBe(state);
+    expect(answerOf(approved).get('code')).toMatch(/^dkc_/);
+  });
+
+  test('is said on the page to ask for it; reading alone, and turning down, need none', async () => {
+    const person = await addPerson(house, 'Reader');
+    const clientId = await addClient(house, person);
+    const look = () => markupOf(visit(authorizeUrl(house, { client_id: clientId }), person));
+    expect(await look()).not.toContain('We ask for your password once more');
+    await hourAgo(person);
+    expect(await look()).toContain('We ask for your password once more');
+    expect(answerOf(await answer(person, ['mcp:read'], 's')).get('code')).toMatch(/^dkc_/);
+    const fields = await openConsent(house, person, { client_id: clientId });
+    const denied = await decide(house, person, [...Object.entries(fields), ['decision', 'deny']]);
+    expect(answerOf(denied).get('error')).toBe('access_denied');
   });
 });

@@ -137,12 +137,13 @@ export function decide(
   });
 }
 
-/** Opens the consent page; the fields of its form, without scopes and decision. */
+/** Opens the consent page, just after showing who it is; the fields of its form, without scopes and decision. */
 export async function openConsent(
   house: TestHouse,
   person: Person,
   parameters: Parameters,
 ): Promise<Record<string, string>> {
+  await house.sql('update vault.sessions set authenticated_at = app.now() where user_id = $1', [person.id]);
   const response = await visit(authorizeUrl(house, parameters), person);
   const markup = await response.text();
   if (response.status !== 200)

@@ -120,6 +120,37 @@ describe('members', () => {
     expect(await actionsOn(member.user_id)).toEqual(['member.invite', 'member.invite', 'member.role', 'member.remove']);
   });
 
+  test('become admins, and are invited as such, by who has signed in lately', async () => {
+    const admin = await long('admin');
+    const colleague = ours(`/members/${scene.people['colleague']}`);
+    const stale = { status: 403, body: { error: { code: 'recent_sign_in_required' } } };
+    const asked = { email: 'new.admin@example.test', name: 'New', role: 'admin' };
+    expect(await admin.ask(ours('/members'), asked)).toMatchObject(stale);
+    expect(await admin.ask(colleague, { role: 'admin' }, 'PATCH')).toMatchObject(stale);
+    // At the other doors too: the table itself, and the form, which leads there and back.
+    const plain = await fetch(`${house.origin}/settings/people/invite`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: admin.headers['cookie']!, origin: house.config.baseUrl, accept: 'text/html' },
+      body: new URLSearchParams({
+        csrf: admin.headers['x-csrf-token']!,
+        brokerage_id: scene.brokerage,
+        deliver: 'link',
+        ...asked,
+      }),
+    });
+    expect(plain.headers.get('location')).toBe('/re-authenticate?return_to=%2Fsettings%2Fpeople');
+    expect(await house.sql(`select from users where email = $1`, [asked.email])).toEqual([]);
+    // Staff and brokers are no such thing.
+    const { body } = await admin.ask(ours('/members'), { ...asked, role: 'staff' });
+    expect(await admin.ask(ours(`/members/${body.member.user_id}`), { role: 'admin' }, 'PATCH')).toMatchObject(stale);
+    const promoted = await as('admin').ask(ours(`/members/${body.member.user_id}`), { role: 'admin' }, 'PATCH');
+    expect(promoted.body.role).toBe('admin');
+    // Another link for an admin's invitation is as good as the first.
+    expect(await admin.ask(ours(`/members/${body.member.user_id}/invitation`), {})).toMatchObject(stale);
+    await as('admin').ask(ours(`/members/${body.member.user_id}`), undefined, 'DELETE');
+  });
+
   test('are managed by admins alone, of whom one stays', async () => {
     const colleague = ours(`/members/${scene.people['colleague']}`);
     for (const [path, body, method] of [
@@ -315,6 +346,27 @@ describe('connected clients', () => {
     ]);
     expect((await as('broker').ask('/clients', { ...editor, redirect_uris: [] })).status).toBe(400);
   });
+});
+
+test('a client is shared, and a shared one pointed elsewhere, by who has signed in lately', async () => {
+  const admin = await long('admin');
+  const client = await register('admin');
+  const stale = { status: 403, body: { error: { code: 'recent_sign_in_required' } } };
+  const share = { brokerage_id: scene.brokerage };
+  expect(await admin.ask(`/clients/${client}/share`, share)).toMatchObject(stale);
+  expect((await admin.ask(`/clients/${client}`, editor, 'PATCH')).status).toBe(200);
+  const plain = await fetch(`${house.origin}/settings/clients/${client}/share`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: admin.headers['cookie']!, origin: house.config.baseUrl, accept: 'text/html' },
+    body: new URLSearchParams({ csrf: admin.headers['x-csrf-token']!, brokerage: scene.brokerage }),
+  });
+  expect(plain.headers.get('location')).toBe(`/re-authenticate?return_to=%2Fsettings%2Fclients%2F${client}`);
+  expect((await as('admin').ask(`/clients/${client}/share`, share)).body.brokerage_id).toBe(scene.brokerage);
+  const elsewhere = { ...editor, redirect_uris: [...editor.redirect_uris, 'https://elsewhere.example/callback'] };
+  expect(await admin.ask(`/clients/${client}`, elsewhere, 'PATCH')).toMatchObject(stale);
+  expect((await admin.ask(`/clients/${client}/share`, { brokerage_id: null })).body.brokerage_id).toBeNull();
+  await as('admin').ask(`/clients/${client}`, undefined, 'DELETE');
 });
 
 describe('tools', () => {

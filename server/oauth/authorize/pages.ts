@@ -37,8 +37,9 @@ const scopeWords: Record<Scope, { title: string; words: string }> = {
   },
 };
 
-function scopeChoice(scope: Scope): Html {
-  const { title, words } = scopeWords[scope];
+function scopeChoice(scope: Scope, recently: boolean): Html {
+  const { title, words: meaning } = scopeWords[scope];
+  const words = scope === 'mcp:write' && !recently ? `${meaning} We ask for your password once more first.` : meaning;
   // Reading is the least that can be allowed: shown as ticked, and sent by the hidden field.
   const box =
     scope === 'mcp:read'
@@ -65,7 +66,7 @@ function lockup(name: string): Html {
 
 export interface Consenting {
   readonly session: string;
-  readonly person: { readonly name: string; readonly email: string };
+  readonly person: { readonly name: string; readonly email: string; readonly recently_authenticated: boolean };
   readonly brokerages: readonly string[];
   readonly client: AuthorizingClient;
   readonly request: ConsentRequest;
@@ -97,7 +98,7 @@ export function consentPage(c: Context, { session, person, brokerages, client, r
         </dl>
         <fieldset>
           <legend>It will be able to</legend>
-          ${request.scopes.map(scopeChoice)}
+          ${request.scopes.map((scope) => scopeChoice(scope, person.recently_authenticated))}
         </fieldset>
         <p class="never">
           It never sees more than you do. It cannot open documents, make or accept offers, or change your account.

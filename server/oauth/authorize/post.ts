@@ -15,7 +15,7 @@ import { urlencodedParameters, type Parameters } from '../parameters.ts';
 import { openRequest, startOver, type ConsentRequest } from './consent-request.ts';
 import { noSuchClient } from './get.ts';
 import { refusalPage } from './pages.ts';
-import { redirectWithCode, redirectWithFault, signInAndReturn } from './redirect.ts';
+import { confirmAndReturn, redirectWithCode, redirectWithFault, signInAndReturn } from './redirect.ts';
 
 /** The request of the page is at most as long as the headers that it came in, 16 kB, written in base64. */
 const largestForm = 32_768;
@@ -59,6 +59,8 @@ export function takeDecision(house: House): Handler {
     const enter = enterWithSession(sessionDigest(c));
     const explain = (outcome: Exclude<Approval | Denial, 'issued' | 'denied'>) => {
       if (outcome === 'signed_out') return signIn();
+      // Back to the page afterwards, with the whole request: what was ticked is ticked again there.
+      if (outcome === 'sign_in_again') return confirmAndReturn(c, startOver(field) ?? endpoints.authorize);
       if (outcome === 'client_refused') return refusalPage(c, 400, noSuchClient);
       return refusalPage(c, 400, 'This request was answered before, and the client has used the answer.');
     };

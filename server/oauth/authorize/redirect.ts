@@ -43,3 +43,8 @@ export function redirectWithFault(
 export function signInAndReturn(c: Context, pathAndQuery: string): Response {
   return redirect(c, `/sign-in?${new URLSearchParams({ return_to: pathAndQuery })}`);
 }
+
+/** To show that it is still the person who signed in, and from there to this authorization request. */
+export function confirmAndReturn(c: Context, pathAndQuery: string): Response {
+  return redirect(c, `/re-authenticate?${new URLSearchParams({ return_to: pathAndQuery })}`);
+}

@@ -31,16 +31,22 @@ export async function asPerson<const S extends readonly Statement<unknown>[]>(
   return person === null ? signInFirst(c) : [person, ...(answers as Results<S>)];
 }
 
-/** The same for a change: the reason in words when the house refused it. */
+/**
+ * The same for a change: the reason in words when the house refused it. Whoever has to sign in again for it is led to that,
+ * and then to `back`, by default the page of the form.
+ */
 export async function changeAsPerson<T>(
   house: House,
   c: Context,
   change: Statement<T>,
+  back = c.req.path,
 ): Promise<{ done: T } | { refused: string } | Response> {
   try {
     const found = await asPerson(house, c, change);
     return found instanceof Response ? found : { done: found[1] as T };
   } catch (error) {
+    if (error instanceof Refusal && error.reason === 'recent_sign_in_required')
+      return c.redirect(`/re-authenticate?${new URLSearchParams({ return_to: back })}`, 303);
     if (error instanceof Refusal || error instanceof Denied) return { refused: error.message };
     throw error;
   }

@@ -205,9 +205,9 @@ export function clientPages(house: House): Hono {
     if (id === null) return notThere(c, noClient);
     const form = readClientForm(await formOf(c));
     if (form.faults.length > 0) return show(c, id, form);
-    const changed = await asPerson(house, c, changeClient(id, form.details, originOf(c)));
+    const changed = await changeAsPerson(house, c, changeClient(id, form.details, originOf(c)));
     if (changed instanceof Response) return changed;
-    return changed[1] ? c.redirect(`${path}/${id}?done=changed`, 303) : notThere(c, noClient);
+    return 'done' in changed && changed.done ? c.redirect(`${path}/${id}?done=changed`, 303) : notThere(c, noClient);
   });
 
   const actions = {
@@ -240,7 +240,7 @@ export function clientPages(house: House): Hono {
     const id = idInPath(c);
     const brokerage = (await formOf(c)).get('brokerage') ?? '';
     if (id === null || !/^[0-9a-f-]{36}$/.test(brokerage)) return notThere(c, noClient);
-    const changed = await changeAsPerson(house, c, shareClient(id, brokerage, originOf(c)));
+    const changed = await changeAsPerson(house, c, shareClient(id, brokerage, originOf(c)), `${path}/${id}`);
     if (changed instanceof Response) return changed;
     if ('refused' in changed)
       return problem(c, 403, 'not_an_admin', 'Only an admin of a brokerage shares a client with it.');

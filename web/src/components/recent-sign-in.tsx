@@ -89,7 +89,7 @@ export function RecentSignInProvider({ children }: { children: ReactNode }) {
   );
 }
 
-/** `withRecentSignIn(() => api.post(…))`: for changes to credentials, keys and second factors. */
+/** `withRecentSignIn(() => api.post(…))`: for changes to credentials, keys, second factors and sessions, for admins and shared clients. */
 export function useRecentSignIn(): WithRecentSignIn {
   const withRecentSignIn = useContext(RecentSignInContext);
   if (!withRecentSignIn) throw new Error('useRecentSignIn needs a RecentSignInProvider above it');

@@ -7,6 +7,7 @@ import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input, Textarea } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
 import { toast } from '../../components/toast.tsx';
 import { required, useForm } from '../../lib/use-form.ts';
 
@@ -28,6 +29,7 @@ const urisOf = (text: string): string[] =>
 export function ClientDialog({ client, presets, onClose, onRegistered }: ClientDialogProps) {
   const id = useId();
   const { register, change } = useClientActions();
+  const withRecentSignIn = useRecentSignIn();
   const form = useForm<{ name: string; redirect_uris: string }, Client>({
     initial: { name: client?.name ?? '', redirect_uris: client?.redirect_uris.join('\n') ?? '' },
     draft: `client/${client?.id ?? 'new'}`,
@@ -35,7 +37,10 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
       required(values, { name: 'Type what the client is called.', redirect_uris: 'Give at least one redirect URI.' }),
     submit: ({ name, redirect_uris }) => {
       const input = { name: name.trim(), redirect_uris: urisOf(redirect_uris) };
-      return client ? change.mutateAsync({ id: client.id, ...input }) : register.mutateAsync(input);
+      // Where a shared client answers to is changed with a recent sign-in.
+      return client
+        ? withRecentSignIn(() => change.mutateAsync({ id: client.id, ...input }))
+        : register.mutateAsync(input);
     },
     onDone: (made) => {
       if (client) {

@@ -12,6 +12,7 @@ import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { CopyField } from '../../components/copy-field.tsx';
 import { Field } from '../../components/field.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
@@ -28,10 +29,14 @@ function ClientMenu({ client, onEdit }: ClientMenuProps) {
   const { share, turn, disconnect, remove } = useClientActions();
   const { memberships } = useMe();
   const confirm = useConfirm();
+  const withRecentSignIn = useRecentSignIn();
   const { id, name, disabled, brokerage_id } = client;
   const administered = memberships.filter(({ role }) => role === 'admin');
   const shareWith = (brokerageId: string, done: string) =>
-    share.mutate({ id, brokerage_id: brokerageId }, { onSuccess: () => toast(done), onError: toastError });
+    void withRecentSignIn(() => share.mutateAsync({ id, brokerage_id: brokerageId })).then(
+      () => toast(done),
+      toastError,
+    );
   const switchOn = () =>
     turn.mutate({ id, disabled: false }, { onError: toastError, onSuccess: () => toast(`${name} is switched on`) });
   const switchOff = () =>

@@ -8,6 +8,7 @@ import { Field } from '../../components/field.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { InvitedDialog } from '../../components/invited-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonText } from '../../components/states.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { memberRoles, optionsOf } from '../../lib/states.ts';
@@ -29,13 +30,16 @@ interface InviteMemberDialogProps {
 export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMemberDialogProps) {
   const id = useId();
   const { invite } = useMemberActions(brokerageId);
+  const withRecentSignIn = useRecentSignIn();
   const form = useForm<{ role: MemberRole; name: string; email: string }, MemberInvited>({
     initial: { role: 'broker', name: '', email: '' },
     draft: `member/${brokerageId}`,
     check: (values) =>
       required(values, { name: 'Type the person’s name.', email: 'Type the person’s e-mail address.' }),
     about: { already_member: 'email' },
-    submit: ({ role, name, email }) => invite.mutateAsync({ role, name: name.trim(), email: email.trim() }),
+    // Inviting an admin needs it.
+    submit: ({ role, name, email }) =>
+      withRecentSignIn(() => invite.mutateAsync({ role, name: name.trim(), email: email.trim() })),
     onDone: (invited) => {
       onClose();
       onInvited(invited);
@@ -82,13 +86,17 @@ interface InvitedMemberDialogProps {
 export function InvitedMemberDialog({ brokerageId, invited, onInvited, onClose }: InvitedMemberDialogProps) {
   const { member, invitation_url } = invited;
   const { renew } = useMemberActions(brokerageId);
+  const withRecentSignIn = useRecentSignIn();
   return (
     <InvitedDialog
       person={member}
       url={invitation_url}
       making={renew.isPending}
       onLink={() =>
-        renew.mutate({ user_id: member.user_id, deliver: 'link' }, { onSuccess: onInvited, onError: toastError })
+        void withRecentSignIn(() => renew.mutateAsync({ user_id: member.user_id, deliver: 'link' })).then(
+          onInvited,
+          toastError,
+        )
       }
       onClose={onClose}
     />

@@ -10,6 +10,7 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../components/menu.tsx';
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../components/states.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { memberRoles, optionsOf, participantStates } from '../../lib/states.ts';
@@ -26,18 +27,17 @@ interface MemberActions {
 function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions & { member: Member }) {
   const { changeRole, renew, remove } = useMemberActions(brokerageId);
   const confirm = useConfirm();
+  const withRecentSignIn = useRecentSignIn();
   const invited = member.status === 'invited';
+  // Making somebody an admin needs a recent sign-in.
+  const change = (role: MemberRole) =>
+    withRecentSignIn(() => changeRole.mutateAsync({ user_id: member.user_id, role }));
   const give = (role: MemberRole) => {
     if (role === member.role) return;
-    changeRole.mutate(
-      { user_id: member.user_id, role },
-      {
-        onError: toastError,
-        onSuccess: () =>
-          toast(`${member.name} is ${memberRoles[role].label.toLowerCase()} now`, {
-            undo: () => changeRole.mutateAsync({ user_id: member.user_id, role: member.role }),
-          }),
-      },
+    void change(role).then(
+      () =>
+        toast(`${member.name} is ${memberRoles[role].label.toLowerCase()} now`, { undo: () => change(member.role) }),
+      toastError,
     );
   };
   const takeBack = () =>
@@ -62,7 +62,9 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
       {invited && (
         <MenuItem
           icon={<Link2 />}
-          onSelect={() => renew.mutate({ user_id: member.user_id }, { onSuccess: onInvited, onError: toastError })}
+          onSelect={() =>
+            void withRecentSignIn(() => renew.mutateAsync({ user_id: member.user_id })).then(onInvited, toastError)
+          }
         >
           New invitation link
         </MenuItem>

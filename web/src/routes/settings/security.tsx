@@ -10,6 +10,7 @@ import { Field } from '../../components/field.tsx';
 import { PasswordInput } from '../../components/input.tsx';
 import { NewPassword } from '../../components/new-password.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
@@ -60,6 +61,7 @@ function PasswordCard() {
 
 function SessionRow({ session }: { session: OwnSession }) {
   const { endSession } = useSecurityActions();
+  const withRecentSignIn = useRecentSignIn();
   const device = deviceOf(session.user_agent);
   const Icon = /iPhone|Android/.test(device) ? Smartphone : Laptop;
   return (
@@ -86,7 +88,10 @@ function SessionRow({ session }: { session: OwnSession }) {
           pending={endSession.isPending}
           // The row is gone before the answer is told; a promise outlives it.
           onClick={() =>
-            void endSession.mutateAsync(session.id).then(() => toast(`${device} is signed out`), toastError)
+            void withRecentSignIn(() => endSession.mutateAsync(session.id)).then(
+              () => toast(`${device} is signed out`),
+              toastError,
+            )
           }
         >
           Sign out<span className="sr-only"> {device}</span>
@@ -99,6 +104,7 @@ function SessionRow({ session }: { session: OwnSession }) {
 function SessionsCard() {
   const query = useQuery(sessionsQuery);
   const { endSession, leaveEverywhere } = useSecurityActions();
+  const withRecentSignIn = useRecentSignIn();
   const confirm = useConfirm();
   const others = query.data?.sessions.some(({ is_this }) => !is_this) ?? false;
   const leave = () =>
@@ -110,7 +116,7 @@ function SessionsCard() {
         danger: true,
       },
       async () => {
-        await leaveEverywhere.mutateAsync();
+        await withRecentSignIn(() => leaveEverywhere.mutateAsync());
         forgetDrafts();
         leaveFreely();
         window.location.assign('/sign-in');
@@ -126,7 +132,10 @@ function SessionsCard() {
             <Button
               size="sm"
               onClick={() =>
-                void endSession.mutateAsync('others').then(() => toast('All other sessions are signed out'), toastError)
+                void withRecentSignIn(() => endSession.mutateAsync('others')).then(
+                  () => toast('All other sessions are signed out'),
+                  toastError,
+                )
               }
             >
               Sign out all others
