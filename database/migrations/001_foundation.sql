@@ -88,14 +88,15 @@ return encode(
   'hex');
 
 -- `scopes` are those of an API key or access token; a signed-in person has none. `client_id` is the connected client
--- that a person uses, `session_id` the session of the web application.
+-- that a person uses, `session_id` the session of the web application. `barred` are brokerages that ask their members for a
+-- second factor which this person has not shown: until they do, they are nobody there and on its deals.
 create function app.enter(user_id uuid, client_id uuid, key_id uuid, brokerage_id uuid, scopes text[],
-  session_id uuid default null) returns void
+  session_id uuid default null, barred uuid[] default '{}') returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   identity constant text := concat_ws(',', coalesce(user_id::text, ''), coalesce(client_id::text, ''),
     coalesce(key_id::text, ''), coalesce(brokerage_id::text, ''), coalesce(array_to_string(scopes, ' '), ''),
-    coalesce(session_id::text, ''));
+    coalesce(session_id::text, ''), array_to_string(barred, ' '));
   secret bytea;
 begin
   select s.secret into secret from vault.seal s;
@@ -103,8 +104,8 @@ begin
 end
 $$;
 
--- The nth part of the sealed identity, or null: nobody has entered, or what is there was not sealed by app.enter.
-create function app.identity_part(nth int) returns text
+-- The sealed identity, or null: nobody has entered, or what is there was not sealed by app.enter.
+create function app.identity() returns text
 language plpgsql stable security definer set search_path = '' as $$
 declare
   identity constant text := current_setting('dealkeep.identity', true);
@@ -113,12 +114,16 @@ begin
   if identity <> '' then
     select s.secret into secret from vault.seal s;
     if current_setting('dealkeep.seal', true) = app.seal_of(identity, secret) then
-      return nullif(split_part(identity, ',', nth), '');
+      return identity;
     end if;
   end if;
   return null;
 end
 $$;
+
+-- The nth part of it, or null.
+create function app.identity_part(nth int) returns text
+language sql stable return nullif(split_part(app.identity(), ',', nth), '');
 
 -- The person who is calling, or null: nobody, or an API key.
 create function app.user_id() returns uuid
@@ -136,7 +141,12 @@ language sql stable return app.identity_part(3)::uuid;
 create function app.key_brokerage(scope text) returns uuid
 language sql stable
 return case when scope = any (string_to_array(app.identity_part(5), ' ')) then app.identity_part(4)::uuid end;
-grant execute on function app.identity_part(int), app.user_id(), app.client_id(), app.key_id(), app.key_brokerage(text)
+
+-- The brokerages and their deals that are closed to the caller for want of a second factor, from what app.identity gives.
+create function app.barred_in(identity text) returns uuid[]
+language sql immutable
+return coalesce(string_to_array(nullif(split_part(identity, ',', 7), ''), ' ')::uuid[], '{}');
+grant execute on function app.identity(), app.barred_in(text), app.identity_part(int), app.user_id(), app.client_id(), app.key_id(), app.key_brokerage(text)
   to dealkeep_server;
 
 -- Keeps updated_at true; a trigger of every table that has the column.
@@ -231,6 +241,7 @@ create table brokerages (
   id uuid primary key default app.uuid_v7(),
   slug text not null unique check (slug ~ '^[a-z0-9](-?[a-z0-9])*$' and length(slug) <= 64),
   name text not null check (length(name) between 1 and 200),
+  requires_second_factor boolean not null default false,
   created_at timestamptz not null default app.now(),
   updated_at timestamptz not null default app.now()
 );
@@ -301,11 +312,13 @@ create trigger check_acceptance before update of status on members for each row
 create function app.brokerages_as(variadic roles text[]) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  caller uuid := app.user_id();
+  identity constant text := app.identity();
+  caller constant uuid := nullif(split_part(identity, ',', 1), '');
+  barred constant uuid[] := app.barred_in(identity);
 begin
   return (
     select coalesce(array_agg(m.brokerage_id), '{}') from public.members m
-    where m.user_id = caller and m.status = 'active' and m.role = any (roles));
+    where m.user_id = caller and m.status = 'active' and m.role = any (roles) and not m.brokerage_id = any (barred));
 end
 $$;
 grant execute on function app.brokerages_as(text[]) to dealkeep_server;

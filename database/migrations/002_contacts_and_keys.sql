@@ -43,7 +43,7 @@ select app.protect('vault.api_key_digests');
 
 -- Enters as the API key whose token has this SHA-256 digest, and returns what the face must know. No row, and nobody
 -- has entered, when the token is unknown, revoked, expired or rotated away, or when who issued it is suspended or no
--- longer a member of the brokerage. Every role of a member may read and write contacts, so that the key keeps all of
+-- longer a member of the brokerage, or lacks the second factor that it asks of its members. Every role of a member may read and write contacts, so that the key keeps all of
 -- its scopes as long as the issuer is a member at all. The last use is written at most once a minute.
 create function app.enter_with_api_key(presented bytea)
 returns table (key_id uuid, brokerage_id uuid, scopes text[], ceiling int)
@@ -57,12 +57,14 @@ begin
   join public.api_keys k on k.id = d.key_id
   join public.users u on u.id = d.issued_by
   join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by
+  join public.brokerages b on b.id = k.brokerage_id
   where d.digest = presented
     and (d.valid_until is null or d.valid_until > now)
     and k.revoked_at is null
     and (k.expires_at is null or k.expires_at > now)
     and u.suspended_at is null
-    and m.status = 'active';
+    and m.status = 'active'
+    and (not b.requires_second_factor or app.has_second_factor(d.issued_by));
   if not found then
     return;
   end if;

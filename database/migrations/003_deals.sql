@@ -117,17 +117,21 @@ create function app.participations()
 returns table (deal_id uuid, participant_id uuid, role text, principal_id uuid, principal_role text)
 language plpgsql stable security definer set search_path = '' rows 20 as $$
 declare
-  caller uuid := app.user_id();
+  identity constant text := app.identity();
+  caller constant uuid := nullif(split_part(identity, ',', 1), '');
+  barred constant uuid[] := app.barred_in(identity);
 begin
   return query
     select own.deal_id, own.id, own.role, own.id, own.role
       from public.participants own
-      where own.user_id = caller and own.status = 'active' and own.advises is null
+      where own.user_id = caller and own.status = 'active'
+      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred))) and own.advises is null
     union all
     select own.deal_id, own.id, own.role, principal.id, principal.role
       from public.participants own
       join public.participants principal on principal.id = own.advises
-      where own.user_id = caller and own.status = 'active' and principal.status = 'active';
+      where own.user_id = caller and own.status = 'active'
+      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred))) and principal.status = 'active';
 end
 $$;
 
@@ -135,11 +139,14 @@ $$;
 create function app.deals_as(variadic roles text[]) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  caller uuid := app.user_id();
+  identity constant text := app.identity();
+  caller constant uuid := nullif(split_part(identity, ',', 1), '');
+  barred constant uuid[] := app.barred_in(identity);
 begin
   return (
     select coalesce(array_agg(own.deal_id), '{}') from public.participants own
     where own.user_id = caller and own.status = 'active'
+      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred)))
       and case
         when own.advises is null then own.role = any (roles)
         else exists (
@@ -153,11 +160,14 @@ $$;
 create function app.deals_acting_as(variadic roles text[]) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  caller uuid := app.user_id();
+  identity constant text := app.identity();
+  caller constant uuid := nullif(split_part(identity, ',', 1), '');
+  barred constant uuid[] := app.barred_in(identity);
 begin
   return (
     select coalesce(array_agg(own.deal_id), '{}') from public.participants own
-    where own.user_id = caller and own.status = 'active' and own.role = any (roles)
+    where own.user_id = caller and own.status = 'active'
+      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred))) and own.role = any (roles)
       and (own.advises is null or exists (
         select from public.participants principal where principal.id = own.advises and principal.status = 'active')));
 end
@@ -167,11 +177,14 @@ $$;
 create function app.principals() returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  caller uuid := app.user_id();
+  identity constant text := app.identity();
+  caller constant uuid := nullif(split_part(identity, ',', 1), '');
+  barred constant uuid[] := app.barred_in(identity);
 begin
   return (
     select coalesce(array_agg(coalesce(own.advises, own.id)), '{}') from public.participants own
     where own.user_id = caller and own.status = 'active'
+      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred)))
       and (own.advises is null or exists (
         select from public.participants principal where principal.id = own.advises and principal.status = 'active')));
 end

@@ -21,6 +21,8 @@ create table vault.sessions (
   created_at timestamptz not null default app.now(),
   authenticated_at timestamptz not null default app.now(),
   last_seen_at timestamptz not null default app.now(),
+  -- Since when the second factor has been shown in it: at its beginning, or by setting one up.
+  second_factor_at timestamptz,
   ended_at timestamptz,
   address inet,
   user_agent text check (length(user_agent) <= 300)
@@ -230,8 +232,9 @@ create function app.open_session(owner_id uuid, token bytea, earlier bytea, meth
 language plpgsql security definer set search_path = '' as $$
 begin
   update vault.sessions s set ended_at = app.now() where s.digest = earlier and s.ended_at is null;
-  insert into vault.sessions (user_id, digest, method, address, user_agent)
-    values (owner_id, token, method, address, left(agent, 300));
+  insert into vault.sessions (user_id, digest, method, address, user_agent, second_factor_at)
+    values (owner_id, token, method, address, left(agent, 300),
+      case when method in ('code', 'recovery_code', 'passkey') then app.now() end);
   perform app.record(owner_id, 'session.sign_in', 'done', jsonb_build_object('method', method), address,
     request_id);
 end
@@ -241,8 +244,8 @@ $$;
 create function app.renew_session(session_id uuid, token bytea) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  insert into vault.sessions (user_id, digest, method, created_at, authenticated_at, address, user_agent)
-    select s.user_id, token, s.method, s.created_at, s.authenticated_at, s.address, s.user_agent
+  insert into vault.sessions (user_id, digest, method, created_at, authenticated_at, address, user_agent, second_factor_at)
+    select s.user_id, token, s.method, s.created_at, s.authenticated_at, s.address, s.user_agent, s.second_factor_at
     from vault.sessions s where s.id = renew_session.session_id;
   update vault.sessions s set ended_at = app.now() where s.id = renew_session.session_id;
 end
@@ -301,6 +304,31 @@ begin
 end
 $$;
 
+-- Whether somebody has set up an authenticator or a passkey.
+create function app.has_second_factor(person uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from vault.totp t where t.user_id = person and t.confirmed_at is not null)
+    or exists (select from vault.passkeys k where k.user_id = person);
+end
+$$;
+
+-- The brokerages of a person that ask for a second factor, unless they have one and have `shown` it.
+create function app.brokerages_barring(person uuid, shown boolean) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  asking uuid[];
+begin
+  select coalesce(array_agg(m.brokerage_id), '{}') into asking
+    from public.members m join public.brokerages b on b.id = m.brokerage_id and b.requires_second_factor
+    where m.user_id = person and m.status = 'active';
+  if asking <> '{}' and shown and app.has_second_factor(person) then
+    return '{}';
+  end if;
+  return asking;
+end
+$$;
+
 -- Entering ------------------------------------------------------------------------------------------------------------
 
 -- Enters as the person whose session has this digest, and returns what a face must know; no row, and nobody has
@@ -323,7 +351,8 @@ begin
     update vault.sessions s set last_seen_at = app.now()
       where s.id = (select f.id from vault.sessions f where f.id = live.id for update skip locked);
   end if;
-  perform app.enter(live.user_id, null, null, null, null, live.id);
+  perform app.enter(live.user_id, null, null, null, null, live.id,
+    app.brokerages_barring(live.user_id, live.second_factor_at is not null));
   return query select live.user_id, live.email, live.name, live.id, live.authenticated_at,
     live.authenticated_at > app.now() - interval '10 minutes',
     exists (select from vault.totp t where t.user_id = live.user_id and t.confirmed_at is not null);
@@ -823,6 +852,7 @@ begin
   end if;
   delete from vault.recovery_codes c where c.user_id = this.user_id;
   insert into vault.recovery_codes (user_id, digest) select this.user_id, unnest(code_digests);
+  update vault.sessions s set second_factor_at = app.now() where s.id = this.id;
   perform app.renew_session(this.id, token);
   perform app.count_notice(this.user_id);
   perform app.record(this.user_id, 'second_factor.on', 'done', null, address, request_id);
@@ -919,6 +949,7 @@ begin
   end if;
   insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name)
     values (this.user_id, credential, add_passkey.public_key, add_passkey.counter, add_passkey.transports, label);
+  update vault.sessions s set second_factor_at = app.now() where s.id = this.id;
   perform app.record(this.user_id, 'passkey.add', 'done', null, address, request_id);
   return true;
 end
@@ -1152,6 +1183,96 @@ begin
   return true;
 end
 $$;
+
+-- What a brokerage asks of its members ----------------------------------------------------------------------------------
+
+-- Asks the members of a brokerage for a second factor, or no longer; for its admins, who have shown one in this session,
+-- after a recent sign-in. False: the caller is no admin of such a brokerage.
+create function app.require_second_factor(of_brokerage uuid, required boolean, address inet, request_id text) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return false;
+  end if;
+  perform app.check_recent_sign_in();
+  if required and not (app.has_second_factor(app.user_id()) and exists (
+    select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.second_factor_at is not null))
+  then
+    perform app.refuse('second_factor_missing', 'Set up a second factor of your own first, and sign in with it.');
+  end if;
+  update public.brokerages b set requires_second_factor = required
+    where b.id = of_brokerage and b.requires_second_factor <> required;
+  if found then
+    insert into public.audit_records (brokerage_id, user_id, action, subject_id, outcome, details, address, request_id)
+      values (of_brokerage, app.user_id(), 'brokerage.second_factor', of_brokerage, 'done',
+        jsonb_build_object('required', required), address, request_id);
+  end if;
+  return true;
+end
+$$;
+
+-- The brokerages that are closed to the caller until they show a second factor; `has_one`: signing in with it is enough.
+create function app.second_factor_owed() returns table (brokerage_id uuid, brokerage_name text, has_one boolean)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query select b.id, b.name, app.has_second_factor(app.user_id()) from public.brokerages b
+    where b.id = any (app.barred_in(app.identity())) order by b.name, b.id;
+end
+$$;
+
+-- Refuses (second_factor_required) whoever owes some brokerage of theirs a second factor: their connected clients do
+-- nothing meanwhile, rather than tell half.
+create function app.check_second_factor() returns void
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  asking text;
+begin
+  if app.barred_in(app.identity()) <> '{}' then
+    select string_agg(o.brokerage_name, ' and ') into asking from app.second_factor_owed() o;
+    perform app.refuse('second_factor_required', format('%s asks its members for a second factor.', asking));
+  end if;
+end
+$$;
+
+-- Whether a member has a second factor; null to all but admins of the brokerage, and of who has not accepted yet.
+create function app.member_has_second_factor(of_brokerage uuid, member uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select app.has_second_factor(m.user_id) from public.members m
+    where m.brokerage_id = of_brokerage and m.person_id = member and m.status = 'active'
+      and of_brokerage = any (app.brokerages_as('admin')));
+end
+$$;
+
+-- Ends every session of a member and what they granted to connected clients, wherever they use them; for admins of the
+-- brokerage, after a recent sign-in. How many sessions; null: there is no such active member.
+create function app.end_member_sessions(of_brokerage uuid, member uuid, address inet, request_id text) returns int
+language plpgsql security definer set search_path = '' as $$
+declare
+  person uuid;
+  alive int;
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return null;
+  end if;
+  select m.user_id into person from public.members m
+    where m.brokerage_id = of_brokerage and m.person_id = member and m.status = 'active';
+  if not found then
+    return null;
+  end if;
+  perform app.check_recent_sign_in();
+  select count(*) into alive from vault.live_sessions l where l.user_id = person;
+  insert into public.audit_records (brokerage_id, user_id, action, subject_id, outcome, details, address, request_id)
+    values (of_brokerage, app.user_id(), 'member.end_sessions', member, 'done', jsonb_build_object('sessions', alive),
+      address, request_id);
+  perform app.end_sessions_of(person);
+  perform app.on_credentials_changed(person);
+  return alive;
+end
+$$;
+grant execute on function app.require_second_factor(uuid, boolean, inet, text), app.second_factor_owed(),
+  app.check_second_factor(), app.member_has_second_factor(uuid, uuid), app.end_member_sessions(uuid, uuid, inet, text)
+  to dealkeep_server;
 
 -- Set-up --------------------------------------------------------------------------------------------------------------
 

@@ -540,7 +540,9 @@ begin
     update vault.token_families f set last_used_at = now
     where f.id = (select w.id from vault.token_families w where w.id = entered.id for no key update skip locked);
   end if;
-  perform app.enter(entered.user_id, entered.client_id, null, null, entered.scopes);
+  -- A client shows no second factor: it is enough that the person has one.
+  perform app.enter(entered.user_id, entered.client_id, null, null, entered.scopes, null,
+    app.brokerages_barring(entered.user_id, true));
   return query
     select entered.user_id, entered.client_id, entered.name, entered.id, entered.scopes, entered.expires_at;
 end

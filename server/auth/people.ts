@@ -4,7 +4,14 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { House } from '../context.ts';
 import { inviteMember, linkDealInvitation } from '../domain/invitations.ts';
-import { dealsRunAlone, listMembers, removeMember, type DealRunAlone, type Member } from '../domain/members.ts';
+import {
+  dealsRunAlone,
+  endMemberSessions,
+  listMembers,
+  removeMember,
+  type DealRunAlone,
+  type Member,
+} from '../domain/members.ts';
 import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
 import { csrfField, csrfGuard } from '../http/csrf.ts';
 import { html, type Html } from '../http/html.ts';
@@ -42,6 +49,14 @@ function memberRow(member: Member, csrf: Html): Html {
       html`<form method="post" action="/settings/people/remove">
         ${csrf} ${hidden('brokerage_id', brokerage_id)} ${hidden('user_id', user_id)}
         <button class="danger small">${status === 'invited' ? 'Take back' : 'Remove'}</button>
+      </form>`
+    }
+    ${
+      caller_is_admin &&
+      status === 'active' &&
+      html`<form method="post" action="/settings/people/end-sessions">
+        ${csrf} ${hidden('brokerage_id', brokerage_id)} ${hidden('user_id', user_id)}
+        <button class="second small">End sessions</button>
       </form>`
     }
   </li>`;
@@ -179,6 +194,19 @@ export function peopleRoutes(house: House): Hono {
   );
   app.post('/settings/people/invite', smallBody, csrfGuard, invite);
   app.post('/api/auth/invitations', smallBody, csrfGuard, invite);
+
+  const endSessions = action(
+    z.object({ brokerage_id: fields.id, user_id: fields.id }),
+    async (c, { brokerage_id, user_id }) => {
+      const [, ended] = await asCaller(house, c, endMemberSessions(brokerage_id, user_id, originOf(c)));
+      if (ended === null) throw new Fault(404, 'not_found', 'This person is no member whose sessions you can end.');
+      return { json: { ended }, go: '/settings/people' };
+    },
+    again,
+    '/settings/people',
+  );
+  app.post('/settings/people/end-sessions', smallBody, csrfGuard, endSessions);
+  app.post('/api/auth/members/end-sessions', smallBody, csrfGuard, endSessions);
 
   const inviteToDeal = action(
     participantInput,

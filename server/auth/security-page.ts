@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import type { House } from '../context.ts';
+import { secondFactorOwed, type SecondFactorOwed } from '../domain/brokerages.ts';
 import { listPasskeys, type OwnPasskey } from '../domain/passkeys.ts';
 import { recoveryCodesLeft } from '../domain/second-factor.ts';
 import { listSessions, type OwnSession, type SessionCaller } from '../domain/sessions.ts';
@@ -162,15 +163,25 @@ function sessionList(sessions: readonly OwnSession[], csrf: Html): Html {
   </section>`;
 }
 
+function owedNotice({ brokerage_name, has_one }: SecondFactorOwed): Html {
+  const what = has_one
+    ? 'Sign out, and sign in with your authenticator or passkey.'
+    : 'Set up an authenticator or a passkey below.';
+  return html`<p class="notice warn" role="status">
+    ${brokerage_name} asks its members for a second factor, and is closed to you until you have shown one. ${what}
+  </p>`;
+}
+
 /** Shows the page, with why the last change was not made. */
 export async function securityPage(house: House, c: Context, fault?: Fault): Promise<Response> {
   const digest = sessionDigest(c);
-  const [caller, codesLeft, passkeys, sessions] = await asCaller(
+  const [caller, codesLeft, passkeys, sessions, owed] = await asCaller(
     house,
     c,
     recoveryCodesLeft(digest),
     listPasskeys(digest),
     listSessions(digest),
+    secondFactorOwed(),
   );
   const token = sessionToken(c) ?? '';
   const csrf = csrfField(token);
@@ -183,7 +194,8 @@ export async function securityPage(house: House, c: Context, fault?: Fault): Pro
     ...(fault ? { status: fault.status } : {}),
     body: html`<h1>Security</h1>
       ${faultNotice(fault)} ${!fault && notice !== undefined && html`<p class="notice" role="status">${notice}</p>`}
-      ${profile(caller, csrf)} ${password(csrf)} ${secondFactor(caller.second_factor, codesLeft, csrf)}
-      ${passkeyList(passkeys, csrf, csrfToken(token))} ${sessionList(sessions, csrf)}`,
+      ${owed.map(owedNotice)} ${profile(caller, csrf)} ${password(csrf)}
+      ${secondFactor(caller.second_factor, codesLeft, csrf)} ${passkeyList(passkeys, csrf, csrfToken(token))}
+      ${sessionList(sessions, csrf)}`,
   });
 }

@@ -78,10 +78,13 @@ export interface MemberOfBrokerage {
   email: string;
   role: MemberRole;
   status: 'invited' | 'active';
+  /** Null to all but admins, and of who has not accepted yet. */
+  second_factor: boolean | null;
   created_at: string;
 }
 
-const person = `select m.person_id as user_id, ${nameOf} as name, ${emailOf} as email, m.role, m.status, m.created_at
+const person = `select m.person_id as user_id, ${nameOf} as name, ${emailOf} as email, m.role, m.status,
+    app.member_has_second_factor(m.brokerage_id, m.person_id) as second_factor, m.created_at
   from members m left join users u on u.id = m.user_id where m.brokerage_id = $1 and m.status <> 'removed'`;
 
 /** The members of a brokerage, invited ones too, by name; none when the caller is no member of it. */
@@ -117,3 +120,19 @@ export const changeMemberRole = (
   role: MemberRole,
   { address, requestId }: Origin,
 ): Statement<boolean> => mapped(changeRole(brokerageId, userId, role, address, requestId), (answer) => answer !== null);
+
+const endSessions = row<{ ended: number | null }>(
+  'end_member_sessions',
+  'select app.end_member_sessions($1, $2, $3, $4) as ended',
+);
+
+/**
+ * Ends every session of a member and every connection of their clients; for admins, with a recent sign-in. How many
+ * sessions; null: there is no such active member.
+ */
+export const endMemberSessions = (
+  brokerageId: string,
+  userId: string,
+  { address, requestId }: Origin,
+): Statement<number | null> =>
+  mapped(endSessions(brokerageId, userId, address, requestId), (answer) => answer?.ended ?? null);

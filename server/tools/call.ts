@@ -3,6 +3,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
 import { recordToolCall, recordToolRead } from '../domain/audit.ts';
+import { passSecondFactor } from '../domain/tool-gate.ts';
 import type { Tool } from './define.ts';
 import type { Exchange } from './exchange.ts';
 import { featureNotAvailable, internalError, refusalOf, type CallFacts } from './refusals.ts';
@@ -30,7 +31,7 @@ async function work(exchange: Exchange, tool: Tool, input: Input): Promise<Recor
   const { database, config } = exchange.house;
   if (tool.feature && !config.features[tool.feature]) throw new ToolRefusal(featureNotAvailable(tool));
   const plan = tool.plan(input);
-  const before = plan.gate ? [exchange.enter, plan.gate] : [exchange.enter];
+  const before = [exchange.enter, passSecondFactor(), ...(plan.gate ? [plan.gate] : [])];
   const found = await database.together(...before, ...plan.work, recorder(exchange, tool, input)('ok'));
   const result = plan.answer(found.slice(before.length, -1));
   if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);

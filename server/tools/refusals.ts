@@ -53,6 +53,15 @@ function permissionDenied(reason: GateReason, message: string, facts: CallFacts)
   };
 }
 
+function secondFactorRequired(message: string, { tool, baseUrl }: CallFacts): RefusalBody {
+  return {
+    error: 'second_factor_required',
+    message: `${message} Nothing was done. The user sets one up at resolve_url; calling again before that will not help.`,
+    tool: tool.name,
+    resolve_url: `${baseUrl}/settings/security`,
+  };
+}
+
 /** What the tool is not yet there for. */
 export function featureNotAvailable(tool: Tool): RefusalBody {
   const message = `${tool.name} is not available on this server: its ${tool.feature} feature is switched off. Nothing was done, and calling again will not help.`;
@@ -67,6 +76,7 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
   if (error instanceof ToolRefusal) return error.body;
   if (error instanceof Refusal) {
     if (isGateReason(error.reason)) return permissionDenied(error.reason, error.message, facts);
+    if (error.reason === 'second_factor_required') return secondFactorRequired(error.message, facts);
     return { error: 'submission_rejected', message: error.message };
   }
   if (error instanceof Denied && facts.tool.denied) return facts.tool.denied;

@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'feature_not_available'
   | 'validation_error'
   | 'permission_denied'
+  | 'second_factor_required'
   | 'submission_rejected'
   | 'rls_denied'
   | 'busy'

@@ -404,13 +404,13 @@ describe('letting a client write', () => {
 
   test('is said on the page to ask for it; reading alone, and turning down, need none', async () => {
     const person = await addPerson(house, 'Reader');
-    const clientId = await addClient(house, person);
-    const look = () => markupOf(visit(authorizeUrl(house, { client_id: clientId }), person));
+    const own = await addClient(house, person);
+    const look = () => markupOf(visit(authorizeUrl(house, { client_id: own }), person));
     expect(await look()).not.toContain('We ask for your password once more');
     await hourAgo(person);
     expect(await look()).toContain('We ask for your password once more');
     expect(answerOf(await answer(person, ['mcp:read'], 's')).get('code')).toMatch(/^dkc_/);
-    const fields = await openConsent(house, person, { client_id: clientId });
+    const fields = await openConsent(house, person, { client_id: own });
     const denied = await decide(house, person, [...Object.entries(fields), ['decision', 'deny']]);
     expect(answerOf(denied).get('error')).toBe('access_denied');
   });

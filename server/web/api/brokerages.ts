@@ -4,11 +4,12 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { House } from '../../context.ts';
 import type { Statement } from '../../database/statement.ts';
-import { brokerageOfCaller, renameBrokerage } from '../../domain/brokerages.ts';
+import { brokerageOfCaller, renameBrokerage, requireSecondFactor } from '../../domain/brokerages.ts';
 import { inviteMember, renewMemberInvitation } from '../../domain/invitations.ts';
 import {
   changeMemberRole,
   dealsRunAlone,
+  endMemberSessions,
   memberByEmail,
   memberOf,
   membersOf,
@@ -34,6 +35,7 @@ const Invite = z.strictObject({
   deliver: delivery,
 });
 const Renewal = z.strictObject({ deliver: delivery });
+const Required = z.strictObject({ required: z.boolean('Say true or false.') });
 const Successor = z.object({ successor_id: optional(id) });
 
 /** Why nothing was changed: 404 when the person sees no such brokerage or member, else 403. */
@@ -112,6 +114,32 @@ export function brokerageRoutes(house: House): Hono {
     const [changed, member] = await asPerson(house, c, change, memberOf(brokerageId, userId));
     if (!changed) throw unchanged(member);
     return c.json(member);
+  });
+
+  app.put('/brokerages/:id/second-factor', async (c) => {
+    const brokerageId = pathId(c);
+    const { required } = await readBody(c, Required);
+    const [changed, brokerage] = await asPerson(
+      house,
+      c,
+      requireSecondFactor(brokerageId, required, originOf(c)),
+      brokerageOfCaller(brokerageId),
+    );
+    if (!changed) throw unchanged(brokerage);
+    return c.json(brokerage);
+  });
+
+  app.post('/brokerages/:id/members/:user_id/sessions/end', async (c) => {
+    const brokerageId = pathId(c);
+    const userId = pathId(c, 'user_id');
+    const [member, ended] = await asPerson(
+      house,
+      c,
+      memberOf(brokerageId, userId),
+      endMemberSessions(brokerageId, userId, originOf(c)),
+    );
+    if (ended === null) throw unchanged(member);
+    return c.json({ ended });
   });
 
   // What would be left without a broker, before somebody is removed.

@@ -3,6 +3,7 @@
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { House } from '../../context.ts';
+import { secondFactorOwed } from '../../domain/brokerages.ts';
 import { listPasskeys } from '../../domain/passkeys.ts';
 import { listMemberships, renameOneself } from '../../domain/people.ts';
 import { recoveryCodesLeft } from '../../domain/second-factor.ts';
@@ -18,12 +19,13 @@ export function meRoutes(house: House): Hono {
   const draftKey = deploymentDraftKeys(house.database);
   const about = async (c: Context) => {
     const digest = sessionDigest(c);
-    const [person, memberships, passkeys, codesLeft] = await withPerson(
+    const [person, memberships, passkeys, codesLeft, owed] = await withPerson(
       house,
       c,
       listMemberships(),
       listPasskeys(digest),
       recoveryCodesLeft(digest),
+      secondFactorOwed(),
     );
     return c.json({
       user: { id: person.user_id, email: person.email, name: person.name },
@@ -32,6 +34,7 @@ export function meRoutes(house: House): Hono {
       memberships,
       features: house.config.features,
       second_factor: { totp: person.second_factor, passkeys: passkeys.length, recovery_codes_left: codesLeft },
+      second_factor_owed: owed,
     });
   };
   return new Hono().get('/me', about).patch('/me', async (c) => {

@@ -81,7 +81,11 @@ export function useSecurityActions() {
     confirmFactor: useMutation({
       mutationFn: (code: string) =>
         api.post<NewToken & { recovery_codes: string[] }>('/auth/second-factor/confirm', { code }),
-      onSuccess: renewed,
+      // A brokerage may have waited for it: everything can be different now.
+      onSuccess: ({ csrf_token }) => {
+        keepCsrf(csrf_token);
+        return client.invalidateQueries();
+      },
     }),
     removeFactor: useMutation({
       mutationFn: () => api.post('/auth/second-factor/remove', {}),
@@ -91,7 +95,7 @@ export function useSecurityActions() {
       mutationFn: () => api.post<{ recovery_codes: string[] }>('/auth/recovery-codes', {}),
       onSuccess: again,
     }),
-    addPasskey: useMutation({ mutationFn: addPasskey, onSuccess: again }),
+    addPasskey: useMutation({ mutationFn: addPasskey, onSuccess: () => client.invalidateQueries() }),
     renamePasskey: useMutation({
       mutationFn: (input: { id: Id; name: string }) => api.post('/auth/passkey/rename', input),
       onSuccess: again,

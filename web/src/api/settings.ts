@@ -103,6 +103,13 @@ export function useMemberActions(brokerageId: Id) {
           client.invalidateQueries({ queryKey: keys.me }),
         ]),
     }),
+    requireFactor: useMutation({
+      mutationFn: (required: boolean) => api.put<Brokerage>(`${path}/second-factor`, { required }),
+      onSuccess: () => client.invalidateQueries(),
+    }),
+    endSessions: useChange('members', (userId: Id) =>
+      api.post<{ ended: number }>(`${path}/members/${userId}/sessions/end`, {}),
+    ),
     invite: useChange('members', (input: { email: string; name: string; role: MemberRole } & Delivery) =>
       api.post<MemberInvited>(`${path}/members`, input),
     ),

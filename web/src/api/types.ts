@@ -34,6 +34,8 @@ export interface Me {
   memberships: { brokerage_id: Id; brokerage_name: string; role: MemberRole }[];
   features: { findings: boolean; financing: boolean };
   second_factor: { totp: boolean; passkeys: number; recovery_codes_left: number };
+  /** Brokerages that are closed to the caller until they show a second factor; who has one signs in with it. */
+  second_factor_owed: { brokerage_id: Id; brokerage_name: string; has_one: boolean }[];
 }
 
 // Home: GET /home -------------------------------------------------------------------------------------------------------
@@ -684,6 +686,8 @@ export interface Brokerage {
   slug: string;
   name: string;
   created_at: Instant;
+  /** Whether its members are nobody there without a second factor. */
+  requires_second_factor: boolean;
   role: MemberRole;
 }
 
@@ -693,6 +697,8 @@ export interface Member {
   email: string;
   role: MemberRole;
   status: 'invited' | 'active';
+  /** Null to all but admins, and of who has not accepted yet. */
+  second_factor: boolean | null;
   created_at: Instant;
 }
 

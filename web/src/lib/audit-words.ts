@@ -52,6 +52,9 @@ const actions: Readonly<Record<string, string | ((details: Details) => string)>>
   'member.invite': withWord('Invite a member', ' as ', 'role', states.memberRoles),
   'member.role': withWord('Change a member’s role', ' to ', 'role', states.memberRoles),
   'member.remove': 'Remove a member',
+  'member.end_sessions': 'End a member’s sessions',
+  'brokerage.second_factor': ({ required }) =>
+    required === false ? 'No longer require a second factor' : 'Require a second factor',
   'invitation.accept': 'Accept an invitation',
   'invitation.decline': 'Decline an invitation',
   'contact.create': 'Add a contact',

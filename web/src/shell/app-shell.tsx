@@ -13,6 +13,7 @@ import { AccountMenu } from './account-menu.tsx';
 import { Brand } from './brand.tsx';
 import { placesFor } from './navigation.ts';
 import { OfflineNotice } from './offline-notice.tsx';
+import { SecondFactorBanner } from './second-factor-banner.tsx';
 
 const CommandPalette = lazy(() => import('./command-palette.tsx'));
 
@@ -202,6 +203,7 @@ export function AppShell() {
         tabIndex={-1}
         className="mx-auto max-w-400 px-4 pt-5 pb-[calc(5.5rem+env(safe-area-inset-bottom))] sm:px-6 lg:ml-60 lg:px-9 lg:pt-8 lg:pb-14"
       >
+        <SecondFactorBanner />
         <Outlet />
         <OfflineNotice />
       </main>

@@ -4,9 +4,11 @@ import { brokerageQuery, useMemberActions } from '../../api/settings.ts';
 import type { Brokerage } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
 import { Card, Fact, Facts } from '../../components/card.tsx';
+import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Input } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonText } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -39,6 +41,50 @@ function NameForm({ brokerage }: { brokerage: Brokerage }) {
   );
 }
 
+/** Whether the brokerage asks its members for a second factor; admins change it. */
+function FactorRule({ brokerage }: { brokerage: Brokerage }) {
+  const { requireFactor } = useMemberActions(brokerage.id);
+  const withRecentSignIn = useRecentSignIn();
+  const confirm = useConfirm();
+  const demanded = brokerage.requires_second_factor;
+  const set = async (next: boolean) => {
+    await withRecentSignIn(() => requireFactor.mutateAsync(next));
+    toast(next ? 'Members need a second factor now' : 'Members need no second factor any more');
+  };
+  const ask = () =>
+    confirm(
+      demanded
+        ? {
+            title: 'No longer require a second factor?',
+            body: 'Members sign in with their password alone then, unless they have set up more.',
+            action: 'No longer require it',
+            danger: true,
+          }
+        : {
+            title: 'Require a second factor?',
+            body: 'Members without an authenticator or a passkey reach nothing of the brokerage until they have set one up: no contacts, no deals, no settings. Their connected clients are refused meanwhile, and API keys that they made stop working.',
+            action: 'Require it',
+          },
+      () => set(!demanded),
+    );
+  return (
+    <Card
+      title="Second factor"
+      description={
+        demanded
+          ? 'Every member signs in with an authenticator or a passkey. Who has none reaches nothing of the brokerage.'
+          : 'Members may sign in with their password alone.'
+      }
+    >
+      {brokerage.role === 'admin' ? (
+        <Button onClick={ask}>{demanded ? 'No longer require it' : 'Require a second factor'}</Button>
+      ) : (
+        <p className="text-sm text-faint">An admin can change this.</p>
+      )}
+    </Card>
+  );
+}
+
 /** The settings page “Brokerage”: what it is called, and what one is there. */
 export default function BrokerageSettings() {
   const id = useBrokerage()?.brokerage_id ?? null;
@@ -67,6 +113,7 @@ export default function BrokerageSettings() {
           </Loaded>
         </Card>
       )}
+      {query.data && <FactorRule brokerage={query.data} />}
     </SettingsPage>
   );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Ellipsis, Link2, UserMinus, UserPlus } from 'lucide-react';
+import { Ellipsis, Link2, LogOut, UserMinus, UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { useBrokerage, useMe } from '../../api/me.ts';
 import { membersQuery, useMemberActions } from '../../api/settings.ts';
@@ -25,7 +25,8 @@ interface MemberActions {
 }
 
 function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions & { member: Member }) {
-  const { changeRole, renew, remove } = useMemberActions(brokerageId);
+  const { changeRole, renew, remove, endSessions } = useMemberActions(brokerageId);
+  const { user } = useMe();
   const confirm = useConfirm();
   const withRecentSignIn = useRecentSignIn();
   const invited = member.status === 'invited';
@@ -40,6 +41,19 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
       toastError,
     );
   };
+  const signOut = () =>
+    confirm(
+      {
+        title: `End ${member.name}’s sessions?`,
+        body: 'They are signed out everywhere, and their connected clients have to be authorized again. They can sign in anew at once.',
+        action: 'End sessions',
+        danger: true,
+      },
+      async () => {
+        await withRecentSignIn(() => endSessions.mutateAsync(member.user_id));
+        toast(`${member.name} is signed out everywhere`);
+      },
+    );
   const takeBack = () =>
     confirm(
       {
@@ -69,6 +83,11 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
           New invitation link
         </MenuItem>
       )}
+      {!invited && member.user_id !== user.id && (
+        <MenuItem icon={<LogOut />} onSelect={signOut}>
+          End sessions
+        </MenuItem>
+      )}
       <MenuItem danger icon={<UserMinus />} onSelect={invited ? takeBack : () => onRemove(member)}>
         {invited ? 'Take invitation back' : 'Remove'}
       </MenuItem>
@@ -92,6 +111,7 @@ function MemberRow({ member, actions }: { member: Member; actions: MemberActions
         </div>
         <div className="flex shrink-0 items-center gap-2 max-sm:mt-1.5">
           {member.status === 'invited' && <StatePill look={participantStates.invited} />}
+          {member.second_factor === false && <Badge>No second factor</Badge>}
           <Badge tone={role.tone}>{role.label}</Badge>
         </div>
       </div>

@@ -1,0 +1,250 @@
+/** A second factor that a brokerage requires of its members, and ending a member's sessions. */
+
+import { generate } from 'otplib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { mintApiKey } from '../../server/domain/api-keys.ts';
+import { csrfToken } from '../../server/http/csrf.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addFullDeal, addToken, allow, caller, insert, type FullDeal } from '../tools/scene.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
+
+let house: TestHouse;
+let full: FullDeal;
+let admin: SignedIn;
+let broker: SignedIn;
+let buyer: SignedIn;
+
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house?.close());
+beforeEach(async () => {
+  full = await addFullDeal(house);
+  admin = await signInAs(house, full.people.admin.userId);
+  broker = await signInAs(house, full.people.broker.userId);
+  buyer = await signInAs(house, full.people['other buyer'].userId);
+});
+
+const ours = (rest = '') => `/brokerages/${full.brokerage}${rest}`;
+const required = (person: SignedIn, value = true) => person.ask(ours('/second-factor'), { required: value }, 'PUT');
+
+/** The same person after a change that gives the browser another session. */
+function renewed(person: SignedIn, token: string): SignedIn {
+  const headers = { ...person.headers, cookie: `dealkeep=${token}`, 'x-csrf-token': csrfToken(token) };
+  return {
+    cookie: { name: 'dealkeep', value: token },
+    headers,
+    async ask(path, body, method = body === undefined ? 'GET' : 'POST') {
+      const response = await fetch(`${house.origin}/api/web${path}`, {
+        method,
+        headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    },
+  };
+}
+
+async function auth(person: SignedIn, path: string, body: object = {}) {
+  const response = await fetch(`${house.origin}/api/auth/${path}`, {
+    method: 'POST',
+    headers: { ...person.headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const cookie = response.headers.getSetCookie().find((line) => line.startsWith('dealkeep='));
+  const answer = (await response.json()) as Record<string, string>;
+  return { status: response.status, body: answer, token: /^dealkeep=([^;]+)/.exec(cookie ?? '')?.[1] };
+}
+
+/** Sets up an authenticator, in the way of the pages; the session goes on under a new token. */
+async function setUp(person: SignedIn): Promise<SignedIn> {
+  const { secret = '' } = (await auth(person, 'second-factor/begin')).body;
+  const code = await generate({ secret, epoch: Math.floor(house.clock.now().getTime() / 1000) });
+  const { token } = await auth(person, 'second-factor/confirm', { code });
+  return renewed(person, token ?? '');
+}
+
+const keyOf = async (userId: string) => {
+  const key = mintApiKey('live');
+  await house.sql(`select app.issue_api_key($1, $2, 'Sync', 'live', '{contacts:read}', null, null, $3, $4)`, [
+    full.brokerage,
+    userId,
+    key.digest,
+    key.lastFour,
+  ]);
+  return async () =>
+    (await fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${key.token}` } })).status;
+};
+
+/** What the person reaches of the brokerage as a member. */
+async function reach(person: SignedIn) {
+  const { memberships } = (await person.ask('/me')).body;
+  return {
+    memberships: memberships.length,
+    brokerage: (await person.ask(ours())).status,
+    members: (await person.ask(ours('/members'))).status,
+    deal: (await person.ask(`/deals/${full.deal}`)).status,
+    deals: (await person.ask('/deals')).body.items.length,
+    contact: (await person.ask('/contacts', { brokerage_id: full.brokerage, type: 'person', display_name: 'X' }))
+      .status,
+  };
+}
+const all = { memberships: 1, brokerage: 200, members: 200, deal: 200, deals: 1, contact: 201 };
+const nothing = { memberships: 0, brokerage: 404, members: 404, deal: 404, deals: 0 };
+
+describe('a brokerage that requires a second factor', () => {
+  it('is closed at every door to a member without one, until they have set one up', async () => {
+    admin = await setUp(admin);
+    const key = await keyOf(full.people.broker.userId);
+    const assistant = caller(house, full.people.broker);
+    await allow(house, full.people.broker, ['svc_qoe_normalization_create'], [full.deal]);
+    const elsewhere = await signInAs(house, full.people.broker.userId);
+    expect([await reach(broker), await key()]).toEqual([all, 200]);
+
+    expect((await required(admin)).body.requires_second_factor).toBe(true);
+    expect(await reach(broker)).toMatchObject(nothing);
+    expect(await broker.ask(`/deals/${full.deal}`)).toEqual(
+      await broker.ask('/deals/01900000-0000-7000-8000-000000000000'),
+    );
+    expect((await broker.ask('/me')).body.second_factor_owed).toEqual([
+      { brokerage_id: full.brokerage, brokerage_name: 'Harbor Brokers', has_one: false },
+    ]);
+    const plain = await fetch(`${house.origin}/settings/security`, {
+      headers: { ...broker.headers, accept: 'text/html' },
+    });
+    expect(await plain.text()).toContain('Harbor Brokers asks its members for a second factor');
+    expect(await key()).toBe(401);
+    for (const [tool, input] of [
+      ['svc_deals_list', {}],
+      ['svc_deals_get', { deal_id: full.deal }],
+      [
+        'svc_qoe_normalization_create',
+        { deal_id: full.deal, period_label: 'FY2025', adjustment_category: 'other', adjustment_amount: '1' },
+      ],
+    ] as const) {
+      const refused = await assistant(tool, input);
+      expect(refused).toMatchObject({
+        isError: true,
+        structuredContent: {
+          error: 'second_factor_required',
+          tool,
+          resolve_url: `${house.config.baseUrl}/settings/security`,
+        },
+      });
+    }
+    expect(await house.sql('select from normalizations where deal_id = $1', [full.deal])).toEqual([]);
+    // Others are as before, and so is who turned it on.
+    expect((await buyer.ask(`/deals/${full.deal}`)).status).toBe(200);
+    expect(await reach(admin)).toMatchObject({ ...all, contact: 201 });
+
+    broker = await setUp(broker);
+    expect([await reach(broker), await key()]).toEqual([all, 200]);
+    expect((await assistant('svc_deals_list', {})).structuredContent['deals']).toHaveLength(1);
+    // A session that began with the password alone counts no more than before.
+    expect(await reach(elsewhere)).toMatchObject(nothing);
+    expect((await elsewhere.ask('/me')).body.second_factor_owed).toMatchObject([{ has_one: true }]);
+
+    await auth(broker, 'second-factor/remove');
+    expect([(await reach(broker)).deal, await key()]).toEqual([404, 401]);
+  });
+
+  it('is asked for by an admin who has shown one, lately; and no longer, by an admin alone', async () => {
+    expect((await required(broker)).status).toBe(403);
+    expect((await required(buyer)).status).toBe(404);
+    expect((await required(admin)).body.error.code).toBe('second_factor_missing');
+    const before = admin;
+    admin = await setUp(admin);
+    const plain = await signInAs(house, full.people.admin.userId);
+    expect((await required(plain)).body.error.code).toBe('second_factor_missing');
+    await house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+      full.people.admin.userId,
+    ]);
+    expect((await required(admin)).body.error.code).toBe('recent_sign_in_required');
+    await house.sql(`update vault.sessions set authenticated_at = app.now() where user_id = $1`, [
+      full.people.admin.userId,
+    ]);
+    expect((await required(admin)).status).toBe(200);
+    expect((await before.ask('/me')).status).toBe(401);
+    expect((await required(plain, false)).status).toBe(404);
+    expect((await required(admin, false)).body.requires_second_factor).toBe(false);
+    expect((await reach(broker)).deal).toBe(200);
+    const records = await house.sql(
+      `select details from audit_records where action = 'brokerage.second_factor' and brokerage_id = $1 order by at, id`,
+      [full.brokerage],
+    );
+    expect(records).toEqual([{ details: { required: true } }, { details: { required: false } }]);
+  });
+
+  it('is satisfied by a passkey, by the session that signed in with it', async () => {
+    admin = await setUp(admin);
+    await required(admin);
+    await insert(house, 'vault.passkeys', {
+      user_id: full.people.broker.userId,
+      credential_id: full.deal,
+      public_key: Buffer.from('k'),
+      counter: 0,
+      transports: [],
+      name: 'Phone',
+    });
+    expect((await reach(broker)).deal).toBe(404);
+    const [session] = await house.sql<{ token: string }>(
+      `select encode(gen_random_uuid()::text::bytea, 'hex') as token`,
+    );
+    const token = (session?.token ?? '').slice(0, 43);
+    await house.sql(`select app.open_session($1, sha256($2::bytea), null, 'passkey', null, 'test', null)`, [
+      full.people.broker.userId,
+      token,
+    ]);
+    expect((await reach(renewed(broker, token))).deal).toBe(200);
+  });
+
+  it('shows its admins who has none', async () => {
+    admin = await setUp(admin);
+    const seen = async (person: SignedIn) =>
+      (await person.ask(ours('/members'))).body.items.map(({ name, second_factor }: Record<string, unknown>) => [
+        name,
+        second_factor,
+      ]);
+    expect(await seen(admin)).toEqual([
+      ['admin', true],
+      ['broker', false],
+    ]);
+    expect(await seen(broker)).toEqual([
+      ['admin', null],
+      ['broker', null],
+    ]);
+  });
+});
+
+describe('ending a member’s sessions', () => {
+  const end = (person: SignedIn, userId = full.people.broker.userId) =>
+    person.ask(ours(`/members/${userId}/sessions/end`), {});
+
+  it('ends all of them and what was granted to clients, and is kept in the trail', async () => {
+    const second = await signInAs(house, full.people.broker.userId);
+    const assistant = await addToken(house, full.people.broker.userId);
+    expect((await end(admin)).body).toEqual({ ended: 2 });
+    for (const session of [broker, second]) expect((await session.ask('/me')).status).toBe(401);
+    await expect(caller(house, assistant)('svc_deals_list')).rejects.toThrow('401');
+    expect((await admin.ask('/me')).status).toBe(200);
+    const records = await house.sql(
+      `select user_id, subject_id, details from audit_records where action = 'member.end_sessions' and brokerage_id = $1`,
+      [full.brokerage],
+    );
+    expect(records).toEqual([
+      { user_id: full.people.admin.userId, subject_id: full.people.broker.userId, details: { sessions: 2 } },
+    ]);
+  });
+
+  it('is for admins who have signed in lately, and for members', async () => {
+    expect((await end(broker, full.people.admin.userId)).status).toBe(403);
+    expect((await end(buyer)).status).toBe(404);
+    expect((await end(admin, full.people['other buyer'].userId)).status).toBe(404);
+    await house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+      full.people.admin.userId,
+    ]);
+    expect(await end(admin)).toMatchObject({ status: 403, body: { error: { code: 'recent_sign_in_required' } } });
+    expect((await broker.ask('/me')).status).toBe(200);
+  });
+});

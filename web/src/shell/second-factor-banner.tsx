@@ -1,0 +1,37 @@
+import { ShieldAlert } from 'lucide-react';
+import { useMe } from '../api/me.ts';
+import { Banner } from '../components/banner.tsx';
+import { ButtonLink } from '../components/button.tsx';
+
+/** Says which brokerages are closed to the person until they show a second factor, and leads to setting one up. */
+export function SecondFactorBanner() {
+  const { second_factor_owed: owed } = useMe();
+  if (owed.length === 0) return null;
+  const names = owed.map(({ brokerage_name }) => brokerage_name).join(' and ');
+  const hasOne = owed.some(({ has_one }) => has_one);
+  return (
+    <Banner
+      label="Second factor"
+      icon={ShieldAlert}
+      tone="info"
+      says={
+        <>
+          <strong className="font-medium text-ink">{names}</strong>{' '}
+          {owed.length === 1
+            ? 'asks its members for a second factor, and is'
+            : 'ask their members for a second factor, and are'}{' '}
+          closed to you until you have shown one.{' '}
+          {hasOne
+            ? 'Sign out, and sign in with your authenticator or passkey.'
+            : 'Set up an authenticator or a passkey: it takes a minute.'}
+        </>
+      }
+    >
+      {!hasOne && (
+        <ButtonLink to="/settings/security" kind="primary" size="sm">
+          Set it up
+        </ButtonLink>
+      )}
+    </Banner>
+  );
+}
