@@ -1,0 +1,149 @@
+/** Removing a member, and a second factor that the brokerage requires, in a real browser, wide and on a phone. */
+
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { addFullDeal, addPerson, insert, type FullDeal } from '../tools/scene.ts';
+import { signInAs } from './person.ts';
+
+const sizes = { wide: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
+const slow = { timeout: 180_000 };
+
+let house: TestHouse;
+let browser: Browser;
+let full: FullDeal;
+
+beforeAll(async () => {
+  house = await openHouse();
+  browser = await openBrowser();
+  full = await addFullDeal(house);
+});
+afterAll(async () => {
+  await browser?.close();
+  await house?.close();
+});
+
+const deskOf = async (userId: string, size: keyof typeof sizes = 'wide'): Promise<Desk> =>
+  openDesk(browser, house.origin, { cookie: (await signInAs(house, userId)).cookie, viewport: sizes[size] });
+
+async function fits({ page }: Desk): Promise<void> {
+  const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  await expect.poll(over).toBe(0);
+}
+
+test('a brokerage requires a second factor; the pages lead a member to it', slow, async () => {
+  const { admin, broker } = full.people;
+  await house.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+    admin.userId,
+    'A'.repeat(32),
+  ]);
+  const desk = await deskOf(admin.userId);
+  await house.sql('update vault.sessions set second_factor_at = app.now() where user_id = $1', [admin.userId]);
+  const { page } = desk;
+  await desk.go('/settings/members');
+  await page.getByText('No second factor').waitFor();
+  await desk.go('/settings/brokerage');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Require a second factor' }).click();
+  await page.getByRole('button', { name: 'Require it' }).click();
+  await page.getByRole('button', { name: 'No longer require it' }).waitFor();
+
+  for (const size of ['wide', 'phone'] as const) {
+    const member = await deskOf(broker.userId, size);
+    await member.go('/');
+    await member.page.getByRole('region', { name: 'Second factor' }).waitFor();
+    await expectAccessible(member.page);
+    await fits(member);
+    await member.page.getByRole('link', { name: 'Set it up' }).click();
+    await member.page.getByRole('button', { name: 'Set up an authenticator' }).waitFor();
+    expect(member.complaints).toEqual([]);
+    await member.close();
+  }
+  await page.getByRole('button', { name: 'No longer require it' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'No longer require it' }).click();
+  await page.getByRole('button', { name: 'Require a second factor' }).waitFor();
+  await desk.close();
+});
+
+test('an admin ends a member’s sessions, having shown who they are', slow, async () => {
+  const { admin, broker } = full.people;
+  const password = crypto.randomUUID();
+  await house.sql('delete from vault.totp where user_id = $1', [admin.userId]);
+  await house.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
+    admin.userId,
+    await hashPassword(password),
+  ]);
+  const member = await deskOf(broker.userId);
+  const desk = await deskOf(admin.userId);
+  await house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+    admin.userId,
+  ]);
+  const { page } = desk;
+  await desk.go('/settings/members');
+  await page.getByRole('button', { name: 'Actions for broker' }).click();
+  await page.getByRole('menuitem', { name: 'End sessions' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'End sessions' }).click();
+  const proof = page.getByRole('dialog', { name: 'Is it you?' });
+  await proof.getByLabel('Password', { exact: true }).fill(password);
+  await proof.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('broker is signed out everywhere').first().waitFor();
+  await member.page.goto(`${house.origin}/settings/profile`);
+  await member.page.waitForURL('**/sign-in*');
+  await member.close();
+  await desk.close();
+});
+
+test('a removal names the deals left without a broker, and hands them to a successor', slow, async () => {
+  const { admin, broker } = full.people;
+  const successor = await addPerson(house, 'Suki Marsh');
+  await insert(house, 'members', { brokerage_id: full.brokerage, user_id: successor, role: 'broker' });
+  for (const size of ['phone', 'wide'] as const) {
+    const desk = await deskOf(admin.userId, size);
+    const { page } = desk;
+    await desk.go('/settings/members');
+    await page.getByRole('button', { name: 'Actions for broker' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Remove broker?' });
+    await dialog.getByText('Corner bakery').waitFor();
+    await dialog.getByLabel('Their broker from now on').selectOption('Suki Marsh');
+    await expectAccessible(page);
+    await fits(desk);
+    await dialog.getByRole('button', { name: size === 'phone' ? 'Cancel' : 'Remove' }).click();
+    if (size === 'wide') await page.getByText('broker is removed').first().waitFor();
+    expect(desk.complaints).toEqual([]);
+    await desk.close();
+  }
+  expect(
+    await house.sql('select user_id, role, status from participants where deal_id = $1 and user_id = any ($2)', [
+      full.deal,
+      [successor, broker.userId],
+    ]),
+  ).toEqual(
+    expect.arrayContaining([
+      { user_id: successor, role: 'broker', status: 'active' },
+      { user_id: broker.userId, role: 'broker', status: 'removed' },
+    ]),
+  );
+});
+
+test('a link that was passed on offers to sign in and to open an account', slow, async () => {
+  const admin = await signInAs(house, full.people.admin.userId);
+  const invited = await admin.ask(`/deals/${full.deal}/participants`, {
+    email: 'somebody@example.test',
+    name: 'Some Body',
+    role: 'viewer',
+    advises: null,
+  });
+  const { pathname, search } = new URL(invited.body.invitation_url);
+  for (const viewport of Object.values(sizes)) {
+    const desk = await openDesk(browser, house.origin, { viewport });
+    await desk.go(pathname + search);
+    await desk.page.getByRole('link', { name: 'Sign in' }).first().waitFor();
+    await desk.page.getByRole('button', { name: 'Accept and continue' }).waitFor();
+    await expectAccessible(desk.page);
+    await fits(desk);
+    await desk.close();
+  }
+});
