@@ -1,6 +1,6 @@
 /** Signing out: here, elsewhere, everywhere; and the list of sessions. */
 
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { House } from '../context.ts';
 import { endSession, listSessions, signOut, signOutEverywhere } from '../domain/sessions.ts';
@@ -11,6 +11,15 @@ import { clearTokenCookie, sessionDigest, sessionToken } from '../http/session.t
 import { action, Fault, smallBody, view, type Again } from './action.ts';
 import { cardPage } from './forms.ts';
 import { asCaller } from './signed-in.ts';
+
+/**
+ * Takes the session's cookie back, and has the browser forget what it kept of the person's pages. Other cookies stay: what
+ * the browser is known by, and the theme.
+ */
+function forgetPerson(c: Context): void {
+  clearTokenCookie(c, 'dealkeep');
+  c.header('Clear-Site-Data', '"cache", "storage"');
+}
 
 /** /sign-out, the ends of sessions under /settings/security, and the same for programs under /api/auth. */
 export function sessionRoutes(house: House, security: Again): Hono {
@@ -31,7 +40,7 @@ export function sessionRoutes(house: House, security: Again): Hono {
     z.object({}),
     async (c) => {
       await house.database.run(signOut(sessionDigest(c), originOf(c)));
-      clearTokenCookie(c, 'dealkeep');
+      forgetPerson(c);
       return { json: { signed_out: true }, go: '/sign-in' };
     },
     security,
@@ -43,7 +52,7 @@ export function sessionRoutes(house: House, security: Again): Hono {
     z.object({}),
     async (c) => {
       await asCaller(house, c, signOutEverywhere(sessionDigest(c), originOf(c)));
-      clearTokenCookie(c, 'dealkeep');
+      forgetPerson(c);
       return { json: { signed_out: true }, go: '/sign-in' };
     },
     security,

@@ -28,10 +28,10 @@ export async function stepOfCode(secret: string, code: string, now: Date): Promi
 
 const recoveryAlphabet = 'abcdefghijkmnpqrstuvwxyz23456789';
 
-/** Ten recovery codes of 80 random bits, as a person copies them: abcd-efgh-ijkm-npqr. */
+/** Ten recovery codes of 140 random bits, as a person copies them: abcd-efgh-ijkm-npqr-stuv-wxyz-2345. */
 export function mintRecoveryCodes(): string[] {
   return Array.from({ length: 10 }, () =>
-    Array.from(randomBytes(16), (byte) => recoveryAlphabet[byte % 32])
+    Array.from(randomBytes(28), (byte) => recoveryAlphabet[byte % 32])
       .join('')
       .replace(/(.{4})(?=.)/g, '$1-'),
   );
@@ -40,7 +40,7 @@ export function mintRecoveryCodes(): string[] {
 /** The digest of a recovery code however it was typed, or null when it is none. */
 export function recoveryDigest(typed: string): Buffer | null {
   const code = typed.toLowerCase().replace(/[\s-]/g, '');
-  return /^[a-km-np-z2-9]{16}$/.test(code) ? createHash('sha256').update(code).digest() : null;
+  return /^[a-km-np-z2-9]{28}$/.test(code) ? createHash('sha256').update(code).digest() : null;
 }
 
 const digests = (codes: readonly string[]): Buffer[] => codes.map((code) => recoveryDigest(code) as Buffer);

@@ -19,6 +19,9 @@ export function safeHeaders(baseUrl: string): MiddlewareHandler {
     if (secure) headers.set('Strict-Transport-Security', 'max-age=31536000');
     if (!headers.has('Content-Security-Policy')) headers.set('Content-Security-Policy', nothing);
     if (!headers.has('Referrer-Policy')) headers.set('Referrer-Policy', 'no-referrer');
+    // No page elsewhere keeps hold of one of ours that it opened, and none loads our answers as its own pictures or scripts.
+    headers.set('Cross-Origin-Opener-Policy', 'same-origin');
+    headers.set('Cross-Origin-Resource-Policy', 'same-origin');
     if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
   };
 }

@@ -142,7 +142,6 @@ export function staticFaces(directory = built): Application {
   if (!index) return { first, last };
 
   const pageHeaders: Record<string, string> = {
-    'Cross-Origin-Opener-Policy': 'same-origin',
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
     'Referrer-Policy': 'same-origin',
   };

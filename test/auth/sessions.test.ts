@@ -80,6 +80,8 @@ describe('sessions', () => {
     const done = await here.form('/sign-out', { csrf: hiddenField(page, 'csrf') });
     expect(done.headers.get('location')).toBe('/sign-in');
     expect(here.cookies.has('dealkeep')).toBe(false);
+    expect(done.headers.get('clear-site-data')).toBe('"cache", "storage"');
+    expect(here.cookies.has('dealkeep-device')).toBe(true);
     const thief = new Visitor(house.origin);
     thief.cookies.set('dealkeep', token);
     expect(await thief.session()).toBeNull();

@@ -62,6 +62,8 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
 
   hold(headers.get('x-frame-options') === 'DENY', 'X-Frame-Options');
   hold(headers.get('x-content-type-options') === 'nosniff', 'X-Content-Type-Options');
+  hold(headers.get('cross-origin-opener-policy') === 'same-origin', 'COOP');
+  hold(headers.get('cross-origin-resource-policy') === 'same-origin', 'CORP');
   hold(['no-referrer', 'same-origin'].includes(headers.get('referrer-policy') ?? ''), 'Referrer-Policy');
   const strict = headers.get('strict-transport-security');
   hold(secure ? Number(/^max-age=(\d+)/.exec(strict ?? '')?.[1]) >= 31_536_000 : strict === null, `HSTS ${strict}`);

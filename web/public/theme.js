@@ -2,7 +2,8 @@
 (() => {
   let chosen = null;
   try {
-    chosen = localStorage.getItem('dealkeep.theme');
+    // Signing out clears the storage, and leaves the cookie.
+    chosen = localStorage.getItem('dealkeep.theme') ?? /(?:^|; )dealkeep-theme=(dark|light)/.exec(document.cookie)?.[1];
   } catch {
     // Storage is switched off: the system's theme it is.
   }

@@ -12,7 +12,9 @@ let choice: ThemeChoice = read();
 
 function read(): ThemeChoice {
   try {
-    const kept = localStorage.getItem(stored);
+    // Signing out clears the storage, and leaves the cookie.
+    const kept =
+      localStorage.getItem(stored) ?? new RegExp(`(?:^|; )${cookie}=(dark|light)`).exec(document.cookie)?.[1];
     return kept === 'light' || kept === 'dark' ? kept : 'system';
   } catch {
     return 'system';

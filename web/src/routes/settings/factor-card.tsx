@@ -97,7 +97,7 @@ function CodesDialog({ codes, onClose }: { codes: readonly string[]; onClose: ()
         </Button>
       }
     >
-      <ul className="mb-4 grid grid-cols-2 gap-x-6 gap-y-1.5 rounded-lg bg-sunken p-4 font-mono text-sm">
+      <ul className="mb-4 grid gap-y-1.5 rounded-lg bg-sunken p-4 font-mono text-sm">
         {codes.map((code) => (
           <li key={code}>{code}</li>
         ))}
