@@ -164,7 +164,8 @@ create table normalizations (
   deal_id uuid not null references deals,
   period_label text not null check (length(period_label) between 1 and 64),
   adjustment_category text not null check (adjustment_category in ('owner_comp', 'related_party', 'one_time', 'other')),
-  adjustment_amount numeric(20, 4) not null check (adjustment_amount = adjustment_amount and abs(adjustment_amount) < 1e16),
+  -- Without a scale, so that every decimal of 40 characters is kept as it is; NaN and the infinities are no decimals.
+  adjustment_amount numeric not null check (abs(adjustment_amount) < 1e40 and scale(adjustment_amount) < 40),
   rationale text check (length(rationale) <= 2000),
   created_by uuid references users default app.user_id(),
   created_at timestamptz not null default app.now()

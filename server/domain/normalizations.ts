@@ -5,7 +5,20 @@ import { row } from '../database/statement.ts';
 export const adjustmentCategories = ['owner_comp', 'related_party', 'one_time', 'other'] as const;
 export type AdjustmentCategory = (typeof adjustmentCategories)[number];
 
-/** Records an adjustment, `amount` being a decimal string that fits numeric(20,4). Rejects with Denied to all but editors of the deal's QoE workspace. */
+/** The most characters of an amount (specification, section 4.3). */
+export const longestAmount = 40;
+
+/**
+ * A decimal as XML Schema writes one (xs:decimal): digits with at most one point among, before or behind them, and a sign
+ * if wanted. No exponent, no separators and no infinity.
+ */
+export const decimalPattern = '^[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)$';
+const decimalShape = new RegExp(decimalPattern);
+
+/** Whether an amount is a decimal; of any length. */
+export const isDecimal = (amount: string): boolean => decimalShape.test(amount);
+
+/** Records an adjustment, `amount` being a decimal of at most {@link longestAmount} characters, all of whose decimals are kept. Rejects with Denied to all but editors of the deal's QoE workspace. */
 export const createNormalization = row<
   { id: string },
   [dealId: string, periodLabel: string, category: AdjustmentCategory, amount: string, rationale: string | null]

@@ -46,7 +46,7 @@ const add = row<{ id: string }>(
 export interface NormalizationGiven {
   readonly period_label: string;
   readonly adjustment_category: AdjustmentCategory;
-  /** A decimal string that fits numeric(20,4). */
+  /** A decimal string of at most 40 characters, all of whose decimals are kept. */
   readonly adjustment_amount: string;
   readonly rationale: string | null;
 }

@@ -7,6 +7,10 @@ import type { GrantFault } from '../domain/authorization.ts';
 export type ErrorCode =
   GrantFault | 'invalid_request' | 'unsupported_grant_type' | 'temporarily_unavailable' | 'server_error';
 
+/** A description in the characters that error_description may have: visible ASCII and blanks, no quotation marks, no backslash (RFC 6749, section 5.2). */
+export const describable = (text: string): string =>
+  text.replaceAll(/[\u2018\u2019"]/g, "'").replaceAll(/[^ !#-[\]-~]/g, '?');
+
 /** Thrown by an endpoint; the face turns it into its JSON answer. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
@@ -19,7 +23,7 @@ export class OAuthError extends Error {
     description: string,
     options: { status?: ContentfulStatusCode; retryAfter?: number } = {},
   ) {
-    super(description);
+    super(describable(description));
     this.code = code;
     this.status = options.status ?? (code === 'invalid_client' ? 401 : 400);
     this.retryAfter = options.retryAfter;
@@ -31,7 +35,7 @@ export const invalidRequest = (description: string, status?: ContentfulStatusCod
 
 // One description for every fault of a code or refresh token: it does not tell a guess from one that came too late.
 const descriptions: Record<GrantFault, string> = {
-  invalid_client: 'There is no such client: register it under "Connected clients" and use the client_id shown there.',
+  invalid_client: 'There is no such client: register it under Connected clients and use the client_id shown there.',
   invalid_grant:
     'The code or refresh token is unknown, expired, used or revoked, or was issued to another request: authorize again.',
   invalid_scope: 'Ask for no more than was consented to, and at least for mcp:read.',

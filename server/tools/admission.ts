@@ -9,13 +9,16 @@ import { Fault } from './fault.ts';
 
 const bearer = /^Bearer +(\S+) *$/i;
 
-/** 401 that leads a client to where it gets a token (RFC 9728, section 5.1). */
+/**
+ * 401 that leads a client to where it gets a token (RFC 9728, section 5.1). The body always says invalid_token
+ * (specification, section 7.2); the challenge says it only of a token that was sent (RFC 6750, section 3.1).
+ */
 export function unauthorized(house: House, path: ResourcePath, error?: 'invalid_token'): Fault {
   const message = error
     ? 'The access token is unknown, expired or revoked: refresh it, or authorize again.'
     : 'Send an access token in the header Authorization: Bearer <token>; WWW-Authenticate says where to get one.';
   const challenge = bearerChallenge({ baseUrl: house.config.baseUrl, path, ...(error ? { error } : {}) });
-  return new Fault(401, message, { headers: { 'WWW-Authenticate': challenge } });
+  return new Fault(401, message, { headers: { 'WWW-Authenticate': challenge }, oauth: 'invalid_token' });
 }
 
 /** The digest of the request's token. Throws a fault of 401; a token in the URL is none, and neither is an API key or a cookie. */

@@ -1,12 +1,12 @@
-/** One call of a tool, in its order: is it available, does the input fit, may it run, the work, the record of it. */
+/** One call of a tool, in its order: is it available, is its scope there, does the input fit, may it run, the work, the record of it. */
 
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
 import { recordToolCall, recordToolRead } from '../domain/audit.ts';
 import { passSecondFactor } from '../domain/tool-gate.ts';
 import type { Tool } from './define.ts';
-import type { Exchange } from './exchange.ts';
-import { featureNotAvailable, internalError, refusalOf, type CallFacts } from './refusals.ts';
+import { isObject, type Exchange } from './exchange.ts';
+import { featureNotAvailable, internalError, missingScope, refusalOf, type CallFacts } from './refusals.ts';
 import { refusal, success, ToolRefusal, type RefusalBody } from './results.ts';
 
 type Input = Readonly<Record<string, unknown>>;
@@ -27,10 +27,13 @@ function recorder({ from }: Exchange, tool: Tool, { deal_id, finding_id, source_
  * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
  * writing tool, the work, and the record. That the token carries mcp:read goes without saying: every token does.
  */
-async function work(exchange: Exchange, tool: Tool, input: Input): Promise<Record<string, unknown>> {
+async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown): Promise<Record<string, unknown>> {
   const { database, config } = exchange.house;
   if (tool.feature && !config.features[tool.feature]) throw new ToolRefusal(featureNotAvailable(tool));
-  const plan = tool.plan(input);
+  // Before the input is looked at. The database asks again, in the transaction that writes.
+  if (!exchange.holder?.scopes.includes(tool.scope))
+    throw new ToolRefusal(missingScope(factsOf(exchange, tool, input)));
+  const plan = tool.plan(given);
   const before = [exchange.enter, passSecondFactor(), ...(plan.gate ? [plan.gate] : [])];
   const found = await database.together(...before, ...plan.work, recorder(exchange, tool, input)('ok'));
   const result = plan.answer(found.slice(before.length, -1));
@@ -38,15 +41,18 @@ async function work(exchange: Exchange, tool: Tool, input: Input): Promise<Recor
   return result;
 }
 
-function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): RefusalBody {
-  const { house, from, holder } = exchange;
-  const facts: CallFacts = {
+function factsOf({ house, holder }: Exchange, tool: Tool, input: Input): CallFacts {
+  return {
     tool,
     dealId: asId(input['deal_id']),
     clientId: holder?.clientId ?? null,
     baseUrl: house.config.baseUrl,
   };
-  const known = refusalOf(error, facts);
+}
+
+function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): RefusalBody {
+  const { house, from } = exchange;
+  const known = refusalOf(error, factsOf(exchange, tool, input));
   if (known === null) house.log.error({ requestId: from.requestId, tool: tool.name, err: error }, 'a tool failed');
   return known ?? internalError(from.requestId);
 }
@@ -61,14 +67,15 @@ async function recordFailure(exchange: Exchange, tool: Tool, input: Input, outco
   }
 }
 
-/** The result of a call: what the tool answers, or why it came to nothing. Never rejects. */
-export async function callTool(exchange: Exchange, tool: Tool, input: Input): Promise<CallToolResult> {
+/** The result of a call: what the tool answers, or why it came to nothing. `given` is what was sent for arguments. Never rejects. */
+export async function callTool(exchange: Exchange, tool: Tool, given: unknown): Promise<CallToolResult> {
   const { house, from } = exchange;
+  const input = isObject(given) ? given : {};
   const began = performance.now();
   let result: CallToolResult;
   let outcome = 'ok';
   try {
-    result = success(await work(exchange, tool, input));
+    result = success(await work(exchange, tool, input, given));
   } catch (error) {
     const body = explain(exchange, tool, input, error);
     outcome = body.error;

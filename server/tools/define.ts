@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Scope } from '../domain/connected-clients.ts';
-import { inputFaults, inSentences } from './inputs.ts';
+import { inputFaults, invalidInput } from './inputs.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';
 import { inputSchema, outputSchema } from './schemas.ts';
 
@@ -81,7 +81,7 @@ export interface Tool {
   readonly listed: ListedTool;
   readonly output: z.ZodObject;
   /** Throws a {@link ToolRefusal} that names every fault of the input. */
-  plan(input: Readonly<Record<string, unknown>>): Plan;
+  plan(input: unknown): Plan;
 }
 
 /** The tool of a definition, with its schemas converted once and for all. */
@@ -107,11 +107,7 @@ export function defineTool<
     },
     plan(input) {
       const parsed = schema.safeParse(input);
-      if (!parsed.success) {
-        const details = inputFaults(schema, input, parsed.error);
-        const message = `Nothing was done, because the input does not fit. ${inSentences(details)} Correct it and call again.`;
-        throw new ToolRefusal({ error: 'validation_error', message, details });
-      }
+      if (!parsed.success) throw new ToolRefusal(invalidInput(inputFaults(schema, input, parsed.error)));
       return {
         gate: gate?.(name, parsed.data) ?? null,
         work: work(parsed.data),

@@ -2,14 +2,20 @@
 
 import type { House } from '../context.ts';
 import { mapped, type Statement } from '../database/statement.ts';
+import type { Scope } from '../domain/connected-clients.ts';
 import { enterWithAccessToken, type TokenCaller } from '../domain/tokens.ts';
 import { canonicalResource } from '../http/resource-metadata.ts';
 
-/** The person and the client that a token was issued to; a token never changes hands. */
+/** The person and the client that a token was issued to, and its scopes: a token never changes hands, nor what it is good for. */
 export interface Holder {
   readonly userId: string;
   readonly clientId: string;
+  readonly scopes: readonly Scope[];
 }
+
+/** An object of JSON. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export interface Exchange {
   readonly house: House;
@@ -17,6 +23,8 @@ export interface Exchange {
   /** Goes in front of the statements of a transaction; the answer is kept in {@link Exchange.caller}. */
   readonly enter: Statement<TokenCaller | null>;
   holder: Holder | null;
+  /** By the ids of their messages: what calls have sent for arguments that is no object. */
+  readonly misfits: Map<unknown, unknown>;
   /** Null: the token is not valid. Undefined: the database has not been asked yet. */
   caller: TokenCaller | null | undefined;
 }
@@ -31,6 +39,7 @@ export function openExchange(house: House, digest: Buffer, from: Exchange['from'
       return caller;
     }),
     holder: null,
+    misfits: new Map(),
     caller: undefined,
   };
   return exchange;
@@ -51,5 +60,7 @@ export function openHolders() {
       if (holders.size >= most && eldest !== undefined) holders.delete(eldest);
       holders.set(digest.toString('latin1'), holder);
     },
+    /** Of a token that is good no more: or whoever still has it could use up the calls of its person. */
+    forget: (digest: Buffer): void => void holders.delete(digest.toString('latin1')),
   };
 }

@@ -10,9 +10,9 @@ import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
 import { admit, countCalls, presentedDigest } from './admission.ts';
 import { openExchange, openHolders, type Exchange, type Holder } from './exchange.ts';
 import { answerFault, Fault } from './fault.ts';
-import { checkAccept, idOf, readMessage } from './message.ts';
+import { checkAccept, idOf, methodOf, readMessage } from './message.ts';
 import { corsHeaders, originCheck, preflightHeaders } from './origins.ts';
-import { methodOf, openProtocol } from './protocol.ts';
+import { openProtocol } from './protocol.ts';
 
 /** What is known of a request by the time that something is wrong with it. */
 interface Progress {
@@ -39,6 +39,8 @@ function withHeaders(response: Response, ...headers: Readonly<Record<string, str
   return response;
 }
 
+const forbidden = (): Fault => new Fault(403, 'Pages of this origin may not call the tool server.');
+
 function callsIn(message: unknown): number {
   const messages: unknown[] = Array.isArray(message) ? message : [message];
   return messages.filter((one) => methodOf(one) === 'tools/call').length;
@@ -54,20 +56,30 @@ export function toolsFace(house: House): Hono {
   async function holderOf(exchange: Exchange, digest: Buffer, path: ResourcePath): Promise<Holder> {
     const known = holders.get(digest);
     if (known) return known;
-    const { user_id: userId, client_id: clientId } = await admit(exchange, path);
-    const holder = { userId, clientId };
+    const { user_id: userId, client_id: clientId, scopes } = await admit(exchange, path);
+    const holder = { userId, clientId, scopes };
     holders.set(digest, holder);
     return holder;
   }
 
-  /** The answer to a POST. Throws faults. */
-  async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Response> {
+  /** Whether the request may be answered at all. Throws faults of 403, 405 and 406. */
+  function checkRequest(c: Context, origin: string | undefined): void {
+    if (origin !== undefined && !mayCall(origin)) throw forbidden();
+    if (c.req.method !== 'POST') throw new Fault(405, 'Use POST.', { headers: { Allow: 'POST' } });
     checkAccept(c);
-    const digest = presentedDigest(c, house, path);
-    const exchange = openExchange(house, digest, { address: clientAddress(c), requestId: requestIdOf(c) });
-    exchange.holder = await holderOf(exchange, digest, path);
+  }
+
+  /** The answer to what the holder of a token sends. Throws faults. */
+  async function answerHolder(
+    c: Context,
+    path: ResourcePath,
+    exchange: Exchange,
+    holder: Holder,
+    progress: Progress,
+  ): Promise<Response> {
+    checkRequest(c, c.req.header('origin'));
     progress.message = await readMessage(c);
-    const limits = await countCalls(house, exchange.holder, callsIn(progress.message));
+    const limits = await countCalls(house, holder, callsIn(progress.message));
     const response = await protocol(c.req.raw, progress.message, exchange);
     // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
     await admit(exchange, path).catch(async (fault: unknown) => {
@@ -77,6 +89,24 @@ export function toolsFace(house: House): Hono {
     return withHeaders(response, limits);
   }
 
+  /** The answer to anything but OPTIONS. Throws faults: that of the token goes before every other. */
+  async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Response> {
+    const digest = presentedDigest(c, house, path);
+    const exchange = openExchange(house, digest, { address: clientAddress(c), requestId: requestIdOf(c) });
+    const holder = await holderOf(exchange, digest, path);
+    exchange.holder = holder;
+    try {
+      return await answerHolder(c, path, exchange, holder, progress);
+    } catch (error) {
+      // Whose token it is was remembered, maybe: whether it is still good is asked before another fault is told. Over the
+      // limit of calls the database is left alone.
+      if (error instanceof Fault && error.status !== 429) await admit(exchange, path);
+      throw error;
+    } finally {
+      if (exchange.caller === null) holders.forget(digest);
+    }
+  }
+
   const serve =
     (path: ResourcePath) =>
     async (c: Context): Promise<Response> => {
@@ -84,13 +114,12 @@ export function toolsFace(house: House): Hono {
       const origin = c.req.header('origin');
       const allowed = origin !== undefined && mayCall(origin) ? corsHeaders(origin) : {};
       try {
-        if (origin !== undefined && !mayCall(origin))
-          throw new Fault(403, 'Pages of this origin may not call the tool server.');
         if (c.req.method === 'OPTIONS') {
+          // A browser asks without the token.
+          if (origin !== undefined && !mayCall(origin)) throw forbidden();
           const headers = preflightHeaders(c.req.header('access-control-request-headers'));
           return withHeaders(new Response(null, { status: 204 }), everyAnswer, allowed, headers);
         }
-        if (c.req.method !== 'POST') throw new Fault(405, 'Use POST.', { headers: { Allow: 'POST' } });
         return withHeaders(await answer(c, path, progress), everyAnswer, allowed);
       } catch (error) {
         const fault = asFault(error, house, requestIdOf(c));

@@ -1,8 +1,14 @@
 /** What tools take: the kinds of input, each with what is allowed in words, and the faults of an input. */
 
 import { z } from 'zod';
+import { decimalPattern, isDecimal, longestAmount } from '../domain/normalizations.ts';
+import { isObject } from './exchange.ts';
+import type { RefusalBody } from './results.ts';
 
 const allowances = z.registry<{ allowed: string }>();
+
+const nobody = 'It is the id of nobody on this deal whom the user may know of.';
+const ownerAllowed = 'the id of an active participant of the deal, as svc_deals_get tells it';
 
 /** A UUID in any case, as PostgreSQL takes it; lower-case afterwards. */
 export const id = () => z.guid().toLowerCase().register(allowances, { allowed: 'a UUID' });
@@ -39,23 +45,46 @@ export const date = () =>
     .refine((value) => !value.startsWith('0000'), { error: 'There is no year 0.' })
     .register(allowances, { allowed: 'a date, written YYYY-MM-DD' });
 
-/** A whole number that JSON keeps exactly. */
+/**
+ * A whole number up to 2^53 - 1: a number in JSON is exact no further, because most readers take it as a double (RFC 8259,
+ * section 6), and an amount that is not kept exactly is none.
+ */
 export const wholeAmount = () =>
   z
     .int()
     .min(0)
     .register(allowances, { allowed: `a whole number (no text) from 0 to ${Number.MAX_SAFE_INTEGER}` });
 
+/** Text of any length that can be stored; the body's bound is its own. */
+export const anyText = () =>
+  z
+    .string()
+    .superRefine((value, context) => {
+      const message = textFault(value, 0, Infinity);
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    })
+    .register(allowances, { allowed: 'text' });
+
+/**
+ * Text that is somebody's id, lower-case. A plain string to whoever reads the schema; what is nobody's id is a fault of the
+ * input (for one that has the form of an id, see {@link nobodysId}).
+ */
+export const personId = () =>
+  z
+    .string()
+    .refine((value) => z.guid().safeParse(value).success, { error: nobody })
+    .toLowerCase()
+    .register(allowances, { allowed: ownerAllowed });
+
+/** The fault of an id that is none of a person on the deal. */
+export const nobodysId = (path: string): InputFault => ({ path, message: nobody, allowed: ownerAllowed });
+
 function decimalFault(value: string): string | null {
-  if (value.length > 40) return 'It has more than 40 characters.';
-  const [, whole, decimals = ''] = /^[+-]?([0-9]+)(?:\.([0-9]+))?$/.exec(value) ?? [];
-  if (whole === undefined) return 'It is not a decimal number.';
-  if (decimals.length > 4) return `It has ${decimals.length} decimals, and nothing is rounded here.`;
-  const digits = whole.replace(/^0+(?=.)/, '').length;
-  return digits > 16 ? `It has ${digits} digits before the point.` : null;
+  if (value.length > longestAmount) return `It has more than ${longestAmount} characters.`;
+  return isDecimal(value) ? null : 'It is not a decimal number.';
 }
 
-/** A decimal number as text, that fits numeric(20,4) without rounding. */
+/** A decimal number as text, of which every digit is kept. */
 export const decimal = () =>
   z
     .string()
@@ -63,10 +92,9 @@ export const decimal = () =>
       const message = decimalFault(value);
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
-    .meta({ minLength: 1, maxLength: 40, pattern: '^[+-]?[0-9]+(\\.[0-9]{1,4})?$' })
+    .meta({ minLength: 1, maxLength: longestAmount, pattern: decimalPattern })
     .register(allowances, {
-      allowed:
-        'text with a decimal number of at most 16 digits before the point and 4 after it, such as "-1250.50"; no exponent, spaces or separators',
+      allowed: `text of 1 to ${longestAmount} characters with a decimal number, such as "-1250.50"; no exponent, spaces or separators`,
     });
 
 /** One thing that is wrong with an input. */
@@ -80,18 +108,14 @@ export interface InputFault {
 
 const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
 
-function allowedFor(schema: z.ZodObject, name: PropertyKey | undefined): string {
-  const field: unknown = name === undefined ? undefined : schema.shape[String(name)];
+function allowedFor(schema: z.ZodObject, name: PropertyKey): string {
+  const field: unknown = schema.shape[String(name)];
   const inner = field instanceof z.ZodOptional ? field.unwrap() : field;
   return (inner instanceof z.ZodType && allowances.get(inner)?.allowed) || 'as the input schema says';
 }
 
 /** What is wrong with `input`, each fault with what is allowed instead. */
-export function inputFaults(
-  schema: z.ZodObject,
-  input: Readonly<Record<string, unknown>>,
-  error: z.ZodError,
-): InputFault[] {
+export function inputFaults(schema: z.ZodObject, input: unknown, error: z.ZodError): InputFault[] {
   const names = Object.keys(schema.shape).join(', ');
   return error.issues.flatMap((issue): InputFault[] => {
     if (issue.code === 'unrecognized_keys') {
@@ -99,7 +123,15 @@ export function inputFaults(
       return issue.keys.slice(0, 20).map((key) => ({ path: shown(key), message: 'There is no such input.', allowed }));
     }
     const [name] = issue.path;
-    const missing = name !== undefined && input[String(name)] === undefined;
+    if (name === undefined)
+      return [
+        {
+          path: '',
+          message: 'It is something else.',
+          allowed: `an object${names === '' ? '' : ` with the inputs ${names}`}`,
+        },
+      ];
+    const missing = isObject(input) && input[String(name)] === undefined;
     const own = issue.code === 'custom' ? issue.message : 'It is something else.';
     return [
       { path: issue.path.join('.'), message: missing ? 'It is missing.' : own, allowed: allowedFor(schema, name) },
@@ -107,7 +139,13 @@ export function inputFaults(
   });
 }
 
+/** What a call is told whose input has these faults. */
+export function invalidInput(details: readonly InputFault[]): RefusalBody {
+  const message = `Nothing was done, because the input does not fit. ${inSentences(details)} Correct it and call again.`;
+  return { error: 'validation_error', message, details };
+}
+
 /** The faults in one sentence each, for the reader of the message. */
-export function inSentences(faults: readonly InputFault[]): string {
+function inSentences(faults: readonly InputFault[]): string {
   return faults.map(({ path, message, allowed }) => `${path || 'The input'} must be ${allowed}. ${message}`).join(' ');
 }

@@ -8,6 +8,8 @@ import { Fault } from './fault.ts';
 /** The most bytes of a body: 1 MiB. */
 export const largestBody = 1_048_576;
 
+const revisionWithArrays = '2025-03-26';
+
 const parseError = (message: string) => new Fault(400, message, { code: -32_700 });
 
 /** Throws 406 to a client that does not take JSON, which is what is answered. */
@@ -25,11 +27,32 @@ export async function readMessage(c: Context): Promise<unknown> {
   if (body === 'too_large') throw new Fault(413, `The body is too large: at most ${largestBody} bytes (1 MiB).`);
   if (body === 'not_text') throw parseError('Parse error: the body is not UTF-8.');
   if (isTooDeep(body.text)) throw parseError('Parse error: the body is nested too deeply.');
+  let message: unknown;
   try {
-    return JSON.parse(body.text);
+    message = JSON.parse(body.text);
   } catch {
     throw parseError('Parse error: the body is not valid JSON.');
   }
+  if (Array.isArray(message)) checkArray(c, message);
+  return message;
+}
+
+const invalidRequest = (message: string) => new Fault(400, `Invalid Request: ${message}`, { code: -32_600 });
+
+/** Only revision 2025-03-26 has arrays of messages; it is also that of a client that names none. */
+function checkArray(c: Context, messages: readonly unknown[]): void {
+  const revision = c.req.header('mcp-protocol-version');
+  if (revision !== undefined && revision !== revisionWithArrays)
+    throw invalidRequest(`revision ${revisionWithArrays} alone has arrays of messages; send one at a time.`);
+  if (messages.some((one) => methodOf(one) === 'initialize'))
+    throw invalidRequest('initialize is not sent in an array.');
+}
+
+/** What a message asks for; undefined when it asks for nothing. */
+export function methodOf(message: unknown): string | undefined {
+  const method: unknown =
+    typeof message === 'object' && message !== null && 'method' in message ? message.method : null;
+  return typeof method === 'string' ? method : undefined;
 }
 
 /** The id that an answer to the message carries; null when it is no single request. */

@@ -7,23 +7,31 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Logger } from '../log.ts';
-import type { Exchange } from './exchange.ts';
+import { isObject, type Exchange } from './exchange.ts';
+import { methodOf } from './message.ts';
 import { serverFor } from './server.ts';
 
 /** Answers one message, or (from clients of early 2025) an array of them, that came with `request`. */
 export type Protocol = (request: Request, message: unknown, exchange: Exchange) => Promise<Response>;
 
-/** What the message asks for; undefined when it asks for nothing. */
-export function methodOf(message: unknown): string | undefined {
-  const method: unknown =
-    typeof message === 'object' && message !== null && 'method' in message ? message.method : null;
-  return typeof method === 'string' ? method : undefined;
-}
-
 // A request is over with its answer, so there is nothing left to cancel; taken at its word within an array, it would
 // leave the call beside it without an answer for ever.
 const withoutCancelling = (message: unknown): unknown =>
   Array.isArray(message) ? message.filter((one) => methodOf(one) !== 'notifications/cancelled') : message;
+
+/**
+ * The message with every call's arguments an object; those that are none are kept aside, for the tool to refuse. The SDK
+ * would answer them with its schema's faults.
+ */
+function withObjects(message: unknown, exchange: Exchange): unknown {
+  if (Array.isArray(message)) return message.map((one: unknown) => withObjects(one, exchange));
+  if (methodOf(message) !== 'tools/call') return message;
+  const call = message as { id?: unknown; params?: unknown };
+  const { params } = call;
+  if (!isObject(params) || params['arguments'] === undefined || isObject(params['arguments'])) return message;
+  exchange.misfits.set(call.id, params['arguments']);
+  return { ...call, params: { ...params, arguments: {} } };
+}
 
 // What names its version in itself is of the newer era; only an initialize must be looked at more closely. The SDK, which
 // decides, looks at every message a second time when it answers.
@@ -68,7 +76,8 @@ export function openProtocol(log: Logger): Protocol {
     },
     { legacy: 'reject', onerror: (error) => log.debug({ reason: error.message }, 'mcp') },
   );
-  return async (request, message, exchange) => {
+  return async (request, given, exchange) => {
+    const message = withObjects(given, exchange);
     const older = !isNewer(message) && (await isLegacyRequest(request, message));
     if (older) return answerOlder(request, message, exchange);
     exchanges.set(request, exchange);

@@ -3,6 +3,7 @@
 import { Busy, Conflict, Denied, Invalid, Refusal, Unavailable } from '../database/errors.ts';
 import { gateReasons, type GateReason } from '../domain/tool-gate.ts';
 import type { Tool } from './define.ts';
+import { invalidInput, nobodysId } from './inputs.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';
 
 export const notInDiligence: RefusalBody = {
@@ -62,6 +63,14 @@ function secondFactorRequired(message: string, { tool, baseUrl }: CallFacts): Re
   };
 }
 
+/** What a token without the scope of a tool is told, whatever the input. */
+export const missingScope = (facts: CallFacts): RefusalBody =>
+  permissionDenied(
+    'missing_scope',
+    'This client was not given permission to write: connect it again and leave writing ticked.',
+    facts,
+  );
+
 /** What the tool is not yet there for. */
 export function featureNotAvailable(tool: Tool): RefusalBody {
   const message = `${tool.name} is not available on this server: its ${tool.feature} feature is switched off. Nothing was done, and calling again will not help.`;
@@ -77,6 +86,7 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
   if (error instanceof Refusal) {
     if (isGateReason(error.reason)) return permissionDenied(error.reason, error.message, facts);
     if (error.reason === 'second_factor_required') return secondFactorRequired(error.message, facts);
+    if (error.reason === 'owner_takes_no_part') return invalidInput([nobodysId('owner_user_id')]);
     return { error: 'submission_rejected', message: error.message };
   }
   if (error instanceof Denied && facts.tool.denied) return facts.tool.denied;

@@ -1,6 +1,13 @@
 /** The tool server as the protocol sees it: what it is, which tools it has, and how one is called. */
 
-import { ProtocolError, ProtocolErrorCode, Server, type ServerOptions } from '@modelcontextprotocol/server';
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type JSONRPCMessage,
+  type ServerOptions,
+  type Transport,
+} from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import about from '../../package.json' with { type: 'json' };
 import { callTool } from './call.ts';
@@ -15,6 +22,8 @@ const byName = new Map(catalog.map((tool) => [tool.name, tool]));
 // The list is the same for everybody and changes with a release; who asks is still nobody else's business.
 const fiveMinutes = { ttlMs: 300_000, cacheScope: 'private' } as const;
 const options: ServerOptions = {
+  // Those that initialize agrees on, the newest first; 2026-07-28 has no initialize.
+  supportedProtocolVersions: ['2025-11-25', '2025-06-18', '2025-03-26'],
   capabilities: { tools: { listChanged: false } },
   cacheHints: { 'tools/list': fiveMinutes, 'server/discover': fiveMinutes },
   jsonSchemaValidator: new AjvJsonSchemaValidator(),
@@ -22,19 +31,50 @@ const options: ServerOptions = {
 
 const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
 
+/** The faults that an error of the SDK lists as JSON, each with its path; null when it lists none. */
+function faultsIn(text: string): { path: PropertyKey[]; message: string }[] | null {
+  const start = text.indexOf('[\n');
+  if (start < 0 || !text.endsWith(']')) return null;
+  try {
+    return JSON.parse(text.slice(start)) as { path: PropertyKey[]; message: string }[];
+  } catch {
+    return null;
+  }
+}
+
+/** What the SDK would answer a malformed request, its schema's faults, in a sentence instead. */
+function inWords(message: JSONRPCMessage): JSONRPCMessage {
+  const faults = 'error' in message ? faultsIn(message.error.message) : null;
+  if (!('error' in message) || faults === null) return message;
+  const sentence = faults.map(({ path, message: fault }) => `${path.join('.')}: ${fault}`).join('; ');
+  return {
+    ...message,
+    error: { code: ProtocolErrorCode.InvalidParams, message: `Invalid params: ${sentence.slice(0, 300)}` },
+  };
+}
+
+class PlainServer extends Server {
+  override async connect(transport: Transport): Promise<void> {
+    const send = transport.send.bind(transport);
+    transport.send = (message, more) => send(inWords(message), more);
+    await super.connect(transport);
+  }
+}
+
 /** A server for this one request. */
 export function serverFor(exchange: Exchange): Server {
-  const server = new Server(identity, options);
+  const server = new PlainServer(identity, options);
   server.setRequestHandler('tools/list', ({ params }) => {
     if (params?.cursor !== undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The list of tools is one page: leave cursor out.');
     }
     return listed;
   });
-  server.setRequestHandler('tools/call', ({ params }) => {
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
     const tool = byName.get(params.name);
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${shown(params.name)}`);
-    return callTool(exchange, tool, params.arguments ?? {});
+    const { misfits } = exchange;
+    return callTool(exchange, tool, misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {}));
   });
   return server;
 }

@@ -5,14 +5,18 @@ import { scopesOf } from './bearer.ts';
 import {
   addClient,
   addPerson,
+  answerOf,
   approve,
   askToken,
+  authorizeUrl,
   callback,
   challengeOf,
   connect,
   newVerifier,
+  post,
   redeem,
   refresh,
+  visit,
   type Parameters,
   type Person,
   type TokenAnswer,
@@ -376,4 +380,30 @@ describe('the code', () => {
     await house.sql('update connected_clients set deleted_at = app.now() where id = $1', [own]);
     expect((await redeem(house, two)).body.error).toBe('invalid_client');
   });
+});
+
+test('descriptions of errors have no quotation marks, backslashes or other characters that they must not have', async () => {
+  const client_id = await addClient(house, ada);
+  const strange = `"\\é’${'x'.repeat(20)}`;
+  const asked = { grant_type: 'refresh_token', client_id, refresh_token: strange };
+  const answers = await Promise.all([
+    askToken(house, { ...asked, client_id: crypto.randomUUID() }),
+    askToken(house, { ...asked, client_id: strange }),
+    askToken(house, asked),
+    askToken(house, { ...asked, grant_type: strange }),
+    askToken(house, { ...asked, scope: strange }),
+    askToken(house, { ...asked, resource: strange }),
+    askToken(house, { ...asked, refresh_token: undefined }),
+    post(house, '/api/mcp/revoke', { client_id: strange, token: strange }),
+  ]);
+  for (const { body } of answers) expect(body.error_description).toMatch(/^[ !#-[\]-~]+$/);
+  for (const wrong of [
+    { scope: strange },
+    { response_type: strange },
+    { code_challenge: strange },
+    { resource: strange },
+  ]) {
+    const response = await visit(authorizeUrl(house, { client_id, ...wrong }), ada);
+    expect(answerOf(response).get('error_description')).toMatch(/^[ !#-[\]-~]+$/);
+  }
 });

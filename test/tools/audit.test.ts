@@ -143,15 +143,15 @@ test('what calls no tool leaves none, and neither does a token that is no longer
   );
   expect(await recordsOf('no-call')).toEqual([]);
 
-  const { token, familyId } = await addToken(house, scene.people.seller.userId);
-  await asking(house, { token }).ok('svc_deals_get', { deal_id: scene.deal });
-  await house.sql('update vault.token_families set revoked_at = $2 where id = $1', [familyId, house.clock.now()]);
   for (const [name, input] of [
     ['svc_deals_get', { deal_id: scene.deal }],
     ['svc_deals_get', {}],
     ['svc_findings_list', {}],
     ['svc_questions_create', { deal_id: scene.deal, category: 'tax', question_text: 'Q' }],
   ] as const) {
+    const { token, familyId } = await addToken(house, scene.people.seller.userId);
+    await asking(house, { token }).ok('svc_deals_get', { deal_id: scene.deal });
+    await house.sql('update vault.token_families set revoked_at = $2 where id = $1', [familyId, house.clock.now()]);
     const requestId = await call(token, name, input);
     expect(await recordsOf(requestId)).toEqual([]);
     expect(lineOf(requestId)).toMatchObject({ outcome: 'invalid_token' });

@@ -168,8 +168,15 @@ test('one that is not seen, and one that does not exist, are refused alike', asy
 
 test('have an owner who takes part in the deal, and whom the caller may know of', async () => {
   const rejected = {
-    error: 'submission_rejected',
-    message: 'The owner must be an active participant of the deal.',
+    error: 'validation_error',
+    message: expect.stringContaining('owner_user_id must be the id of an active participant of the deal'),
+    details: [
+      {
+        path: 'owner_user_id',
+        message: 'It is the id of nobody on this deal whom the user may know of.',
+        allowed: 'the id of an active participant of the deal, as svc_deals_get tells it',
+      },
+    ],
   };
   expect(
     await as('broker').refused('svc_findings_create', finding({ owner_user_id: scene.people.outsider.userId })),
@@ -177,9 +184,8 @@ test('have an owner who takes part in the deal, and whom the caller may know of'
   expect(await as('broker').refused('svc_findings_create', finding({ owner_user_id: crypto.randomUUID() }))).toEqual(
     rejected,
   );
-  expect(await as('broker').refused('svc_findings_create', finding({ owner_user_id: 'me' }))).toMatchObject({
-    error: 'validation_error',
-  });
+  for (const owner_user_id of ['me', '', 'x'.repeat(5_000), 'a\u0000b'])
+    expect(await as('broker').refused('svc_findings_create', finding({ owner_user_id }))).toEqual(rejected);
   expect(
     await as('broker').ok('svc_findings_create', finding({ owner_user_id: scene.people['other buyer'].userId })),
   ).toHaveProperty('id');
@@ -190,6 +196,11 @@ test('have an owner who takes part in the deal, and whom the caller may know of'
       finding({ owner_user_id: scene.people['other buyer'].userId }),
     ),
   ).toEqual(rejected);
+});
+
+test('are filtered by a category of any length', async () => {
+  for (const category of ['', 'x'.repeat(65), '😀'.repeat(10_000)])
+    expect(await as('broker').ok('svc_findings_list', { deal_id: scene.deal, category })).toEqual({ findings: [] });
 });
 
 test('keep to their bounds', async () => {

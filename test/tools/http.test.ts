@@ -31,10 +31,8 @@ describe('one address', () => {
   });
 
   test.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s is 405 and says what is allowed', async (method) => {
-    for (const token of [access.token, null]) {
-      const { status, headers, body } = await send(house, token, undefined, { method });
-      expect([status, headers.get('allow'), body?.error.message]).toEqual([405, 'POST', 'Use POST.']);
-    }
+    const { status, headers, body } = await send(house, access.token, undefined, { method });
+    expect([status, headers.get('allow'), body?.error.message]).toEqual([405, 'POST', 'Use POST.']);
   });
 
   test('answers are JSON, kept nowhere, with the id of the request', async () => {
@@ -65,7 +63,7 @@ describe('tokens', () => {
     expect(headers.get('www-authenticate')).toBe(
       `Bearer resource_metadata="${metadata(resource)}", scope="mcp:read mcp:write"`,
     );
-    expect(body?.error.message).toMatch(/^Send an access token/);
+    expect(body).toEqual({ error: 'invalid_token', error_description: expect.stringMatching(/^Send an access token/) });
     const document = await (await fetch(metadata(resource))).json();
     expect(document).toMatchObject({ resource: house.origin + resource });
   });
@@ -79,12 +77,50 @@ describe('tokens', () => {
       access.token.replace('dka_', 'dkr_'),
       `${access.token}A`,
     ]) {
-      const { status, headers } = await send(house, token, deals);
-      expect(status).toBe(401);
+      const { status, headers, body } = await send(house, token, deals);
+      expect([status, body]).toEqual([
+        401,
+        { error: 'invalid_token', error_description: expect.stringMatching(/^[ !#-[\]-~]+$/) },
+      ]);
       expect(headers.get('www-authenticate')).toMatch(
         /^Bearer error="invalid_token", error_description="[^"]+", resource_metadata="[^"]+", scope="mcp:read mcp:write"$/,
       );
     }
+  });
+
+  test('the fault of the token goes before those of the request', async () => {
+    const ended = await addToken(house, access.userId);
+    expect((await send(house, ended.token, deals)).status).toBe(200);
+    await house.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
+    const wrong: Parameters<typeof send>[3][] = [
+      { headers: { Origin: 'https://evil.example' } },
+      { method: 'GET' },
+      { method: 'DELETE' },
+      { headers: { Accept: 'text/html' } },
+      { headers: { 'Content-Type': 'text/plain' } },
+      { headers: { 'MCP-Protocol-Version': '2020-01-01' } },
+    ];
+    for (const options of wrong)
+      for (const token of [null, 'nonsense', `dka_${'D'.repeat(43)}`, ended.token]) {
+        const { status, body } = await send(house, token, options?.method ? undefined : deals, options);
+        expect([status, body]).toMatchObject([401, { error: 'invalid_token' }]);
+        if (token !== ended.token) continue;
+        // Known to this node again, so that the next fault finds it remembered.
+        await house.sql('update vault.token_families set revoked_at = null where id = $1', [ended.familyId]);
+        expect((await send(house, ended.token, list)).status).toBe(200);
+        await house.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
+      }
+    const large = JSON.stringify(message('tools/list', { padding: 'x'.repeat(2_000_000) }));
+    expect((await send(house, ended.token, large)).status).toBe(401);
+  });
+
+  test('one that has ended does not use up the calls of its person', async () => {
+    const ended = await addToken(house, access.userId);
+    const { token } = await addToken(house, access.userId, { clientId: ended.clientId });
+    expect((await send(house, ended.token, deals)).headers.get('x-ratelimit-remaining')).toBe('299');
+    await house.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
+    for (let count = 0; count < 5; count += 1) expect((await send(house, ended.token, deals)).status).toBe(401);
+    expect(Number((await send(house, token, deals)).headers.get('x-ratelimit-remaining'))).toBeGreaterThanOrEqual(297);
   });
 
   test('one in the URL, in a cookie or behind another scheme is none', async () => {
@@ -156,7 +192,7 @@ describe('web pages', () => {
     }
   });
 
-  test('of all others may not, before anything is looked at', async () => {
+  test('of all others may not, before the request is looked at', async () => {
     for (const Origin of [
       'https://evil.example',
       'http://claude.ai',
@@ -168,10 +204,10 @@ describe('web pages', () => {
       'http://127.0.0.1@evil.example',
       'file://',
     ]) {
-      for (const token of [access.token, null]) {
-        const { status, headers } = await send(house, token, deals, { headers: { Origin } });
-        expect([status, headers.get('access-control-allow-origin')]).toEqual([403, null]);
-      }
+      const { status, headers } = await send(house, access.token, '{', { headers: { Origin } });
+      expect([status, headers.get('access-control-allow-origin')]).toEqual([403, null]);
+      const unknown = await send(house, null, deals, { headers: { Origin } });
+      expect([unknown.status, unknown.headers.get('access-control-allow-origin')]).toEqual([401, null]);
       expect((await send(house, null, undefined, { method: 'OPTIONS', headers: { Origin } })).status).toBe(403);
     }
   });

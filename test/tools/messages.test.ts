@@ -33,6 +33,16 @@ const modernHeaders = (method: string, name?: string) => ({
   ...(name ? { 'Mcp-Name': name } : {}),
 });
 
+/** The answers to the same from a client of 2025 and from one of 2026. */
+async function inBothEras(method: string, params: object | undefined, name?: string) {
+  return [
+    await send(house, access.token, { ...message(method), params }),
+    await send(house, access.token, message(method, { ...params, _meta: modern }), {
+      headers: modernHeaders(method, name),
+    }),
+  ];
+}
+
 describe('what a client sends and takes', () => {
   test.each([
     undefined,
@@ -92,7 +102,7 @@ describe('what a client sends and takes', () => {
   });
 
   test('a large body that is refused for another reason is refused as clearly', async () => {
-    const large = JSON.stringify(message('tools/list', { padding: 'x'.repeat(5_000_000) }));
+    const large = JSON.stringify(message('tools/list', { padding: 'x'.repeat(1_500_000) }));
     for (let times = 0; times < 5; times += 1) {
       expect((await send(house, null, large)).status).toBe(401);
       expect((await send(house, access.token, large, { headers: { Origin: 'https://evil.example' } })).status).toBe(
@@ -160,13 +170,35 @@ describe('what a client sends and takes', () => {
   });
 
   test('malformed calls are -32602', async () => {
-    for (const params of [
-      {},
-      { name: 5 },
-      { name: 'svc_deals_list', arguments: 'all' },
-      { name: 'svc_deals_list', arguments: [1] },
-    ]) {
-      expect((await send(house, access.token, message('tools/call', params))).body?.error.code).toBe(-32_602);
+    for (const params of [{}, { name: 5 }, undefined]) {
+      for (const { body } of await inBothEras('tools/call', params, 'svc_deals_list'))
+        expect(body?.error).toEqual({ code: -32_602, message: expect.stringMatching(/^Invalid params: params/) });
+    }
+    for (const { body } of await inBothEras('tools/list', { cursor: 5 }))
+      expect(body?.error).toEqual({
+        code: -32_602,
+        message: 'Invalid params: params.cursor: Invalid input: expected string, received number',
+      });
+    const { body } = await send(house, access.token, message('initialize', { protocolVersion: null }));
+    expect(body?.error).toEqual({
+      code: -32_602,
+      message: expect.stringMatching(/^Invalid params: params\.protocolVersion: [^[{]*$/),
+    });
+  });
+
+  test.each([null, 'all', 5, [1], false])('arguments that are %j are a fault of the input', async (given) => {
+    for (const [name, inputs] of [
+      ['svc_deals_list', 'state, brokerage_id'],
+      ['svc_deals_get', 'deal_id'],
+    ] as const) {
+      for (const { status, body } of await inBothEras('tools/call', { name, arguments: given }, name)) {
+        expect([status, body?.result.isError]).toEqual([200, true]);
+        expect(body?.result.structuredContent).toEqual({
+          error: 'validation_error',
+          message: `Nothing was done, because the input does not fit. The input must be an object with the inputs ${inputs}. It is something else. Correct it and call again.`,
+          details: [{ path: '', message: 'It is something else.', allowed: `an object with the inputs ${inputs}` }],
+        });
+      }
     }
   });
 
@@ -190,7 +222,7 @@ describe('what a client sends and takes', () => {
       await send(house, access.token, message('tools/list', { _meta: unknown }), {
         headers: { ...modernHeaders('tools/list'), 'MCP-Protocol-Version': '2031-01-01' },
       }),
-    ].map(({ status, body }) => ({ status, code: body?.error.code ?? 0 }));
+    ].map(({ status, body }) => ({ status, code: body?.error.code ?? status }));
     for (const { status, code } of refused) {
       if (code > 0) expect(code).toBe(status);
       else expect([...ofProtocol]).toContain(code);
@@ -239,6 +271,24 @@ describe('what a client sends and takes', () => {
     }
   });
 
+  test.each(['2024-11-05', '2024-10-07', '2026-07-28', '2031-01-01'])(
+    'a client that initializes with %s is offered the latest revision of 2025',
+    async (protocolVersion) => {
+      const asked = { protocolVersion, capabilities: {}, clientInfo: { name: 'other', version: '1' } };
+      const { body } = await send(house, access.token, message('initialize', asked));
+      expect(body?.result).toEqual({
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: { listChanged: false } },
+        serverInfo: { name: 'dealkeep', title: 'Dealkeep', version: expect.any(String) },
+      });
+      if (protocolVersion === '2026-07-28') return;
+      const { status } = await send(house, access.token, list, {
+        headers: { 'MCP-Protocol-Version': protocolVersion },
+      });
+      expect(status).toBe(400);
+    },
+  );
+
   test('lists and discovery say how long they hold, and for whom', async () => {
     for (const method of ['tools/list', 'server/discover']) {
       const { body } = await send(house, access.token, message(method, { _meta: modern }), {
@@ -251,6 +301,21 @@ describe('what a client sends and takes', () => {
   test('notifications are taken without an answer', async () => {
     const { status, text } = await send(house, access.token, { jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([status, text]).toEqual([202, '']);
+  });
+
+  test('an array of messages is refused to clients of every other revision, and when it holds an initialize', async () => {
+    for (const version of ['2025-06-18', '2025-11-25', '2026-07-28']) {
+      const headers = { 'MCP-Protocol-Version': version };
+      const { status, body } = await send(house, access.token, [message('ping')], { headers });
+      expect([status, body?.error.code]).toEqual([400, -32_600]);
+    }
+    const asked = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'old', version: '1' } };
+    const { status, body } = await send(house, access.token, [message('initialize', asked)]);
+    expect([status, body?.error.code]).toEqual([400, -32_600]);
+    const headers = { 'MCP-Protocol-Version': '2025-03-26' };
+    expect(
+      (await send(house, access.token, [message('ping', {}, 1), message('ping', {}, 2)], { headers })).status,
+    ).toBe(200);
   });
 
   test('an array of messages, as clients of early 2025 may send it, is answered with an array', async () => {

@@ -1,6 +1,7 @@
 /** Sends the person's browser back to the client: with a code or an error, the exact state, and who answers (RFC 9207). */
 
 import type { Context } from 'hono';
+import { describable } from '../oauth-error.ts';
 import type { Fault } from './checks.ts';
 
 /** Where an answer goes. `state` undefined: there was none to give back. */
@@ -36,7 +37,10 @@ export function redirectWithFault(
   { redirectUri, state, issuer }: Return,
   { error, description }: Fault,
 ): Response {
-  return redirect(c, withAnswer(redirectUri, { error, error_description: description, state, iss: issuer }));
+  return redirect(
+    c,
+    withAnswer(redirectUri, { error, error_description: describable(description), state, iss: issuer }),
+  );
 }
 
 /** To sign in, and from there to this authorization request, with everything that it had. */

@@ -10,7 +10,7 @@ export const svcFinancingSourceCreate = defineTool({
   name: 'svc_financing_source_create',
   title: 'Add a source of financing',
   description:
-    "Adds a source of financing to a deal's stack, for the user's side, in the deal's currency. commitment_amount is in whole currency units; commitment_status is identified unless given. Comes back with the id of the source.",
+    "Adds a source of financing to a deal's stack, for the user's side, in the deal's currency. commitment_amount is in whole currency units, at most 2^53 - 1 (JSON numbers are exact no further); commitment_status is identified unless given. Comes back with the id of the source.",
   scope: 'mcp:write',
   feature: 'financing',
   annotations: adds,

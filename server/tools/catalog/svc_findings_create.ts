@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createFinding, severities } from '../../domain/findings.ts';
 import { passDealGate } from '../../domain/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
-import { id, oneOf, text } from '../inputs.ts';
+import { id, oneOf, personId, text } from '../inputs.ts';
 import { added } from '../records.ts';
 import { notInDiligence } from '../refusals.ts';
 
@@ -20,7 +20,7 @@ export const svcFindingsCreate = defineTool({
     title: text(1, 120),
     description: text(0, 8000).optional(),
     severity: oneOf(severities),
-    owner_user_id: id().optional(),
+    owner_user_id: personId().optional(),
   }),
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),

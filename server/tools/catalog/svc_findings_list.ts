@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findings, findingStatuses, severities } from '../../domain/findings.ts';
 import { defineTool, reads } from '../define.ts';
-import { id, oneOf, text } from '../inputs.ts';
+import { anyText, id, oneOf } from '../inputs.ts';
 import { listedFinding } from '../records.ts';
 
 export const svcFindingsList = defineTool({
@@ -14,7 +14,7 @@ export const svcFindingsList = defineTool({
   annotations: reads,
   input: z.strictObject({
     deal_id: id(),
-    category: text(1, 64).optional(),
+    category: anyText().optional(),
     severity: oneOf(severities).optional(),
     status: oneOf(findingStatuses).optional(),
   }),

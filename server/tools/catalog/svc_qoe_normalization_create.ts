@@ -10,7 +10,7 @@ export const svcQoeNormalizationCreate = defineTool({
   name: 'svc_qoe_normalization_create',
   title: 'Record an earnings adjustment',
   description:
-    "Records a normalization, such as an add-back of owner compensation, to the earnings of one period of a deal's business. adjustment_amount is decimal text with at most 4 decimals, negative to lower earnings; it is kept exactly, never rounded. For editors of the deal's QoE workspace. Comes back with the id of the normalization.",
+    "Records a normalization, such as an add-back of owner compensation, to the earnings of one period of a deal's business. adjustment_amount is decimal text of up to 40 characters, negative to lower earnings; every digit is kept, nothing is rounded. For editors of the deal's QoE workspace. Comes back with the id of the normalization.",
   scope: 'mcp:write',
   annotations: adds,
   input: z.strictObject({

@@ -2,6 +2,8 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { isEmailAddress, longestEmailAddress } from '../../domain/email-address.ts';
+import { isDecimal, longestAmount } from '../../domain/normalizations.ts';
 import { keepsDirection, oneLine } from '../../domain/names.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { isTooDeep } from '../../http/json-text.ts';
@@ -70,6 +72,12 @@ export const properName = line(200)
   .regex(oneLine, 'Leave out line breaks.')
   .regex(keepsDirection, 'Leave out signs that turn the direction of writing.');
 
+/** An e-mail address, as it was written. */
+export const emailAddress = z
+  .string()
+  .max(longestEmailAddress, `At most ${longestEmailAddress} characters.`)
+  .refine(isEmailAddress, 'Write an e-mail address, such as ann@example.com.');
+
 /** Text of several lines, 1 to `max` characters, kept as it is. */
 export const text = (max: number) =>
   z
@@ -99,6 +107,13 @@ export const decimal = ({ signed = false } = {}) =>
       signed ? /^-?\d{1,16}(\.\d{1,4})?$/ : /^\d{1,16}(\.\d{1,4})?$/,
       'Write an amount with digits and at most four decimals, like 1250000.50.',
     );
+
+/** A decimal string of up to 40 characters, every digit of which is kept, as the tools take it. */
+export const exactDecimal = z
+  .string()
+  .trim()
+  .max(longestAmount, `At most ${longestAmount} characters.`)
+  .refine(isDecimal, 'Write an amount with digits and at most one point, like -1250000.50.');
 
 /** How many rows a page has: 1 to 200, 50 when nothing is said. */
 export const pageSize = z

@@ -25,7 +25,7 @@ import {
 } from '../../domain/qoe-page.ts';
 import { checklist } from '../../domain/qoe.ts';
 import { mustSee } from '../../domain/must-see.ts';
-import { day, decimal, line, optional, pathId, readBody, readQuery, text } from './input.ts';
+import { day, exactDecimal, line, optional, pathId, readBody, readQuery, text } from './input.ts';
 import { notAllowed, onDeal, onRecord } from './on-record.ts';
 import { originOf } from './person.ts';
 
@@ -40,7 +40,7 @@ const Status = z.strictObject({
 const Adjustment = z.strictObject({
   period_label: line(64),
   adjustment_category: z.enum(adjustmentCategories, { error: 'Choose a category.' }),
-  adjustment_amount: decimal({ signed: true }),
+  adjustment_amount: exactDecimal,
   rationale: optional(text(2000)),
 });
 const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choose reader or editor.' }) });

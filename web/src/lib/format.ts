@@ -23,7 +23,7 @@ export function formatMoney(amount: Decimal, currency: string, { short = false, 
     signDisplay: signed ? 'exceptZero' : 'auto',
     ...(short
       ? { notation: 'compact', maximumSignificantDigits: 3 }
-      : { trailingZeroDisplay: 'stripIfInteger', maximumFractionDigits: 4, minimumFractionDigits: 2 }),
+      : { trailingZeroDisplay: 'stripIfInteger', maximumFractionDigits: 40, minimumFractionDigits: 2 }),
   }).format(exact(amount));
 }
 
