@@ -5,6 +5,7 @@ import type pg from 'pg';
 import type { Config } from './config.ts';
 import type * as Administration from './domain/administration.ts';
 import { keyEnvironments, keyScopes, type KeyEnvironment, type KeyScope } from './domain/api-keys.ts';
+import { isEmailAddress } from './domain/email-address.ts';
 import { invitationUrl } from './http/links.ts';
 
 interface Desk {
@@ -67,7 +68,10 @@ function fitting(pattern: RegExp, allowed: string) {
   };
 }
 
-const emailAddress = fitting(/^[^\s@]+@[^\s@]+$/, 'an e-mail address');
+function emailAddress(text: string): string {
+  if (!isEmailAddress(text)) throw new InvalidArgumentError('It must be an e-mail address.');
+  return text;
+}
 const json = ['--json', 'print the result as JSON'] as const;
 const brokerage = ['--brokerage <id or slug>', 'the brokerage'] as const;
 

@@ -17,11 +17,14 @@ export interface Mailer {
   send(mail: Mail): Promise<void>;
 }
 
+// The address as it is, never read as a list of addresses: what is quoted in front of its @ could look like one.
+const addressed = (from: string, { to, ...mail }: Mail) => ({ from, to: { name: '', address: to }, ...mail });
+
 function smtpMailer(url: string, from: string): Mailer {
   const transport = createTransport({ url, connectionTimeout: 10_000, socketTimeout: 30_000 });
   return {
     async send(mail) {
-      await transport.sendMail({ from, ...mail });
+      await transport.sendMail(addressed(from, mail));
     },
   };
 }
@@ -31,7 +34,7 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
   let count = 0;
   return {
     async send(mail) {
-      const { message } = await transport.sendMail({ from, ...mail });
+      const { message } = await transport.sendMail(addressed(from, mail));
       await mkdir(directory, { recursive: true, mode: 0o700 });
       count += 1;
       const file = path.join(directory, `${new Date().toISOString().replaceAll(':', '-')}-${process.pid}-${count}.eml`);

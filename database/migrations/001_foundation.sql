@@ -248,9 +248,44 @@ create table brokerages (
 select app.protect('brokerages');
 create trigger touch before update on brokerages for each row execute function app.touch();
 
+-- Whether a text is an e-mail address: a Mailbox of RFC 5321 in ASCII whose domain has a dot in it or is an address in
+-- brackets. The same rule as in server/domain/email-address.ts.
+create function app.is_email_address(email text) returns boolean
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+declare
+  parts constant text[] := regexp_match(email, '^(.*)@([^@]*)$');
+  host constant text := parts[2];
+  byte constant text := '(25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])';
+  ipv4 constant text := byte || '(\.' || byte || '){3}';
+  address text;
+begin
+  if length(email) > 254 or email ~ '[^ -~]' or parts is null or length(parts[1]) > 64
+    or parts[1] !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+)*$'
+      and parts[1] !~ '^"([^"\\]|\\.)*"$'
+  then
+    return false;
+  end if;
+  if host ~ '^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$'
+    or host ~ ('^\[' || ipv4 || '\]$')
+  then
+    return true;
+  end if;
+  if host !~* '^\[ipv6:.*\]$' then
+    return false;
+  end if;
+  -- An IPv4 address at the end stands for two groups.
+  address := regexp_replace(substr(host, 7, length(host) - 7), ':' || ipv4 || '$', ':0:0');
+  return address ~ '^[0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){7}$'
+    or address ~ '^([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){0,5})?::([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){0,5})?$'
+      and cardinality(array_remove(regexp_split_to_array(address, ':+'), '')) <= 6;
+end
+$$;
+-- A check runs with the rights of whoever inserts.
+grant execute on function app.is_email_address(text) to dealkeep_server;
+
 create table users (
   id uuid primary key default app.uuid_v7(),
-  email text not null check (email = lower(email) and length(email) between 3 and 254 and position('@' in email) > 1),
+  email text not null check (email = lower(email) and app.is_email_address(email)),
   name text not null check (length(name) between 1 and 200),
   suspended_at timestamptz,
   created_at timestamptz not null default app.now(),

@@ -113,7 +113,7 @@ select app.protect('vault.password_resets');
 create table vault.address_changes (
   user_id uuid primary key references users,
   digest bytea not null unique check (length(digest) = 32),
-  new_email text not null,
+  new_email text not null check (app.is_email_address(new_email)),
   expires_at timestamptz not null default app.now() + interval '30 minutes'
 );
 select app.protect('vault.address_changes');

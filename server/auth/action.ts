@@ -4,6 +4,7 @@ import type { Context, Handler } from 'hono';
 import { z } from 'zod';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Busy, Conflict, Denied, Invalid, Refusal } from '../database/errors.ts';
+import { isEmailAddress, longestEmailAddress } from '../domain/email-address.ts';
 import { keepsDirection, oneLine } from '../domain/names.ts';
 import { TooManyHashes } from '../domain/password-hashes.ts';
 import { passwordLength } from '../domain/password-rules.ts';
@@ -165,8 +166,8 @@ export const fields = {
   email: text('Enter an e-mail address.')
     .trim()
     .toLowerCase()
-    .max(254, 'Enter an e-mail address of at most 254 characters.')
-    .regex(/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u, 'Enter an e-mail address, such as ann@example.com.'),
+    .max(longestEmailAddress, `Enter an e-mail address of at most ${longestEmailAddress} characters.`)
+    .refine(isEmailAddress, 'Enter an e-mail address, such as ann@example.com.'),
   // Bounded where no password is chosen too: bringing text to its normal form takes the square of its combining marks.
   password: text('Enter a password.')
     .min(1, 'Enter a password.')

@@ -39,7 +39,42 @@ export function requireScope(caller: KeyCaller, scope: KeyScope): void {
   if (!caller.scopes.includes(scope)) throw insufficientScope(scope);
 }
 
+/** Which key a token belongs to, and the key's own ceiling: neither ever changes. */
+interface Holder {
+  readonly keyId: string;
+  readonly ceiling: number | null;
+}
+
+const holderOf = ({ key_id: keyId, ceiling }: KeyCaller): Holder => ({ keyId, ceiling });
+
+const mostHolders = 20_000;
+
+/** Remembers whose token was whose. It lets nobody in: whether the token is still good is asked with every request. */
+function openHolders() {
+  const holders = new Map<string, Holder>();
+  return {
+    get: (digest: Buffer): Holder | undefined => holders.get(digest.toString('latin1')),
+    set(digest: Buffer, caller: KeyCaller): void {
+      const name = digest.toString('latin1');
+      const [eldest] = holders.keys();
+      if (holders.size >= mostHolders && eldest !== undefined && !holders.has(name)) holders.delete(eldest);
+      holders.set(name, holderOf(caller));
+    },
+    /** Of a token that is good no more: or whoever still has it could use up what the key may do. */
+    forget: (digest: Buffer): void => void holders.delete(digest.toString('latin1')),
+  };
+}
+
+/** Says in the headers where the request leaves its key; null takes that back. */
+function tellLimit(c: Context, count: Count | null): void {
+  c.header('X-RateLimit-Limit', count?.limit.toString());
+  c.header('X-RateLimit-Remaining', count?.remaining.toString());
+  c.header('X-RateLimit-Reset', count?.resetAt.toString());
+}
+
 export function openCallers({ database, limits }: Pick<House, 'database' | 'limits'>): Callers {
+  const holders = openHolders();
+
   /** `fault`, or 429 to an address that has failed too often. A good key behind the same address is not held up. */
   async function failed(c: Context, fault: Fault): Promise<Fault> {
     const count = await limits.take('rest_auth_failure_ip', clientAddress(c));
@@ -56,42 +91,55 @@ export function openCallers({ database, limits }: Pick<House, 'database' | 'limi
     return digest;
   }
 
-  async function counted(c: Context, caller: KeyCaller | null): Promise<KeyCaller> {
-    if (caller === null) throw await failed(c, unknownKey());
-    const used = await limits.take('rest_key', caller.key_id, caller.ceiling ?? undefined);
-    c.header('X-RateLimit-Limit', String(used.limit));
-    c.header('X-RateLimit-Remaining', String(used.remaining));
-    c.header('X-RateLimit-Reset', String(used.resetAt));
-    if (!used.allowed) throw limited(used, 'API key');
-    return caller;
+  /** The key with this digest, from the database. Throws 401 when there is none that is good. */
+  async function enter(c: Context, digest: Buffer): Promise<KeyCaller> {
+    return known(c, digest, await database.run(enterWithApiKey(digest)));
   }
 
-  /** The key alone: also what comes to nothing counts. */
-  async function enterAndCount(c: Context, digest: Buffer): Promise<KeyCaller> {
-    return counted(c, await database.run(enterWithApiKey(digest)));
+  /** What the database found for a digest, remembered. Throws 401 when that is nothing. */
+  async function known(c: Context, digest: Buffer, found: KeyCaller | null): Promise<KeyCaller> {
+    if (found !== null) {
+      holders.set(digest, found);
+      return found;
+    }
+    holders.forget(digest);
+    tellLimit(c, null);
+    throw await failed(c, unknownKey());
+  }
+
+  /**
+   * Counts the request for its key, before anything else is asked of the database: a key over its ceiling costs no more
+   * than its counting. What was found of a key that this node had not seen before; null of one that it had.
+   */
+  async function countForKey(c: Context, digest: Buffer): Promise<KeyCaller | null> {
+    const remembered = holders.get(digest);
+    const found = remembered ? null : await enter(c, digest);
+    const { keyId, ceiling } = remembered ?? holderOf(found!);
+    const used = await limits.take('rest_key', keyId, ceiling ?? undefined);
+    tellLimit(c, used);
+    if (!used.allowed) throw limited(used, 'API key');
+    return found;
   }
 
   return {
     async ask(c, scope, read) {
       const digest = await digestOf(c);
+      const first = await countForKey(c, digest);
       let query;
       try {
         query = read();
       } catch (fault) {
-        requireScope(await enterAndCount(c, digest), scope);
+        requireScope(first ?? (await enter(c, digest)), scope);
         throw fault;
       }
-      const [found, answer] = await database.together(enterWithApiKey(digest), query).catch(async (error: unknown) => {
-        await enterAndCount(c, digest);
-        throw error;
-      });
-      const caller = await counted(c, found);
+      const [found, answer] = await database.together(enterWithApiKey(digest), query);
+      const caller = await known(c, digest, found);
       requireScope(caller, scope);
       return { caller, answer };
     },
     async admit(c) {
       const digest = await digestOf(c);
-      return { caller: await enterAndCount(c, digest), digest };
+      return { caller: (await countForKey(c, digest)) ?? (await enter(c, digest)), digest };
     },
   };
 }

@@ -1,19 +1,15 @@
 /** What the REST API takes and answers (specification, section 2.1): these validate, and the OpenAPI document is made of them. */
 
 import { z } from 'zod';
+import { isEmailAddress, longestEmailAddress } from '../domain/email-address.ts';
 import { errorCodes } from './envelope.ts';
-
-/** The longest values, in characters; the database holds to the same. */
-export const longest = { displayName: 500, email: 254, phone: 50 };
-
-const characters = (value: string): number => (value.length <= 50 ? value.length : [...value].length);
 
 const absent = (sentence: string) => (issue: { input?: unknown }) =>
   issue.input === undefined ? `Required. ${sentence}` : sentence;
 
-/** A text that can be stored, of at most `most` characters. The pattern is for the document alone. */
-function text(most: number, sentence: string) {
-  return z
+/** A text that can be stored, as long as the body may be. */
+const text = (sentence: string) =>
+  z
     .string({ error: absent(sentence) })
     .refine((value) => !value.includes('\0'), {
       error: 'It contains a null character (U+0000): leave it out.',
@@ -22,10 +18,9 @@ function text(most: number, sentence: string) {
     .refine((value) => value.isWellFormed(), {
       error: 'It contains half of a surrogate pair, which is no character: send whole characters.',
       abort: true,
-    })
-    .refine((value) => characters(value) <= most, { error: `It is too long: at most ${most} characters.`, abort: true })
-    .meta({ maxLength: most });
-}
+    });
+
+const asLongAsTheBody = 'Of any length that the body of the request holds.';
 
 const id = z.string().meta({ format: 'uuid' });
 const time = z.string().meta({ format: 'date-time' });
@@ -36,14 +31,26 @@ export const contactCreate = z
       type: z
         .enum(['person', 'company'], { error: absent('Say "person" or "company".') })
         .meta({ description: 'Whether this is a person or a company.' }),
-      displayName: text(longest.displayName, 'Send a text.')
+      // The pattern is for the document alone.
+      displayName: text('Send a text.')
         .refine((value) => /\S/u.test(value), { error: 'It is blank: send at least one visible character.' })
-        .meta({ minLength: 1, maxLength: longest.displayName, pattern: '\\S', description: 'The name to show.' }),
-      email: text(longest.email, 'Send a text, or leave the property out.')
-        .refine((value) => z.email().safeParse(value).success, { error: 'It is not an e-mail address.' })
-        .meta({ maxLength: longest.email, format: 'email' })
+        .meta({ minLength: 1, pattern: '\\S', description: `The name to show. ${asLongAsTheBody}` }),
+      email: text('Send a text, or leave the property out.')
+        .refine((value) => value.length <= longestEmailAddress, {
+          error: `It is too long: at most ${longestEmailAddress} characters.`,
+          abort: true,
+        })
+        .refine(isEmailAddress, { error: 'It is not an e-mail address.' })
+        .meta({
+          maxLength: longestEmailAddress,
+          format: 'email',
+          description:
+            'A mailbox of RFC 5321 in ASCII, whose domain has a dot in it or is an address of IPv4 or IPv6 in brackets.',
+        })
         .optional(),
-      phone: text(longest.phone, 'Send a text, or leave the property out.').optional(),
+      phone: text('Send a text, or leave the property out.')
+        .meta({ description: `Not looked into, because numbers are written in many ways. ${asLongAsTheBody}` })
+        .optional(),
     },
     {
       error: (issue) =>

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiKeyDigest } from '../../server/domain/api-keys.ts';
@@ -62,12 +63,25 @@ describe('creating and reading', () => {
       '​x',
       "O'Neil\n二",
       'x'.repeat(500),
-      '😀'.repeat(500),
+      '😀'.repeat(501),
+      'é'.repeat(20_000),
+      // Hardly to be compressed, so that no index could hold it.
+      randomBytes(30_000).toString('base64url'),
     ]) {
       const made = await call('POST', '/contacts', { type: 'person', displayName });
       expect(made.status).toBe(201);
       expect((await call('GET', `/contacts/${made.body?.id}`)).body?.displayName).toBe(displayName);
     }
+  });
+
+  test('a name or number may be as long as the body', async () => {
+    const empty = JSON.stringify({ type: 'person', displayName: '', phone: '' }).length;
+    const half = (65_536 - empty) / 2;
+    const contact = { type: 'person', displayName: 'n'.repeat(Math.ceil(half)), phone: '1'.repeat(Math.floor(half)) };
+    const made = await call('POST', '/contacts', contact);
+    expect([made.status, made.body]).toMatchObject([201, contact]);
+    expect((await call('GET', `/contacts/${made.body?.id}`)).body).toMatchObject(contact);
+    expect((await call('POST', '/contacts', { ...contact, phone: `${contact.phone}1` })).status).toBe(413);
   });
 
   test('a key that may only write gets the answer to what it wrote', async () => {

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { mintApiKey } from '../../server/domain/api-keys.ts';
@@ -54,6 +55,23 @@ describe('by key', () => {
     const { headers } = await call('GET', '/contacts');
     house.clock.set(new Date(Number(headers.get('x-ratelimit-reset')) * 1000));
     expect((await call('GET', '/contacts')).status).toBe(200);
+  });
+
+  test('a token that is good no more uses up nothing of its key', async () => {
+    toWindowStart(house);
+    const key = await tenant.key({ ceiling: 10 });
+    const call = as(key, house.restUrl);
+    expect((await call('GET', '/contacts')).headers.get('x-ratelimit-remaining')).toBe('9');
+    await house.sql(
+      `update vault.api_key_digests set valid_until = app.now() - interval '1 second' where key_id = $1`,
+      [key.id],
+    );
+    for (let n = 0; n < 5; n += 1) {
+      const { status, headers } = await call('GET', '/contacts');
+      expect([status, headers.get('x-ratelimit-remaining')]).toEqual([401, null]);
+    }
+    await house.sql(`update vault.api_key_digests set valid_until = null where key_id = $1`, [key.id]);
+    expect((await call('GET', '/contacts')).headers.get('x-ratelimit-remaining')).toBe('7');
   });
 
   test('over the limit nothing is written', async () => {
@@ -121,6 +139,33 @@ describe('two nodes', () => {
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => nodes[n % 2]!('GET', '/contacts')));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
+  });
+
+  test('over its ceiling a key reaches no contact, on either node', async () => {
+    toWindowStart(house);
+    const key = await tenant.key({ ceiling: 2 });
+    const [first, second] = house.nodes.map((node) => as(key, node.restUrl));
+    for (let n = 0; n < 2; n += 1) expect((await first!('GET', '/contacts')).status).toBe(200);
+    const owner = new pg.Client(house.connections.owner);
+    await owner.connect();
+    try {
+      // Whoever looks at contacts now waits, and is not answered 429.
+      await owner.query('begin; lock table contacts in access exclusive mode');
+      for (const node of [first!, second!]) {
+        const answers = await Promise.all([
+          node('GET', '/contacts'),
+          node('GET', '/contacts?limit=0'),
+          node('GET', `/contacts/${crypto.randomUUID()}`),
+          node('POST', '/contacts', { type: 'person', displayName: 'x' }),
+        ]);
+        expect(answers.map(({ status }) => status)).toEqual([429, 429, 429, 429]);
+      }
+      // The first node knows the key by now: not even that is looked up.
+      await owner.query('lock table api_keys in access exclusive mode');
+      expect((await first!('GET', '/contacts')).status).toBe(429);
+    } finally {
+      await owner.end();
+    }
   });
 
   test('138. when the shared store is away the API answers on, and counts again together when it is back', async () => {

@@ -19,7 +19,7 @@ import {
 import { mintToken, tokenDigest } from '../../domain/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
-import { id, optional, properName, pathId, readBody, readQuery } from './input.ts';
+import { emailAddress, id, optional, properName, pathId, readBody, readQuery } from './input.ts';
 import { notAllowed } from './on-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
 import { nothingThere } from './problems.ts';
@@ -29,7 +29,7 @@ const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
 const Rename = z.strictObject({ name: properName });
 const Role = z.strictObject({ role });
 const Invite = z.strictObject({
-  email: z.string().trim().toLowerCase().max(254, 'At most 254 characters.').pipe(z.email('Write an e-mail address.')),
+  email: z.string().trim().toLowerCase().pipe(emailAddress),
   name: properName,
   role,
   deliver: delivery,

@@ -3,17 +3,19 @@
 import { z } from 'zod';
 import type { ContactInput, ListedContact } from '../../domain/contact-list.ts';
 import { othersFirst, parseCsv, readCell, writeCsv } from './csv.ts';
-import { line, optional } from './input.ts';
+import { emailAddress, line, optional } from './input.ts';
 import { invalid } from './problems.ts';
 
 /** The most rows of one import. */
 const mostRows = 5000;
+/** The most characters of a name or phone number: what fits the body of a REST request fits here. */
+const longest = 65_536;
 
 export const contactInput = {
   type: z.enum(['person', 'company'], { error: 'Choose person or company.' }),
-  display_name: line(500),
-  email: optional(z.email('This is not an e-mail address.').max(254, 'At most 254 characters.')),
-  phone: optional(line(50)),
+  display_name: line(longest),
+  email: optional(emailAddress),
+  phone: optional(line(longest)),
 };
 const Row = z.object(contactInput);
 

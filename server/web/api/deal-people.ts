@@ -17,7 +17,7 @@ import { mustSee } from '../../domain/must-see.ts';
 import { mintToken, tokenDigest } from '../../domain/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
-import { id, properName, pathId, readBody } from './input.ts';
+import { emailAddress, id, properName, pathId, readBody } from './input.ts';
 import { changeDeal, notAllowed } from './on-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
 import { invalid, nothingThere } from './problems.ts';
@@ -26,12 +26,7 @@ const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
 
 const Invite = z
   .strictObject({
-    email: z
-      .string()
-      .trim()
-      .toLowerCase()
-      .max(254, 'At most 254 characters.')
-      .pipe(z.email('Write an e-mail address.')),
+    email: z.string().trim().toLowerCase().pipe(emailAddress),
     name: properName,
     role: z.enum(['broker', 'seller', 'buyer', 'advisor', 'viewer'], 'Choose a role.'),
     advises: id.nullable().default(null),

@@ -70,7 +70,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
           </Notice>
         )}
         <Field label="Name" error={form.errors.display_name} className="sm:col-span-2">
-          <Input {...form.text('display_name')} maxLength={500} autoComplete="off" />
+          <Input {...form.text('display_name')} autoComplete="off" />
         </Field>
         <Field label="Kind" error={form.errors.type} className="sm:col-span-2">
           <Select {...form.field('type')} name="type" options={optionsOf(contactTypes)} />
@@ -79,7 +79,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
           <Input {...form.text('email')} type="email" maxLength={254} autoComplete="off" />
         </Field>
         <Field label="Phone" optional error={form.errors.phone}>
-          <Input {...form.text('phone')} type="tel" maxLength={50} autoComplete="off" />
+          <Input {...form.text('phone')} type="tel" autoComplete="off" />
         </Field>
       </form>
     </Dialog>

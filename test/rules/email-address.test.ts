@@ -1,0 +1,176 @@
+/** E-mail addresses: one rule in TypeScript, in SQL and behind every door (RFC 5321, sections 2.3.5, 4.1.2 and 4.1.3). */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { row } from '../../server/database/statement.ts';
+import { isEmailAddress } from '../../server/domain/email-address.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { as, brokerage } from '../rest/scene.ts';
+
+const label = 'l'.repeat(63);
+const taken = [
+  'ann@example.com',
+  'Ann.Bell@Example.COM',
+  'jane&john@example.com',
+  "o'neil+x@example.com",
+  "!#$%&'*+-/=?^_`{|}~@example.com",
+  'info@example.xn--p1ai',
+  '1@2.3',
+  'a@b.co',
+  'a@b--c.example',
+  `${'a'.repeat(64)}@example.com`,
+  `a@${label}.example`,
+  `${'a'.repeat(60)}@${label}.${label}.${label}.x`,
+  '"ann bell"@example.com',
+  '"ann..bell"@example.com',
+  '"ann@bell"@example.com',
+  String.raw`"ann\"bell\\"@example.com`,
+  '""@example.com',
+  'ann@[192.0.2.1]',
+  'ann@[255.255.255.255]',
+  'ann@[001.002.003.004]',
+  'ann@[IPv6:2001:db8::1]',
+  'ann@[ipv6:::]',
+  'ann@[IPv6:::1]',
+  'ann@[IPv6:1::]',
+  'ann@[IPv6:1:2:3:4:5:6:7:8]',
+  'ann@[IPv6:1:2:3:4:5:6:192.0.2.1]',
+  'ann@[IPv6:::ffff:192.0.2.1]',
+  'ann@[IPv6:1:2:3::4:5:6]',
+];
+const refused = [
+  '',
+  '@',
+  'ann',
+  'ann@',
+  '@example.com',
+  'a@b',
+  'ann@localhost',
+  'a@b-.com',
+  'a@-b.com',
+  'a@b.com-',
+  'a@b..com',
+  'a@.b.com',
+  'a@b.com.',
+  'a@b_c.com',
+  'a@b c.com',
+  'a b@example.com',
+  '.a@example.com',
+  'a.@example.com',
+  'a..b@example.com',
+  'a@b@example.com',
+  'a,b@example.com',
+  'a<b>@example.com',
+  'Ann <ann@example.com>',
+  ' ann@example.com',
+  'ann@example.com ',
+  'ann@example.com\n',
+  'a\tb@example.com',
+  'änn@example.com',
+  'ann@exämple.com',
+  'ann@example.com\u0000',
+  'ann\u2028@example.com',
+  `${'a'.repeat(65)}@example.com`,
+  `a@${label}l.example`,
+  `${'a'.repeat(60)}@${label}.${label}.${label}.xy`,
+  '"ann@example.com',
+  '"ann"bell@example.com',
+  '"ann""bell"@example.com',
+  String.raw`"ann\"@example.com`,
+  '"änn"@example.com',
+  'ann@[192.0.2]',
+  'ann@[192.0.2.256]',
+  'ann@[192.0.2.1',
+  'ann@192.0.2.1]',
+  'ann@[2001:db8::1]',
+  'ann@[IPv6:1:2:3:4:5:6:7]',
+  'ann@[IPv6:1:2:3:4:5:6:7:8:9]',
+  'ann@[IPv6:1::2::3]',
+  'ann@[IPv6:1:2:3:4:5:6:7::]',
+  'ann@[IPv6:1:2:3:4::5:6:7]',
+  'ann@[IPv6:12345::1]',
+  'ann@[IPv6:fe80::1%eth0]',
+  'ann@[IPv6:::ffff:192.0.2.256]',
+  'ann@[x:y]',
+];
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house?.close());
+
+const inSql = row<{ is: boolean }, [string]>('email_test', 'select app.is_email_address($1) as is');
+
+test.each([...taken.map((text) => [text, true] as const), ...refused.map((text) => [text, false] as const)])(
+  '%j: %s',
+  async (text, is) => {
+    expect(isEmailAddress(text)).toBe(is);
+    // The database takes no null character at all.
+    if (!text.includes('\0')) expect(await house.database.run(inSql(text))).toEqual({ is });
+  },
+);
+
+test('addresses made of pieces that matter are judged alike in TypeScript and in SQL', async () => {
+  const pieces = [
+    'a',
+    'Z',
+    '0',
+    '.',
+    '-',
+    '@',
+    '"',
+    '\\',
+    ' ',
+    '[',
+    ']',
+    ':',
+    '::',
+    'IPv6:',
+    '1.2.3.4',
+    'b.co',
+    '%',
+    'é',
+  ];
+  // A generator of its own, so that every run judges the same.
+  let seed = 7;
+  const next = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
+  const made = Array.from({ length: 20_000 }, () =>
+    Array.from({ length: 1 + next(9) }, () => pieces[next(pieces.length)]).join(''),
+  );
+  const likely = made.flatMap((text) => [text, `a@${text}`, `${text}@b.co`, `a@[IPv6:${text}]`]);
+  const [{ judged } = { judged: [] as boolean[] }] = await house.sql<{ judged: boolean[] }>(
+    `select array_agg(app.is_email_address(text) order by place) as judged
+     from unnest($1::text[]) with ordinality as given (text, place)`,
+    [likely],
+  );
+  const apart = likely.filter((text, place) => isEmailAddress(text) !== judged[place]);
+  expect(apart).toEqual([]);
+  expect(judged.filter(Boolean).length).toBeGreaterThan(1_000);
+});
+
+describe('behind the doors', () => {
+  test('REST takes what the rule takes, and gives it back as it was', async () => {
+    const call = as(await (await brokerage(house)).key(), house.restUrl);
+    for (const email of taken) {
+      const { status, body } = await call('POST', '/contacts', { type: 'person', displayName: 'x', email });
+      expect([email, status, body?.email]).toEqual([email, 201, email]);
+    }
+    for (const email of refused) {
+      const { status } = await call('POST', '/contacts', { type: 'person', displayName: 'x', email });
+      expect([email, status]).toEqual([email, 400]);
+    }
+  });
+
+  test('the tables of people and contacts hold to it', async () => {
+    for (const email of ['a@b-.com', 'ann@localhost', 'ann']) {
+      await expect(house.sql('insert into users (email, name) values ($1, $1)', [email])).rejects.toThrow(/check/);
+      await expect(
+        house.sql(
+          `insert into contacts (brokerage_id, type, display_name, email) select id, 'person', 'x', $1 from brokerages limit 1`,
+          [email],
+        ),
+      ).rejects.toThrow(/check/);
+    }
+    await house.sql('insert into users (email, name) values ($1, $1)', ['jane&john@example.xn--p1ai']);
+  });
+});
