@@ -521,9 +521,6 @@ begin
   if old.ended_at is not null then
     perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
   end if;
-  if app.user_id() is not null and exists (select from public.deals d where d.id = old.deal_id and d.state = 'closed') then
-    perform app.refuse('deal_over', 'The deal is closed: its exclusivity stays as the record of who bought.');
-  end if;
   if new.ended_at is not null then
     new.ended_at := least(app.now(), old.expires_at);
   elsif new.expires_at <> old.expires_at and app.user_id() is not null then

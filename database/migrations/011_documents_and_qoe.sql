@@ -83,6 +83,7 @@ begin
   if not deal_id = any (app.deals_acting_as('broker', 'seller')) then
     return false;
   end if;
+  perform app.refuse_if_closed(begin_upload.deal_id);
   insert into vault.uploads (storage_key) values (begin_upload.storage_key);
   return true;
 end
@@ -180,3 +181,151 @@ language sql security definer set search_path = '' as $$
     where s.status in ('requested', 'processing') and s.requested_at < app.now() - interval '1 day'
 $$;
 grant execute on function app.fail_abandoned_snapshots() to dealkeep_server;
+
+-- A closed deal ----------------------------------------------------------------------------------------------------------
+--
+-- What belongs to a closed deal stays as it is, for everybody but the owner. What is no change of the record stays possible:
+-- reading, leaving (taking a person off the deal, an NDA back, somebody out of the workspace), accepting an invitation
+-- that was sent before, and putting a broker on the deal, without whom its brokerage could not read it.
+
+-- Refuses a change of a deal that is closed. It waits for a closing that is under way, and a closing for it. Who has no
+-- part in the deal is turned away by the policies, like from a deal that does not exist.
+create function app.refuse_if_closed(deal_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  deal public.deals;
+begin
+  if app.user_id() is null then
+    return;
+  end if;
+  select d.* into deal from public.deals d where d.id = refuse_if_closed.deal_id for share;
+  if deal.state = 'closed' and (deal.id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer'))
+    or deal.organization_id = any (app.brokerages_as('admin')))
+  then
+    perform app.refuse('deal_closed', 'The deal is closed and takes no more changes.');
+  end if;
+end
+$$;
+grant execute on function app.refuse_if_closed(uuid) to dealkeep_server;
+
+create function app.keep_closed() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  changed jsonb := to_jsonb(case when tg_op = 'DELETE' then old else new end);
+begin
+  perform app.refuse_if_closed(case tg_table_name
+    when 'finding_comments' then (select f.deal_id from public.findings f where f.id = (changed ->> 'finding_id')::uuid)
+    else (changed ->> 'deal_id')::uuid
+  end);
+  return case when tg_op = 'DELETE' then old else new end;
+end
+$$;
+
+-- The names put these triggers in front of all others of their tables.
+do $$
+declare
+  kept text;
+begin
+  foreach kept in array array['offers', 'offer_decisions', 'qoe_checklist', 'pl_periods', 'customer_revenues', 'normalizations',
+    'questions', 'question_answers', 'documents', 'production_documents', 'closing_conditions', 'findings', 'finding_comments',
+    'financing_sources']
+  loop
+    execute format('create trigger a_keep_closed before insert or update or delete on %I for each row execute function app.keep_closed()', kept);
+  end loop;
+  foreach kept in array array['qoe_workspace_members', 'exclusivities', 'accounting_snapshots', 'ndas'] loop
+    execute format('create trigger a_keep_closed before insert on %I for each row execute function app.keep_closed()', kept);
+  end loop;
+end
+$$;
+create trigger a_keep_closed_update before update on qoe_workspace_members for each row execute function app.keep_closed();
+create trigger a_keep_closed_update before update on exclusivities for each row execute function app.keep_closed();
+create trigger a_keep_closed_update before update on accounting_snapshots for each row
+  when (new.status <> 'failed') execute function app.keep_closed();
+create trigger a_keep_closed_update before update on ndas for each row
+  when (new.status not in ('revoked', 'expired')) execute function app.keep_closed();
+create trigger a_keep_closed before insert on participants for each row
+  when (new.role <> 'broker') execute function app.keep_closed();
+create trigger a_keep_closed_update before update on participants for each row
+  when (new.role <> 'broker' and new.status = 'invited') execute function app.keep_closed();
+
+create function app.keep_closed_deal() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.refuse_if_closed(old.id);
+  return new;
+end
+$$;
+create trigger a_keep_closed before update on deals for each row
+  when (old.state = 'closed') execute function app.keep_closed_deal();
+
+-- What is missing for a closing, a sentence each; for the deal's brokers, {} for everybody else.
+create function app.closing_warnings(deal_id uuid) returns text[]
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  warnings text[] := '{}';
+  open_conditions text[];
+  questions int;
+  selected uuid;
+  buyer text;
+begin
+  if not deal_id = any (app.deals_acting_as('broker')) then
+    return '{}';
+  end if;
+  select array_agg(c.name order by c.deadline nulls last, c.id) into open_conditions from public.closing_conditions c
+    where c.deal_id = closing_warnings.deal_id and c.status in ('open', 'in_progress');
+  if cardinality(open_conditions) = 1 then
+    warnings := array_append(warnings, format('A closing condition is not met: %s.', open_conditions[1]));
+  elsif cardinality(open_conditions) > 1 then
+    warnings := array_append(warnings, format('%s closing conditions are not met: %s%s.', cardinality(open_conditions),
+      array_to_string(open_conditions[1:5], ', '), case when cardinality(open_conditions) > 5 then ' and others' end));
+  end if;
+  select x.participant_id, u.name into selected, buyer
+    from public.exclusivities x
+    join public.participants p on p.id = x.participant_id and p.status = 'active'
+    join public.users u on u.id = x.buyer_user_id
+    where x.deal_id = closing_warnings.deal_id and x.ended_at is null;
+  if selected is null then
+    warnings := array_append(warnings, 'No buyer holds the exclusivity: the record will not say who bought.');
+  end if;
+  if app.accepted_offer(deal_id) is null then
+    warnings := array_append(warnings, 'No offer is accepted: the record will not say on which terms.');
+  elsif exists (select from public.offers o where o.participant_id = selected and o.is_current
+    and not exists (select from public.offer_decisions c where c.offer_id = o.id))
+  then
+    warnings := array_append(warnings, 'A proposed change of the accepted terms is not decided.');
+  end if;
+  if not (select d.needs_nda from public.deals d where d.id = closing_warnings.deal_id) then
+    null;
+  elsif selected is not null and not exists (select from public.ndas n
+    where n.participant_id = selected and n.status = 'active' and (n.expires_at is null or n.expires_at > app.now()))
+  then
+    warnings := array_append(warnings, format('%s has no active NDA.', buyer));
+  elsif selected is null and not exists (select from public.ndas n
+    where n.deal_id = closing_warnings.deal_id and n.status = 'active' and (n.expires_at is null or n.expires_at > app.now()))
+  then
+    warnings := array_append(warnings, 'Nobody has an active NDA.');
+  end if;
+  select count(*) into questions from public.questions q
+    where q.deal_id = closing_warnings.deal_id and q.status in ('pending_broker_review', 'with_seller', 'answered');
+  if questions = 1 then
+    warnings := array_append(warnings, 'A question is still without its answer.');
+  elsif questions > 1 then
+    warnings := array_append(warnings, format('%s questions are still without their answers.', questions));
+  end if;
+  return warnings;
+end
+$$;
+
+-- True, or a refusal: a deal is closed only when nothing is missing, or its broker has said that they know what is.
+create function app.may_move(deal_id uuid, target text, confirmed boolean) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  if target = 'closed' and not coalesce(confirmed, false) and app.state_shown(deal_id) = 'closing'
+    and app.closing_warnings(deal_id) <> '{}'
+  then
+    perform app.refuse('closing_unconfirmed', 'Something is missing for a closing: look at it, and confirm that the deal is closed all the same.');
+  end if;
+  return true;
+end
+$$;
+grant execute on function app.closing_warnings(uuid), app.may_move(uuid, text, boolean) to dealkeep_server;

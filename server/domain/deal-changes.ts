@@ -75,14 +75,26 @@ export const editDeal = (id: string, input: Partial<DealInput>, origin: Origin):
 
 const move = row<Changed>(
   'move_deal',
-  `with changed as (update deals set state = $4 where id = $3 returning id)
+  `with changed as (update deals set state = $4 where id = $3 and app.may_move(id, $4, $5) returning id)
    select changed.id from changed
    ${recorded('deal.move', { subject: 'changed.id', deal: 'changed.id', details: `jsonb_build_object('to', $4::text)` })}`,
 );
 
-/** Moves a deal to another state; whether the caller may. Refused where the sale cannot go there. */
-export const moveDeal = (id: string, to: string, origin: Origin): Statement<boolean> =>
-  took(move(...from(origin), id, to));
+/**
+ * Moves a deal to another state; whether the caller may. Refused where the sale cannot go there, and, unless that is
+ * confirmed, where something is missing for a closing.
+ */
+export const moveDeal = (id: string, to: string, confirmed: boolean, origin: Origin): Statement<boolean> =>
+  took(move(...from(origin), id, to, confirmed));
+
+const warnings = row<{ warnings: string[] }, [id: string]>(
+  'closing_warnings',
+  'select app.closing_warnings($1) as warnings',
+);
+
+/** What is missing for closing a deal, a sentence each; to its brokers. */
+export const closingWarnings = (id: string): Statement<string[]> =>
+  mapped(warnings(id), (found) => found?.warnings ?? []);
 
 const grant = row<Changed>(
   'grant_exclusivity',

@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import type { ClosingCondition } from './closing-conditions.ts';
+import { onOpenDeal } from './deals.ts';
 import type { Origin } from './origin.ts';
 import { knownPerson } from './participants.ts';
 import { from, recorded } from './recorded.ts';
@@ -21,9 +22,9 @@ export interface DealCondition extends ClosingCondition {
 const fields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, owner.name as owner_name,
   c.owner_user_id is not null as has_owner, c.deadline, c.completed_at, c.created_at,
   app.is_overdue(c.status, c.deadline) as overdue,
-  c.deal_id = any ((select app.deals_acting_as('broker'))::uuid[])
+  ${onOpenDeal('c')} and (c.deal_id = any ((select app.deals_acting_as('broker'))::uuid[])
     or (c.owner_user_id = (select app.user_id())
-      and c.deal_id = any ((select app.deals_acting_as('seller', 'buyer', 'advisor'))::uuid[])) as can_edit`;
+      and c.deal_id = any ((select app.deals_acting_as('seller', 'buyer', 'advisor'))::uuid[]))) as can_edit`;
 
 const owner = knownPerson('owner', 'c.owner_user_id', 'c.deal_id');
 

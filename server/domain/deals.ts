@@ -38,6 +38,10 @@ export const dealState = 'app.state_now(d.id, coalesce(g.state, d.state))';
 /** When a deal `d` {@link withStage} changed last, as far as the caller may know. */
 export const dealUpdatedAt = 'greatest(d.updated_at, g.updated_at)';
 
+/** Whether a record `of` a deal can still change: what belongs to a closed deal stays as it is. */
+export const onOpenDeal = (of: string): string =>
+  `exists (select from deals open where open.id = ${of}.deal_id and open.state <> 'closed')`;
+
 /** The columns of {@link Deal}, from {@link dealTables}. */
 export const dealFields = `d.id, d.title, ${dealState} as state, d.organization_id,
   x.buyer_user_id as exclusive_buyer_user_id, x.granted_at as exclusivity_granted_at,

@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
 import type { Confidentiality, DocumentSource } from './documents.ts';
+import { onOpenDeal } from './deals.ts';
 import type { Origin } from './origin.ts';
 import { knownPerson } from './participants.ts';
 import { from, recorded } from './recorded.ts';
@@ -48,7 +49,7 @@ const fields = (source: DocumentSource): string =>
   `d.id, d.deal_id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, u.name as uploaded_by_name,
    '${source}' as source, ${source === 'simple' ? 'null' : 'd.diligence_request'} as diligence_request, d.media_type,
    d.media_type in (${previewedTypes.map((type) => `'${type}'`).join(', ')}) as can_preview,
-   d.deal_id = any ((select app.deals_acting_as('broker', 'seller'))::uuid[]) as can_edit,
+   ${onOpenDeal('d')} and d.deal_id = any ((select app.deals_acting_as('broker', 'seller'))::uuid[]) as can_edit,
    case when d.deal_id = any ((select app.deals_as('broker', 'seller'))::uuid[])
      then (select count(*)::int from document_openings o where o.document_id = d.id) end as openings`;
 

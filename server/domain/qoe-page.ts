@@ -1,6 +1,7 @@
 /** Quality of earnings as the web application shows it: figures, their bridge, concentration, and who is in the workspace. */
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
+import { onOpenDeal } from './deals.ts';
 import type { AdjustmentCategory } from './normalizations.ts';
 import { knownPerson } from './participants.ts';
 import type { CustomerRevenue, PlPeriod, Snapshot } from './qoe.ts';
@@ -117,7 +118,8 @@ export interface NormalizationOnPage {
 
 const normalizationSelect = `
   select n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by,
-    u.name as created_by_name, n.created_at, n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
+    u.name as created_by_name, n.created_at,
+    ${onOpenDeal('n')} and n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
   from normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`;
 
 /** The normalizations of a deal, the latest first, at most 500. */

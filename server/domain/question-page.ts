@@ -1,6 +1,7 @@
 /** Questions as the web application works on them: with the seller's answer, and what the caller can do now. */
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
+import { onOpenDeal } from './deals.ts';
 import type { Origin } from './origin.ts';
 import { knownPerson } from './participants.ts';
 import type { Question, QuestionCategory } from './questions.ts';
@@ -25,13 +26,13 @@ const select = `
   select q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, asker.name as asked_by_name, a.answer_text,
     a.answered_at, q.distributed_response, q.distributed_at, q.rejection_reason, q.asked_by = (select app.user_id()) as mine,
     array_remove(array[
-      case when broker and q.status = 'pending_broker_review' then 'release' end,
-      case when broker and q.status = 'pending_broker_review' then 'reject' end,
-      case when seller and q.status in ('with_seller', 'answered') then 'answer' end,
-      case when broker and q.status = 'answered' then 'distribute' end,
-      case when q.asked_by = (select app.user_id()) and q.status = 'pending_broker_review' then 'withdraw' end], null) as actions
+      case when open and broker and q.status = 'pending_broker_review' then 'release' end,
+      case when open and broker and q.status = 'pending_broker_review' then 'reject' end,
+      case when open and seller and q.status in ('with_seller', 'answered') then 'answer' end,
+      case when open and broker and q.status = 'answered' then 'distribute' end,
+      case when open and q.asked_by = (select app.user_id()) and q.status = 'pending_broker_review' then 'withdraw' end], null) as actions
   from questions q
-  cross join lateral (select
+  cross join lateral (select ${onOpenDeal('q')} as open,
     q.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) as broker,
     q.deal_id = any ((select app.deals_acting_as('seller'))::uuid[]) as seller) caller
   ${knownPerson('asker', 'q.asked_by', 'q.deal_id')}

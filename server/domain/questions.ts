@@ -36,8 +36,8 @@ export const questions = rows<Question, [dealId: string, status: string | null]>
 );
 
 /**
- * Asks for the caller's side, under broker review. Refused with `not_a_buyer`, `no_active_nda`, `no_broker_review` or
- * `deal_over`; rejects with Denied when the caller takes no part in such a deal.
+ * Asks for the caller's side, under broker review. Refused with `not_a_buyer`, `no_active_nda`, `no_broker_review`,
+ * `deal_over` or `deal_closed`; rejects with Denied when the caller takes no part in such a deal.
  */
 export const createQuestion = row<{ id: string }, [dealId: string, category: QuestionCategory, text: string]>(
   'create_question',

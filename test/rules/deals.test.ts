@@ -478,3 +478,173 @@ test('each change of a finding is kept with who, when and notes', async () => {
     { from_status: 'open', to_status: 'mitigated', notes: 'Escrow agreed.', changed_by: scene.people['seller'] },
   ]);
 });
+
+describe('a closed deal', () => {
+  test('takes no more changes of any record, whoever asks; to strangers it is like none', async () => {
+    const { deal, participants, records, unanswered } = scene;
+    await owner.query('begin');
+    await owner.query('delete from deal_stages where deal_id = $1', [deal]);
+    await owner.query('alter table deals disable trigger user');
+    await owner.query(`update deals set state = 'closed', closed_at = app.now() where id = $1`, [deal]);
+    await owner.query('alter table deals enable trigger user');
+    await owner.query('commit');
+    await owner.query(
+      `insert into qoe_workspace_members (deal_id, participant_id) values ($1, $2) on conflict do nothing`,
+      [deal, participants['exclusive buyer']],
+    );
+    const id = (record: string) => records[record];
+    const snapshot = id('accounting_snapshots/a snapshot');
+    const month = `'2026-02-01', '2026-02-28', 'USD'`;
+    const file = `'a.pdf', 'tax', 'public', 1, 'application/pdf'`;
+    const tries: [person: string, text: string, ...values: unknown[]][] = [
+      ['broker', `update deals set title = 'T' where id = $1`, deal],
+      ['broker', `update deals set state = 'withdrawn' where id = $1`, deal],
+      ['broker', `select * from app.invite_to_deal($1, 'new@example.test', 'New', 'buyer', null)`, deal],
+      ['broker', `update participants set status = 'invited' where id = $1`, participants['new buyer']],
+      [
+        'broker',
+        `insert into ndas (deal_id, participant_id, terms) values ($1, $2, 'T')`,
+        deal,
+        participants['new buyer'],
+      ],
+      [
+        'broker',
+        `insert into exclusivities (deal_id, participant_id, expires_at) values ($1, $2, now() + interval '1 day')`,
+        deal,
+        participants['new buyer'],
+      ],
+      ['broker', `update exclusivities set ended_at = now() where deal_id = $1`, deal],
+      [
+        'broker',
+        `insert into qoe_workspace_members (deal_id, participant_id) values ($1, $2)`,
+        deal,
+        participants['other buyer'],
+      ],
+      ['broker', `update qoe_workspace_members set role = 'reader' where deal_id = $1`, deal],
+      ['seller', `insert into qoe_checklist (deal_id, category, title) values ($1, 'tax', 'T')`, deal],
+      ['seller', `update qoe_checklist set title = 'T' where deal_id = $1`, deal],
+      ['seller', `delete from qoe_checklist where deal_id = $1`, deal],
+      ['exclusive buyer', `insert into accounting_snapshots (deal_id, snapshot_type) values ($1, 'full')`, deal],
+      ['seller', `update accounting_snapshots set status = 'processing' where id = $1`, snapshot],
+      [
+        'seller',
+        `insert into pl_periods (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue) values ($1, $2, 'F', ${month}, 1)`,
+        deal,
+        snapshot,
+      ],
+      [
+        'seller',
+        `insert into customer_revenues (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total) values ($1, $2, 'H', ${month}, 1)`,
+        deal,
+        snapshot,
+      ],
+      [
+        'exclusive buyer',
+        `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount) values ($1, 'F', 'other', 1)`,
+        deal,
+      ],
+      ['seller', `delete from normalizations where deal_id = $1`, deal],
+      ['other buyer', `insert into questions (deal_id, category, question_text) values ($1, 'tax', 'Why?')`, deal],
+      [
+        'broker',
+        `update questions set status = 'rejected' where id = $1`,
+        id("questions/the exclusive buyer's, pending review"),
+      ],
+      [
+        'seller',
+        `insert into question_answers (question_id, deal_id, answer_text) values ($1, $2, 'So.')`,
+        unanswered,
+        deal,
+      ],
+      ['seller', `update question_answers set answer_text = 'So.' where deal_id = $1`, deal],
+      [
+        'seller',
+        `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key) values ($1, ${file}, 'late')`,
+        deal,
+      ],
+      [
+        'seller',
+        `insert into production_documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key, diligence_request) values ($1, ${file}, 'late', 'R')`,
+        deal,
+      ],
+      ['broker', `update documents set category = 'legal' where deal_id = $1`, deal],
+      ['broker', `select app.remove_document('simple', $1, false)`, id('documents/public')],
+      ['broker', `select app.begin_upload($1, 'a-storage-key-of-16')`, deal],
+      ['exclusive buyer', `insert into offers (deal_id, payload) values ($1, '{}')`, deal],
+      ['broker', `insert into closing_conditions (deal_id, name) values ($1, 'C')`, deal],
+      ['broker', `update closing_conditions set status = 'satisfied' where deal_id = $1`, deal],
+      ['broker', `delete from closing_conditions where deal_id = $1`, deal],
+      [
+        'exclusive buyer',
+        `insert into findings (deal_id, category, title, severity) values ($1, 'tax', 'T', 'minor')`,
+        deal,
+      ],
+      ['seller', `update findings set status = 'resolved' where deal_id = $1`, deal],
+      [
+        'seller',
+        `insert into finding_comments (finding_id, body) values ($1, 'B')`,
+        id("findings/the exclusive buyer's"),
+      ],
+      [
+        'exclusive buyer',
+        `insert into financing_sources (deal_id, source_type, source_name, commitment_amount) values ($1, 'other', 'S', 1)`,
+        deal,
+      ],
+      ['seller', `update financing_sources set source_name = 'S' where deal_id = $1`, deal],
+    ];
+    for (const [person, text, ...values] of tries)
+      expect([text, await reason(as(person, text, values))]).toEqual([text, 'deal_closed']);
+    expect(await reason(as('outsider', `insert into offers (deal_id, payload) values ($1, '{}')`, [deal]))).toBe(
+      '42501',
+    );
+    expect(
+      await reason(as('outsider', `insert into closing_conditions (deal_id, name) values ($1, 'C')`, [deal])),
+    ).toBe('42501');
+    // What is no change of the record: reading, leaving, and a broker for the brokerage.
+    const allowed: [person: string, text: string, ...values: unknown[]][] = [
+      ['other buyer', `select * from app.open_document('simple', $1, false)`, id('documents/public')],
+      [
+        'other buyer',
+        `insert into answer_readings (deal_id) values ($1) on conflict (deal_id, user_id) do update set read_until = app.now()`,
+        deal,
+      ],
+      ['broker', `delete from qoe_workspace_members where deal_id = $1`, deal],
+      ['broker', `update ndas set status = 'revoked' where id = $1`, id("ndas/the other buyer's")],
+      ['broker', `update participants set status = 'removed' where id = $1`, participants['new buyer']],
+      ['admin', `select * from app.invite_to_deal($1, 'admin@example.test', 'admin', 'broker', null)`, deal],
+    ];
+    for (const [person, text, ...values] of allowed)
+      expect([text, await reason(as(person, text, values))]).toEqual([text, 'passed']);
+    const [nobody] = await house.sql('select count(*)::int as left from qoe_workspace_members where deal_id = $1', [
+      deal,
+    ]);
+    expect(nobody).toEqual({ left: 0 });
+  });
+
+  test('is closed before or after a change that comes at the same moment, never in between', async () => {
+    const { deal, buyer } = await listedDeal();
+    await grant(deal, buyer, 30);
+    for (const state of ['diligence', 'closing'])
+      await as('broker', 'update deals set state = $2 where id = $1', [deal, state]);
+    const closing = await connect(house.connections.server);
+    try {
+      await closing.query('begin');
+      await closing.query('select app.enter_as($1)', [scene.people['broker']]);
+      await closing.query(`update deals set state = 'closed' where id = $1`, [deal]);
+      const late = reason(as('broker', `insert into closing_conditions (deal_id, name) values ($1, 'C')`, [deal]));
+      await expect
+        .poll(async () => {
+          const [{ waiting } = { waiting: 0 }] = await house.sql<{ waiting: number }>(
+            `select count(*)::int as waiting from pg_locks l join pg_stat_activity a on a.pid = l.pid
+             where not l.granted and a.datname = current_database()`,
+          );
+          return waiting;
+        })
+        .toBe(1);
+      await closing.query('commit');
+      expect(await late).toBe('deal_closed');
+    } finally {
+      await closing.end();
+    }
+  });
+});

@@ -140,6 +140,15 @@ describe('what stands in front', () => {
     expect(await buyer.ok(askQuestion, question())).toHaveProperty('id');
   });
 
+  test('a closed deal takes no more changes, and says so', async () => {
+    for (const state of ['closing', 'closed'])
+      await house.sql('update deals set state = $2 where id = $1', [scene.deal, state]);
+    const closed = { error: 'submission_rejected', message: 'The deal is closed and takes no more changes.' };
+    expect(await (await writer('broker')).refused(normalize, adjustment())).toEqual(closed);
+    expect(await (await writer('other buyer')).refused(askQuestion, question())).toEqual(closed);
+    expect(await kept('normalizations')).toEqual([{ count: 0 }]);
+  });
+
   test('an opt-in is worth nothing on a deal that one no longer sees', async () => {
     const seller = await writer('seller');
     await house.sql(`update participants set status = 'removed' where id = $1`, [scene.participants.seller]);

@@ -306,6 +306,58 @@ test('offers stand below each other on a phone, and say when they are no longer 
     .waitFor();
 });
 
+describe('the activity of a deal', () => {
+  test('takes up what is new at its head, and leaves the pages below as they are', async () => {
+    const { deal, brokerage, people } = web.scene;
+    await web.house.sql(
+      `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, at)
+       select $1, $2, $3, 'nda.send', 'done', app.now() - make_interval(days => n) from generate_series(1, 120) n`,
+      [brokerage, deal, people['broker']],
+    );
+    const page = await at('broker', `/deals/${deal}/activity`);
+    const sent = page.getByText('sent an NDA');
+    await expect
+      .poll(async () => {
+        await page.mouse.wheel(0, 10_000);
+        return sent.count();
+      })
+      .toBe(120);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const question = { category: 'legal', question_text: 'Is it news?' };
+    expect((await (await web.as('other buyer')).ask(`/deals/${deal}/questions`, question)).status).toBe(201);
+    await page.getByText('asked a question').waitFor();
+    expect(await sent.count()).toBe(120);
+    expect(asked.filter((url) => url.includes('/activity?cursor='))).toEqual([]);
+  });
+});
+
+describe('the list of deals', () => {
+  test('is searched, filtered and sorted in its address, and opened by keyboard', async () => {
+    const page = await at('admin', '/deals');
+    const titles = () => page.getByRole('row').locator('a').allInnerTexts();
+    await page.getByRole('searchbox', { name: 'Search deals' }).fill('print');
+    await expect.poll(async () => (await titles()).length).toBe(1);
+    expect(new URL(page.url()).searchParams.get('search')).toBe('print');
+    await button(page, 'Clear search').click();
+    await expect.poll(async () => (await titles()).length).toBe(5);
+    await button(page, 'State').first().click();
+    await page.getByRole('menuitemcheckbox', { name: 'Draft' }).click();
+    await page.keyboard.press('Escape');
+    await expect
+      .poll(async () => (await titles()).map((text) => text.split('\n')[0]).toSorted())
+      .toEqual(['Harbour draft', "The colleague's draft"]);
+    await page.goto(`${web.house.origin}/deals?sort=title`);
+    await expect.poll(async () => (await titles())[0]).toContain('Corner bakery');
+    await page.getByRole('columnheader', { name: 'Deal' }).getByRole('button').click();
+    await expect.poll(async () => (await titles())[0]).toContain("The colleague's draft");
+    const row = page.getByRole('row').filter({ hasText: 'Print shop' });
+    await row.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor();
+  });
+});
+
 test('accepted terms stay as accepted: a change of them waits for the broker, on everybody’s page', async () => {
   const { house, scene } = web;
   const [{ id: deal }] = (await house.sql(
@@ -371,54 +423,39 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   expect(await theirs.getByRole('dialog').getByLabel('Stands until').inputValue()).toBe('');
 });
 
-describe('the activity of a deal', () => {
-  test('takes up what is new at its head, and leaves the pages below as they are', async () => {
-    const { deal, brokerage, people } = web.scene;
-    await web.house.sql(
-      `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, at)
-       select $1, $2, $3, 'nda.send', 'done', app.now() - make_interval(days => n) from generate_series(1, 120) n`,
-      [brokerage, deal, people['broker']],
-    );
-    const page = await at('broker', `/deals/${deal}/activity`);
-    const sent = page.getByText('sent an NDA');
-    await expect
-      .poll(async () => {
-        await page.mouse.wheel(0, 10_000);
-        return sent.count();
-      })
-      .toBe(120);
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
-    const question = { category: 'legal', question_text: 'Is it news?' };
-    expect((await (await web.as('other buyer')).ask(`/deals/${deal}/questions`, question)).status).toBe(201);
-    await page.getByText('asked a question').waitFor();
-    expect(await sent.count()).toBe(120);
-    expect(asked.filter((url) => url.includes('/activity?cursor='))).toEqual([]);
-  });
-});
-
-describe('the list of deals', () => {
-  test('is searched, filtered and sorted in its address, and opened by keyboard', async () => {
-    const page = await at('admin', '/deals');
-    const titles = () => page.getByRole('row').locator('a').allInnerTexts();
-    await page.getByRole('searchbox', { name: 'Search deals' }).fill('print');
-    await expect.poll(async () => (await titles()).length).toBe(1);
-    expect(new URL(page.url()).searchParams.get('search')).toBe('print');
-    await button(page, 'Clear search').click();
-    await expect.poll(async () => (await titles()).length).toBe(5);
-    await button(page, 'State').first().click();
-    await page.getByRole('menuitemcheckbox', { name: 'Draft' }).click();
-    await page.keyboard.press('Escape');
-    await expect
-      .poll(async () => (await titles()).map((text) => text.split('\n')[0]).toSorted())
-      .toEqual(['Harbour draft', "The colleague's draft"]);
-    await page.goto(`${web.house.origin}/deals?sort=title`);
-    await expect.poll(async () => (await titles())[0]).toContain('Corner bakery');
-    await page.getByRole('columnheader', { name: 'Deal' }).getByRole('button').click();
-    await expect.poll(async () => (await titles())[0]).toContain("The colleague's draft");
-    const row = page.getByRole('row').filter({ hasText: 'Print shop' });
-    await row.focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor();
-  });
+test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
+  const { house, scene } = web;
+  const [{ id: deal }] = (await house.sql(
+    `insert into deals (organization_id, title, state) values ($1, 'Rope walk', 'closing') returning id`,
+    [scene.brokerage],
+  )) as [{ id: string }];
+  for (const person of ['broker', 'seller'])
+    await house.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
+      deal,
+      scene.people[person],
+      person,
+    ]);
+  await house.sql(`insert into closing_conditions (deal_id, name) values ($1, 'Lease assigned')`, [deal]);
+  const page = await at('broker', `/deals/${deal}/closing`);
+  await button(page, 'Move to closed').click();
+  const dialog = page.getByRole('alertdialog');
+  await dialog.getByText('A closing condition is not met: Lease assigned.').waitFor();
+  expect(await dialog.getByRole('listitem').count()).toBe(4);
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await button(dialog, 'Close all the same').click();
+  await page.getByText('The deal is now closed.').waitFor();
+  await page.setViewportSize({ width: 1280, height: 900 });
+  for (const [path, gone] of [
+    ['/closing', ['Add condition']],
+    ['/documents', ['Upload']],
+    ['/people', ['Invite']],
+    ['', ['Edit deal', 'More actions']],
+  ] as const) {
+    await page.goto(`${house.origin}/deals/${deal}${path}`);
+    await page.getByRole('heading', { level: 1, name: 'Rope walk' }).waitFor();
+    await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
+    for (const name of gone) expect([path, name, await button(page, name).count()]).toEqual([path, name, 0]);
+    expect(await page.getByRole('main').getByRole('combobox').count()).toBe(0);
+  }
 });

@@ -143,6 +143,120 @@ describe('a deal', () => {
   });
 });
 
+describe('closing', () => {
+  test('lists what is missing and asks, and goes through when nothing is or it is confirmed', async () => {
+    const broker = await web.as('broker');
+    const seller = await web.as('seller');
+    const closing = async () => {
+      const deal = await newDeal('listed', 'Ready to close');
+      const buyer = await joins(deal, 'new buyer', 'buyer');
+      await joins(deal, 'seller', 'seller');
+      return { deal, buyer };
+    };
+    const missing = async (deal: string) => (await broker.ask(`/deals/${deal}/closing-warnings`)).body.items;
+    const close = (deal: string, confirm?: boolean) =>
+      broker.ask(`/deals/${deal}/moves`, { to: 'closed', ...(confirm === undefined ? {} : { confirm }) });
+
+    const bare = await closing();
+    await broker.ask(`/deals/${bare.deal}/exclusivity`, { participant_id: bare.buyer, expires_at: inDays(9) });
+    for (const to of ['diligence', 'closing']) await broker.ask(`/deals/${bare.deal}/moves`, { to });
+    await broker.ask(`/deals/${bare.deal}/conditions`, { name: 'Lease assigned' });
+    const expected = [
+      'A closing condition is not met: Lease assigned.',
+      'No offer is accepted: the record will not say on which terms.',
+      'new buyer has no active NDA.',
+    ];
+    expect(await missing(bare.deal)).toEqual(expected);
+    expect((await seller.ask(`/deals/${bare.deal}/closing-warnings`)).body.items).toEqual([]);
+    for (const confirm of [undefined, false])
+      expect(await close(bare.deal, confirm)).toMatchObject({
+        status: 409,
+        body: {
+          error: { code: 'closing_unconfirmed', details: expected.map((message) => ({ path: 'confirm', message })) },
+        },
+      });
+    expect((await broker.ask(`/deals/${bare.deal}`)).body.deal.state).toBe('closing');
+    await broker.ask(`/deals/${bare.deal}/exclusivity`, undefined, 'DELETE');
+    await broker.ask(`/deals/${bare.deal}/conditions`, { name: 'Licence moved' });
+    expect(await missing(bare.deal)).toEqual([
+      '2 closing conditions are not met: Lease assigned, Licence moved.',
+      'No buyer holds the exclusivity: the record will not say who bought.',
+      'No offer is accepted: the record will not say on which terms.',
+      'Nobody has an active NDA.',
+    ]);
+    expect((await close(bare.deal, true)).body.deal.state).toBe('closed');
+
+    const full = await closing();
+    const buyer = await web.as('new buyer');
+    const { body: nda } = await broker.ask(`/deals/${full.deal}/ndas`, {
+      participant_id: full.buyer,
+      terms: 'Keep it.',
+      expires_at: null,
+    });
+    await buyer.ask(`/ndas/${nda.id}/sign`, { signed_name: 'Nora New' });
+    const payload = { currency: 'USD', purchase_price: '10' };
+    const { body: offer } = await buyer.ask(`/deals/${full.deal}/offers`, { payload });
+    expect((await broker.ask(`/offers/${offer.id}/accept`, { expires_at: inDays(9) })).status).toBe(200);
+    for (const to of ['diligence', 'closing']) await broker.ask(`/deals/${full.deal}/moves`, { to });
+    expect(await missing(full.deal)).toEqual([]);
+    await buyer.ask(`/deals/${full.deal}/offers`, { payload });
+    expect(await missing(full.deal)).toEqual(['A proposed change of the accepted terms is not decided.']);
+    const { body: proposals } = await broker.ask(`/deals/${full.deal}/offers`);
+    await broker.ask(`/offers/${proposals.items[0].id}/decision`, { decision: 'declined' });
+    expect((await close(full.deal)).body.deal.state).toBe('closed');
+  });
+
+  test('ends all that could be done on the deal, on its page and in its answers', async () => {
+    const people = await Promise.all(['broker', 'seller', 'new buyer'].map(web.as));
+    const [broker, seller, buyer] = people as [(typeof people)[0], (typeof people)[0], (typeof people)[0]];
+    const deal = await newDeal('listed', 'Sold');
+    const participant_id = await joins(deal, 'new buyer', 'buyer');
+    await joins(deal, 'seller', 'seller');
+    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id, expires_at: inDays(9) });
+    const { body: condition } = await broker.ask(`/deals/${deal}/conditions`, { name: 'Keys handed over' });
+    const { body: nda } = await broker.ask(`/deals/${deal}/ndas`, {
+      participant_id,
+      terms: 'Keep it.',
+      expires_at: null,
+    });
+    for (const to of ['diligence', 'closing', 'closed'])
+      await broker.ask(`/deals/${deal}/moves`, { to, confirm: true });
+    const tries: [person: typeof broker, path: string, body: unknown, method: string][] = [
+      [broker, `/deals/${deal}`, { title: 'Sold twice' }, 'PATCH'],
+      [broker, `/deals/${deal}/moves`, { to: 'withdrawn' }, 'POST'],
+      [broker, `/deals/${deal}/exclusivity`, { expires_at: inDays(20) }, 'PATCH'],
+      [broker, `/deals/${deal}/exclusivity`, undefined, 'DELETE'],
+      [broker, `/deals/${deal}/conditions`, { name: 'Late' }, 'POST'],
+      [broker, `/conditions/${condition.id}`, { status: 'satisfied' }, 'PATCH'],
+      [broker, `/conditions/${condition.id}`, undefined, 'DELETE'],
+      [
+        broker,
+        `/deals/${deal}/participants`,
+        { email: 'x@example.test', name: 'X', role: 'buyer', advises: null },
+        'POST',
+      ],
+      [buyer, `/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '1' } }, 'POST'],
+      [buyer, `/ndas/${nda.id}/sign`, { signed_name: 'Nora New' }, 'POST'],
+    ];
+    for (const [person, path, body, method] of tries)
+      expect([path, method, (await person.ask(path, body, method)).body.error]).toEqual([
+        path,
+        method,
+        { code: 'deal_closed', message: 'The deal is closed and takes no more changes.' },
+      ]);
+    const left = ['can_see', 'can_read', 'can_opt_in', 'can_shut_off', 'can_remove', 'can_revoke', 'can_join'];
+    for (const person of [broker, seller, buyer]) {
+      const { capacities, moves } = (await person.ask(`/deals/${deal}`)).body;
+      const open = Object.keys(capacities).filter((name) => capacities[name]);
+      expect(open.filter((name) => !left.some((start) => name.startsWith(start)))).toEqual([]);
+      expect(moves).toEqual([]);
+    }
+    // What stays possible: an NDA taken back, a person taken off the deal.
+    expect((await broker.ask(`/ndas/${nda.id}/revoke`, {})).status).toBe(200);
+    expect((await broker.ask(`/deals/${deal}/participants/${participant_id}`, undefined, 'DELETE')).status).toBe(200);
+  });
+});
+
 describe('exclusivity', () => {
   test('is granted, extended and released by a broker, and moves the deal', async () => {
     const broker = await web.as('broker');
@@ -239,7 +353,8 @@ describe('exclusivity', () => {
     const deal = await newDeal('listed');
     const buyer = await joins(deal, 'new buyer', 'buyer');
     await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(2) });
-    for (const to of ['diligence', 'closing', 'closed']) await broker.ask(`/deals/${deal}/moves`, { to });
+    for (const to of ['diligence', 'closing', 'closed'])
+      await broker.ask(`/deals/${deal}/moves`, { to, confirm: true });
     const page = await broker.ask(`/deals/${deal}`);
     expect(page.body).toMatchObject({
       deal: { state: 'closed', exclusive_buyer_user_id: web.scene.people['new buyer'] },
@@ -247,7 +362,7 @@ describe('exclusivity', () => {
       capacities: { can_grant_exclusivity: false },
     });
     expect(page.body.deal.closed_at).not.toBeNull();
-    expect((await broker.ask(`/deals/${deal}/exclusivity`, undefined, 'DELETE')).body.error.code).toBe('deal_over');
+    expect((await broker.ask(`/deals/${deal}/exclusivity`, undefined, 'DELETE')).body.error.code).toBe('deal_closed');
   });
 });
 
@@ -311,7 +426,7 @@ describe('the page of a deal', () => {
     const looking = ['can_opt_in_tools', 'can_see_activity'];
     expect(allowed((await page('viewer')).capacities)).toEqual([...looking, 'can_see_conditions'].toSorted());
     expect(allowed((await page('admin')).capacities)).toEqual(
-      [...looking, 'can_invite', 'can_remove_participants', 'can_see_conditions'].toSorted(),
+      [...looking, 'can_invite', 'can_join', 'can_remove_participants', 'can_see_conditions'].toSorted(),
     );
     const newBuyer = [
       ...looking,

@@ -69,6 +69,8 @@ test('what one does not see is answered like what does not exist, to the last by
     [(id) => `/deals/${id}`, 'GET'],
     [(id) => `/deals/${id}`, 'PATCH', { title: 'X' }],
     [(id) => `/deals/${id}/moves`, 'POST', { to: 'closing' }],
+    [(id) => `/deals/${id}/moves`, 'POST', { to: 'closed', confirm: false }],
+    [(id) => `/deals/${id}/closing-warnings`, 'GET'],
     [(id) => `/deals/${id}/exclusivity`, 'POST', { participant_id: participants['other buyer'], expires_at: until }],
     [(id) => `/deals/${id}/exclusivity`, 'PATCH', { expires_at: until }],
     [(id) => `/deals/${id}/exclusivity`, 'DELETE'],

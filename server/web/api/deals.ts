@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { House } from '../../context.ts';
 import {
+  closingWarnings,
   editDeal,
   extendExclusivity,
   grantExclusivity,
@@ -14,6 +15,7 @@ import {
 import { dealList, dealSorts } from '../../domain/deal-list.ts';
 import { asDealPage, dealPage, fullDeal, type DealPage } from '../../domain/deal-page.ts';
 import { callerRoles } from '../../domain/deals.ts';
+import { Refusal } from '../../database/errors.ts';
 import { deploymentCursors } from './cursor.ts';
 import {
   decimal,
@@ -76,7 +78,7 @@ const Edit = z
     asking_price: decimal().nullable(),
   })
   .partial();
-const Move = z.strictObject({ to: z.enum(states, 'Choose a state.') });
+const Move = z.strictObject({ to: z.enum(states, 'Choose a state.'), confirm: z.boolean().default(false) });
 const Grant = z.strictObject({ participant_id: id, expires_at: instant });
 const Extension = z.strictObject({ expires_at: instant });
 
@@ -124,8 +126,21 @@ export function dealRoutes(house: House): Hono {
 
   app.post('/deals/:id/moves', async (c) => {
     const dealId = pathId(c);
-    const { to } = await readBody(c, Move);
-    return changeDeal(house, c, dealId, moveDeal(dealId, to, originOf(c)));
+    const { to, confirm } = await readBody(c, Move);
+    try {
+      return await changeDeal(house, c, dealId, moveDeal(dealId, to, confirm, originOf(c)));
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.reason !== 'closing_unconfirmed') throw error;
+      const [warnings] = await onDeal(house, c, dealId, closingWarnings(dealId));
+      const details = warnings.map((message) => ({ path: 'confirm', message }));
+      throw new Problem(409, error.reason, error.message, details);
+    }
+  });
+
+  app.get('/deals/:id/closing-warnings', async (c) => {
+    const dealId = pathId(c);
+    const [items] = await onDeal(house, c, dealId, closingWarnings(dealId));
+    return c.json({ items });
   });
 
   app.post('/deals/:id/exclusivity', async (c) => {

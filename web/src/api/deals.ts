@@ -50,6 +50,10 @@ export const dealQuery = (id: Id) =>
     queryFn: ({ signal }) => api.get<DealPage>(`/web/deals/${id}`, { signal }),
   });
 
+/** What is missing for closing a deal, a sentence each; to its brokers. */
+export const closingWarnings = async (id: Id): Promise<string[]> =>
+  (await api.get<Items<string>>(`/web/deals/${id}/closing-warnings`)).items;
+
 const activityOf = (id: Id, cursor: string | null, signal?: AbortSignal) =>
   api.get<Items<Activity>>(`/web/deals/${id}/activity`, { query: { cursor }, ...(signal && { signal }) });
 
@@ -86,7 +90,8 @@ export function useDealActions(id: Id) {
       onSuccess: again,
     }),
     move: useMutation({
-      mutationFn: (to: DealState) => api.post<DealPage>(`/web/deals/${id}/moves`, { to }),
+      mutationFn: ({ to, confirm = false }: { to: DealState; confirm?: boolean }) =>
+        api.post<DealPage>(`/web/deals/${id}/moves`, { to, confirm }),
       onSuccess: show,
     }),
     grantExclusivity: useMutation({

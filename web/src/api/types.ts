@@ -148,10 +148,12 @@ export interface Capacities {
   can_edit: boolean;
   can_move: boolean;
   can_invite: boolean;
+  can_join: boolean;
   can_remove_participants: boolean;
   can_grant_exclusivity: boolean;
   can_see_ndas: boolean;
   can_send_nda: boolean;
+  can_revoke_nda: boolean;
   can_sign_nda: boolean;
   can_upload_documents: boolean;
   can_see_document_openings: boolean;

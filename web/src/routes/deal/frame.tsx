@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, Outlet, useChildMatches } from '@tanstack/react-router';
 import { ArrowRight, Ban, ChevronLeft, Ellipsis, HeartHandshake, Pencil } from 'lucide-react';
 import { useState } from 'react';
-import { dealQuery, useDealActions } from '../../api/deals.ts';
+import { ApiError } from '../../api/client.ts';
+import { closingWarnings, dealQuery, useDealActions } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
 import type { DealPage, DealState } from '../../api/types.ts';
 import { StatePill } from '../../components/badge.tsx';
@@ -29,7 +30,7 @@ const consequences: Partial<Record<DealState, string>> = {
   under_offer: 'Everybody on the deal sees that it is under offer.',
   diligence: 'The selected buyer begins diligence.',
   closing: 'The closing conditions are worked through.',
-  closed: 'The sale is done. The deal stays readable, and its state no longer changes.',
+  closed: 'The sale is done. The deal stays readable and takes no more changes. This cannot be undone.',
   withdrawn: 'The sale ends here: exclusivity ends, and nothing more can be offered or asked. This cannot be undone.',
 };
 
@@ -48,30 +49,74 @@ function ChooseBuyer({ page: { deal, counts, participants } }: { page: DealPage 
   );
 }
 
+/** What a move means; before a closing also what is missing for it. */
+function Consequence({ to, warnings }: { to: DealState; warnings: readonly string[] }) {
+  return (
+    <>
+      {warnings.length > 0 && (
+        <div className="mb-3">
+          <p className="font-medium text-ink">Something is missing:</p>
+          <ul className="mt-1 list-disc pl-5">
+            {warnings.map((warning) => (
+              <li key={warning} className="break-words">
+                {warning}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <p>{consequences[to] ?? 'Everybody on the deal sees the new state.'}</p>
+    </>
+  );
+}
+
 function MoveButtons({ page }: { page: DealPage }) {
   const { deal, moves, capacities } = page;
   const [editing, setEditing] = useState(false);
   const confirm = useConfirm();
   const { move } = useDealActions(deal.id);
-  const moveTo = (to: DealState) =>
+  const [looking, setLooking] = useState(false);
+  const ask = (to: DealState, warnings: readonly string[]) =>
     confirm(
       {
         title: to === 'withdrawn' ? 'Withdraw this deal?' : `Move to ${dealStates[to].label.toLowerCase()}?`,
-        body: consequences[to] ?? 'Everybody on the deal sees the new state.',
-        action: to === 'withdrawn' ? 'Withdraw deal' : `Move to ${dealStates[to].label.toLowerCase()}`,
-        danger: to === 'withdrawn',
+        body: <Consequence to={to} warnings={warnings} />,
+        action:
+          to === 'withdrawn'
+            ? 'Withdraw deal'
+            : warnings.length > 0
+              ? 'Close all the same'
+              : `Move to ${dealStates[to].label.toLowerCase()}`,
+        danger: to === 'withdrawn' || warnings.length > 0,
       },
       async () => {
-        await move.mutateAsync(to);
+        await move.mutateAsync({ to, confirm: warnings.length > 0 });
         toast(`The deal is now ${dealStates[to].label.toLowerCase()}.`);
       },
     );
+  const moveTo = async (to: DealState) => {
+    if (to !== 'closed') return ask(to, []);
+    setLooking(true);
+    try {
+      ask(to, await closingWarnings(deal.id));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      toast(error.message);
+    } finally {
+      setLooking(false);
+    }
+  };
   const onward = moves.find((to) => dealPath.indexOf(to) > dealPath.indexOf(deal.state));
   const others = moves.filter((to) => to !== onward);
   return (
     <>
       {onward && (
-        <Button kind="primary" onClick={() => moveTo(onward)} icon={<ArrowRight className="size-4" />}>
+        <Button
+          kind="primary"
+          pending={looking}
+          onClick={() => void moveTo(onward)}
+          icon={<ArrowRight className="size-4" />}
+        >
           Move to {dealStates[onward].label.toLowerCase()}
         </Button>
       )}
@@ -88,7 +133,7 @@ function MoveButtons({ page }: { page: DealPage }) {
               key={to}
               danger={to === 'withdrawn'}
               icon={to === 'withdrawn' ? <Ban /> : <ArrowRight />}
-              onSelect={() => moveTo(to)}
+              onSelect={() => void moveTo(to)}
             >
               {to === 'withdrawn' ? 'Withdraw deal' : `Move to ${dealStates[to].label.toLowerCase()}`}
             </MenuItem>

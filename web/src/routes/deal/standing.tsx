@@ -35,7 +35,7 @@ export function JoinBanner({ page }: { page: DealPage }) {
   const own = useOwnPart(page);
   const confirm = useConfirm();
   const { join } = useDealActions(deal.id);
-  if (own || !capacities.can_invite) return null;
+  if (own || !capacities.can_join) return null;
   const ask = () =>
     confirm(
       {

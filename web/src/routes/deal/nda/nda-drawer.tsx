@@ -50,7 +50,7 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
   const { capacities } = useDeal();
   const { revoke } = useNdaActions(nda.deal_id);
   const confirm = useConfirm();
-  const mayRevoke = capacities.can_send_nda && (nda.status === 'sent' || nda.status === 'active');
+  const mayRevoke = capacities.can_revoke_nda && (nda.status === 'sent' || nda.status === 'active');
   const ask = () =>
     confirm(
       {
