@@ -111,6 +111,31 @@ describe('normalizations', () => {
     expect((await as('broker').ask(path, undefined, 'DELETE')).status).toBe(204);
   });
 
+  test('of a period that there are no figures of stand apart: no bridge takes them over, and a warning names them', async () => {
+    const before = (await get('broker', '/bridge')).body;
+    const added = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, { ...input, period_label: 'fy 2025' });
+    const after = (await get('broker', '/bridge')).body;
+    expect(after).toEqual({ ...before, unmatched_labels: ['fy 2025'] });
+    expect(after.period_labels).not.toContain('fy 2025');
+    await as('buyer').ask(`/deals/${deal}/qoe/normalizations/${added.body.id}`, undefined, 'DELETE');
+  });
+
+  test('know a year by its twelve months: what has fewer is called by them', async () => {
+    const { period_labels: labels } = (await get('broker', '/bridge')).body as { period_labels: string[] };
+    const months = (await get('broker', '/periods')).body.items as { period_start_date: string }[];
+    const perYear = Map.groupBy(months, ({ period_start_date }) => period_start_date.slice(0, 4));
+    const expected = [...perYear].map(([year, its]) =>
+      its.length === 12 ? `FY${year}` : `${year}, ${its.length} month${its.length === 1 ? '' : 's'}`,
+    );
+    expect(labels.toSorted()).toEqual([...expected, 'TTM'].toSorted());
+    expect(expected.filter((label) => label.startsWith('FY')).length).toBeLessThan(expected.length);
+    const partial = expected.find((label) => !label.startsWith('FY'))!;
+    const shown = (await get('broker', `/bridge?period_label=${encodeURIComponent(partial)}`)).body;
+    expect(shown).toMatchObject({ period_label: partial, period_count: Number(/, (\d+) month/.exec(partial)?.[1]) });
+    const whole = `FY${partial.slice(0, 4)}`;
+    expect((await get('broker', `/bridge?period_label=${whole}`)).body).toMatchObject({ period_count: 0 });
+  });
+
   test.each(['1e5', '1'.repeat(41), '', 'NaN', '1,000', '.'])('refuse the amount %j', async (amount) => {
     const answer = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, { ...input, adjustment_amount: amount });
     expect(answer).toMatchObject({ status: 400, body: { error: { details: [{ path: 'adjustment_amount' }] } } });
@@ -288,7 +313,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await expectAccessible(page);
 
     await page.getByRole('button', { name: 'Add normalization' }).click();
-    await page.getByLabel('Period', { exact: true }).fill('TTM');
+    await page.getByLabel('Period', { exact: true }).selectOption('TTM');
     await page.getByLabel('Category').selectOption('one_time');
     await page.getByLabel('Amount').fill('12,345.67');
     await page.getByRole('button', { name: 'Add', exact: true }).click();

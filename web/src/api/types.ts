@@ -458,7 +458,12 @@ export interface EbitdaBridge {
   reported_ebitda: Decimal;
   adjustments: { category: AdjustmentCategory; amount: Decimal }[];
   adjusted_ebitda: Decimal;
+  /** What a bridge can be shown of: years, the last twelve months, and periods as the books name them. */
   period_labels: string[];
+  /** The months, which can be adjusted too. */
+  month_labels: string[];
+  /** What normalizations are said to be of, where no figures bear that name. */
+  unmatched_labels: string[];
 }
 
 export interface QoeMember {

@@ -23,7 +23,7 @@ function CustomerTip(input: TipInput) {
       title={customer.customer_name}
       rows={[
         { label: 'Revenue', value: formatMoney(customer.revenue_total, customer.currency) },
-        { label: 'Share', value: formatShare(customer.revenue_share) },
+        { label: 'Of uploaded customers', value: formatShare(customer.revenue_share) },
       ]}
     />
   );
@@ -48,16 +48,23 @@ export default function ConcentrationChart({
       actions={actions}
       height={Math.max(160, largest.length * 32 + 12)}
       summary={
-        <dl className="mb-4 grid grid-cols-3 divide-x divide-line rounded-lg border border-line">
-          {shares.map(({ label, share }) => (
-            <div key={label} className="px-3 py-3 sm:px-4">
-              <dt className="text-sm text-faint">{label}</dt>
-              <dd className="mt-0.5 text-xl font-semibold tabular">{share === null ? '–' : formatShare(share)}</dd>
-            </div>
-          ))}
-        </dl>
+        <>
+          <dl className="mb-2 grid grid-cols-3 divide-x divide-line rounded-lg border border-line">
+            {shares.map(({ label, share }) => (
+              <div key={label} className="px-3 py-3 sm:px-4">
+                <dt className="text-sm text-faint">{label}</dt>
+                <dd className="mt-0.5 text-xl font-semibold tabular">{share === null ? '–' : formatShare(share)}</dd>
+              </div>
+            ))}
+          </dl>
+          <p className="mb-4 text-sm text-faint">Shares of the revenue of the customers uploaded for this period.</p>
+        </>
       }
-      columns={[{ header: 'Customer' }, { header: 'Revenue', align: 'end' }, { header: 'Share', align: 'end' }]}
+      columns={[
+        { header: 'Customer' },
+        { header: 'Revenue', align: 'end' },
+        { header: 'Of uploaded customers', align: 'end' },
+      ]}
       rows={items.map((customer) => [
         customer.customer_name,
         formatMoney(customer.revenue_total, customer.currency),

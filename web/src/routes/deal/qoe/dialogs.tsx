@@ -1,5 +1,6 @@
+import { useQuery } from '@tanstack/react-query';
 import { useId, type ReactNode } from 'react';
-import { useQoeActions } from '../../../api/qoe.ts';
+import { bridgeQuery, useQoeActions } from '../../../api/qoe.ts';
 import type { AdjustmentCategory, Id, QoeMember } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
 import { CancelButton, Dialog } from '../../../components/dialog.tsx';
@@ -110,6 +111,8 @@ export function NormalizationDialog({
   onClose: () => void;
 }) {
   const { addNormalization } = useQoeActions(dealId);
+  const bridge = useQuery(bridgeQuery(dealId, null)).data;
+  const periods = bridge ? [...new Set([...bridge.period_labels, ...bridge.month_labels])] : [];
   const form = useForm<NormalizationValues>({
     initial: { period_label: '', adjustment_category: '', adjustment_amount: '', rationale: '' },
     draft: `normalization/${dealId}`,
@@ -138,13 +141,28 @@ export function NormalizationDialog({
       form={form}
       onClose={onClose}
     >
-      <Field
-        label="Period"
-        hint="A year, like FY2025, or TTM for the last twelve months."
-        error={form.errors.period_label}
-      >
-        <Input {...form.text('period_label')} maxLength={64} />
-      </Field>
+      {periods.length > 0 ? (
+        <Field
+          label="Period"
+          hint="Those that there are figures of. TTM is the last twelve months."
+          error={form.errors.period_label}
+        >
+          <Select
+            {...form.field('period_label')}
+            name="period_label"
+            placeholder="Choose a period"
+            options={periods.map((label) => ({ value: label, label }))}
+          />
+        </Field>
+      ) : (
+        <Field
+          label="Period"
+          hint="There are no figures yet. It counts once some bear this name, such as FY2025, or TTM for the last twelve months."
+          error={form.errors.period_label}
+        >
+          <Input {...form.text('period_label')} maxLength={64} />
+        </Field>
+      )}
       <Field label="Category" error={form.errors.adjustment_category}>
         <Select
           {...form.field('adjustment_category')}

@@ -40,6 +40,17 @@ export function PeriodsCard({ dealId }: { dealId: Id }) {
   );
 }
 
+/** Warns of normalizations of periods that there are no figures of: they count nowhere. */
+function Unmatched({ labels }: { labels: readonly string[] }) {
+  if (labels.length === 0) return null;
+  return (
+    <Notice tone="warn" title="Some normalizations count in no bridge">
+      There are no figures of {labels.map((label) => `“${label}”`).join(', ')}. Upload them, or add the normalizations
+      again for a period that there are figures of.
+    </Notice>
+  );
+}
+
 /** From reported to adjusted EBITDA in one period. */
 export function BridgeCard({ dealId }: { dealId: Id }) {
   const [chosen, setChosen] = useState<string | null>(null);
@@ -49,11 +60,15 @@ export function BridgeCard({ dealId }: { dealId: Id }) {
       <Loaded query={query} skeleton={<Skeleton className={`w-full ${chartHeights.bridge}`} />}>
         {(bridge) =>
           bridge.period_label === null ? (
-            <EmptyState icon={ChartColumn} title="No bridge yet">
-              Upload the figures and add normalizations: the bridge leads from one to the other.
-            </EmptyState>
+            <div className="flex flex-col gap-4">
+              <EmptyState icon={ChartColumn} title="No bridge yet">
+                Upload the figures and add normalizations: the bridge leads from one to the other.
+              </EmptyState>
+              <Unmatched labels={bridge.unmatched_labels} />
+            </div>
           ) : (
             <div className="flex flex-col gap-4">
+              <Unmatched labels={bridge.unmatched_labels} />
               <BridgeChart
                 bridge={bridge}
                 actions={
