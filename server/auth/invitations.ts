@@ -139,7 +139,9 @@ export function invitationRoutes(house: House): Hono {
       const statement = acceptFirstInvitation(tokenDigest(link), name, phc, session, signInOriginOf(c));
       // Of a link that was passed on it shows only here, to whoever would have opened an account, that there is one.
       if (!(await database.run(statement))) throw invitation.has_password === null ? hasAccount() : over();
-      return signedIn(house, c, token, { id: invitation.user_id, email: invitation.email, name }, whereTo(invitation));
+      const person = { id: invitation.user_id, email: invitation.email, name };
+      const done = await signedIn(house, c, token, person, whereTo(invitation));
+      return { ...done, json: { ...done.json, deal_id: invitation.deal_id } };
     },
     async (c, fault, entered) => {
       const token = entered['token'] ?? '';

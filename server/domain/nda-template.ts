@@ -19,4 +19,4 @@ Between ${brokerage} ("Broker"), on behalf of the owner of the business describe
 
 7. No promise. Neither Broker nor Seller warrants that the information is complete. Only a signed purchase agreement binds anybody to a sale.
 
-8. Term and law. This agreement ends two years after it was signed. The law of the state in which the business is located governs it.`;
+8. Term and law. This agreement ends on the day that Dealkeep shows with it; where it shows none, when Broker ends it. The law of the state in which the business is located governs it.`;

@@ -190,6 +190,8 @@ describe('a broker', () => {
     await confirm(page, 'Release');
     await banner.waitFor({ state: 'detached' });
     await page.locator('h1 + p').getByText('Listed').waitFor();
+    // The button is gone: the keyboard goes on from the page it was on, not from the top of the browser.
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
   });
 
   test('removes a buyer and invites them again', async () => {

@@ -117,9 +117,15 @@ export function setUp(input: SetUpInput): Promise<SignInAnswer> {
   return step('/auth/set-up', input);
 }
 
-/** Takes up an invitation by choosing a name and a password, and signs in. */
-export function acceptInvitation(input: { token: string; name: string; password: string }): Promise<SignInAnswer> {
-  return step('/auth/invitation/accept', input);
+/** Takes up an invitation by choosing a name and a password, and signs in; the deal that it was for, if any. */
+export async function acceptInvitation(input: {
+  token: string;
+  name: string;
+  password: string;
+}): Promise<{ deal_id: Id | null }> {
+  const answer = await api.post<{ csrf_token: string; deal_id: Id | null }>('/auth/invitation/accept', input);
+  keepCsrf(answer.csrf_token);
+  return answer;
 }
 
 /** Takes up an invitation as the person who is signed in; the deal that it was for, if any. */

@@ -3,6 +3,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { MailX } from 'lucide-react';
 import { acceptInvitation, invitationQuery, joinByInvitation, sessionQuery, type Invitation } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
+import type { Id } from '../api/types.ts';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Field } from '../components/field.tsx';
@@ -16,19 +17,27 @@ import { required, useForm } from '../lib/use-form.ts';
 
 const route = getRouteApi('/entrance/accept-invitation');
 
-function AcceptForm({ token, invitation }: { token: string; invitation: Invitation }) {
+/** Goes where the invitation led: to its deal, or to the deals of the brokerage. */
+function useWelcome() {
   const navigate = useNavigate();
   const client = useQueryClient();
+  return async ({ deal_id: dealId }: { deal_id: Id | null }) => {
+    client.clear();
+    await (dealId === null
+      ? navigate({ to: '/deals', replace: true })
+      : navigate({ to: '/deals/$dealId', params: { dealId }, replace: true }));
+  };
+}
+
+function AcceptForm({ token, invitation }: { token: string; invitation: Invitation }) {
+  const welcome = useWelcome();
   const form = useForm({
     initial: { name: invitation.name, password: '' },
     draft: null,
     check: (values) => required(values, { name: 'Type your name.', password: 'Choose a password.' }),
     about: { password_refused: 'password' },
     submit: (values) => acceptInvitation({ token, ...values }),
-    onDone: async () => {
-      client.clear();
-      await navigate({ to: '/', replace: true });
-    },
+    onDone: welcome,
   });
   return (
     <form {...form.props} className="flex flex-col gap-4">
@@ -50,17 +59,8 @@ function AcceptForm({ token, invitation }: { token: string; invitation: Invitati
 /** For who has an account: signed in with it, they join; else they sign in first, and come back here. */
 function JoinForm({ token, invitation }: { token: string; invitation: Invitation }) {
   const session = useQuery(sessionQuery);
-  const navigate = useNavigate();
-  const client = useQueryClient();
-  const join = useMutation({
-    mutationFn: () => joinByInvitation(token),
-    onSuccess: async ({ deal_id: dealId }) => {
-      client.clear();
-      await (dealId === null
-        ? navigate({ to: '/', replace: true })
-        : navigate({ to: '/deals/$dealId', params: { dealId }, replace: true }));
-    },
-  });
+  const welcome = useWelcome();
+  const join = useMutation({ mutationFn: () => joinByInvitation(token), onSuccess: welcome });
   if (session.isPending) return <Skeleton className="h-9 w-full" />;
   const email = session.data?.user.email;
   if (email === undefined) {

@@ -68,6 +68,32 @@ function useSignInAgain() {
   };
 }
 
+/** Moves the focus to the main part when what had it in there goes away, such as a button whose deed is done. */
+function useKeptFocus(main: HTMLElement | null) {
+  useEffect(() => {
+    if (!main) return;
+    let last: HTMLElement | null = null;
+    const onFocus = ({ target }: FocusEvent) => {
+      last = target instanceof HTMLElement ? target : null;
+    };
+    // A click beside everything takes the focus away from what stays.
+    const onPointer = () => setTimeout(() => document.activeElement === document.body && (last = null));
+    const watch = new MutationObserver(() => {
+      if (last === null || last.isConnected || document.activeElement !== document.body) return;
+      last = null;
+      main.focus({ preventScroll: true });
+    });
+    main.addEventListener('focusin', onFocus);
+    document.addEventListener('pointerup', onPointer);
+    watch.observe(main, { childList: true, subtree: true });
+    return () => {
+      main.removeEventListener('focusin', onFocus);
+      document.removeEventListener('pointerup', onPointer);
+      watch.disconnect();
+    };
+  }, [main]);
+}
+
 /** The main part of the page. After going to another page the focus is at its start, unless it still stands within it. */
 function useMain() {
   const [main, setMain] = useState<HTMLElement | null>(null);
@@ -185,6 +211,7 @@ export function AppShell() {
   const client = useQueryClient();
   const palette = usePalette();
   const [main, setMain] = useMain();
+  useKeptFocus(main);
   const { asking, onDone } = useSignInAgain();
   useEffect(() => followChanges(client), [client]);
   return (

@@ -1,10 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { HandCoins, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { offersQuery, useOfferActions } from '../../api/offers.ts';
 import type { Offer } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { Pagination } from '../../components/pagination.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
 import { formatMoney } from '../../lib/format.ts';
@@ -35,6 +36,29 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
       done={`The offer of ${offer.buyer_name} is accepted.`}
       onClose={onClose}
     />
+  );
+}
+
+/** Tells the seller what they can do about the offers: say which one they want, and whom to say it to. */
+function AcceptedByBroker() {
+  const { deal, participants } = useDeal();
+  const brokers = participants.filter(({ role, status }) => role === 'broker' && status === 'active');
+  return (
+    <Notice title="Which offer do you want?">
+      Compare them here, and tell your broker, who accepts it for you:{' '}
+      {brokers.map(({ id, name, email }, place) => (
+        <Fragment key={id}>
+          {place > 0 && ', '}
+          <a
+            href={`mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: deal.title }).toString().replaceAll('+', '%20')}`}
+            className="rounded-sm text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2.5"
+          >
+            write to {name}
+          </a>
+        </Fragment>
+      ))}
+      .
+    </Notice>
   );
 }
 
@@ -72,6 +96,7 @@ export default function OffersTab() {
                   current={offers.find(({ participant_id }) => participant_id === agreed.participant_id)}
                 />
               )}
+              {side === 'seller' && !agreed && <AcceptedByBroker />}
               <Comparison offers={offers} onHistory={setShown} onAccept={setAccepting} />
               <Pagination
                 shown={offers.length}

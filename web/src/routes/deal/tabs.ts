@@ -42,13 +42,13 @@ export function tabsOf({ capacities, counts }: DealPage, features: Me['features'
       to: '/deals/$dealId/offers',
       label: 'Offers',
       count: counts.offers,
-      countLabel: 'offers',
+      countLabel: counts.offers === 1 ? 'offer' : 'offers',
     },
     capacities.can_see_conditions && {
       to: '/deals/$dealId/closing',
       label: 'Closing',
       count: counts.conditions_open,
-      countLabel: 'conditions open',
+      countLabel: counts.conditions_open === 1 ? 'condition open' : 'conditions open',
     },
     features.findings &&
       capacities.can_see_findings && {

@@ -64,7 +64,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
       <div className="flex items-start justify-between gap-3">
         <div className="min-w-0">
           <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
-            <span className="font-medium break-words">{apiKey.name}</span>
+            <span className="min-w-0 font-medium break-words">{apiKey.name}</span>
             <StatePill look={keyStates[state]} />
             {apiKey.environment === 'test' && <Badge>Test</Badge>}
           </p>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useId, useRef } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { ndaTemplateQuery, useNdaActions } from '../../../api/ndas.ts';
 import type { Instant, Participant } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
@@ -12,6 +12,7 @@ import { toast } from '../../../components/toast.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
+import { endOfBusinessIn } from '../exclusivity.tsx';
 
 interface SendNdaDialogProps {
   /** Those to whom one can be sent now. */
@@ -31,10 +32,12 @@ interface Values {
 export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
   const id = useId();
   const { deal } = useDeal();
+  // The usual term; the terms say that the agreement ends on this day.
+  const [inTwoYears] = useState(() => endOfBusinessIn(730));
   const template = useQuery(ndaTemplateQuery(deal.id));
   const { send } = useNdaActions(deal.id);
   const form = useForm<Values>({
-    initial: { participant_id: buyer.id, terms: '', expires_at: '' },
+    initial: { participant_id: buyer.id, terms: '', expires_at: inTwoYears },
     draft: `nda/${buyer.id}`,
     check: (values) =>
       required(values, { participant_id: 'Choose a buyer.', terms: 'Write what the buyer is to sign.' }),
