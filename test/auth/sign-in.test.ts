@@ -131,14 +131,14 @@ describe('refusing', () => {
   it('keeps the typed address, and nothing of the password, in the page that it shows again', async () => {
     const password = newPassword();
     const answer = await new Visitor(house.origin).form('/sign-in', {
-      email: '"><script>x@example.com',
+      email: '"><script>x"@example.com',
       password,
       return_to: '/deals',
     });
     expect(answer.status).toBe(401);
     const page = await answer.text();
     expect(page).not.toContain('<script>x');
-    expect(page).toContain('&quot;&gt;&lt;script&gt;x@example.com');
+    expect(page).toContain('&quot;&gt;&lt;script&gt;x&quot;@example.com');
     expect(page).toContain('name="return_to" value="/deals"');
     expect(page).not.toContain(password);
   });

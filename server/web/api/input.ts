@@ -76,7 +76,7 @@ export const properName = line(200)
 export const emailAddress = z
   .string()
   .max(longestEmailAddress, `At most ${longestEmailAddress} characters.`)
-  .refine(isEmailAddress, 'Write an e-mail address, such as ann@example.com.');
+  .refine(isEmailAddress, 'This is not an e-mail address.');
 
 /** Text of several lines, 1 to `max` characters, kept as it is. */
 export const text = (max: number) =>
