@@ -37,7 +37,6 @@ export const previewedTypes = [
   'image/webp',
   'image/avif',
   'image/bmp',
-  'image/svg+xml',
 ] as const;
 
 /** At most so many of each source are listed; more are found by searching. */
