@@ -267,6 +267,25 @@ describe('a file', () => {
     const repeated = archive({ ...files, [at]: sheet, 'xl/sharedStrings.xml': shared });
     expect((await send('broker', '/preview', repeated)).status).toBe(400);
     expect(process.resourceUsage().maxRSS - peak).toBeLessThan(500_000);
+    // The same over many columns: less than a megabyte that stands for hundreds.
+    const letters = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
+    const wide = letters.concat(letters.map((name) => `A${name}`));
+    const row = (place: number) =>
+      `<row>${wide.map((name) => `<c r="${name}${place}" t="s"><v>0</v></c>`).join('')}</row>`;
+    const grid = Array.from({ length: 6_000 }, (_, index) => row(index + 1)).join('');
+    const bomb = archive({
+      ...files,
+      [at]: files[at]!.replace(/<sheetData>.*<\/sheetData>/, `<sheetData>${grid}</sheetData>`),
+      'xl/_rels/workbook.xml.rels': files['xl/_rels/workbook.xml.rels']!.replace(
+        '</Relationships>',
+        '<Relationship Id="rId9" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>',
+      ),
+      'xl/sharedStrings.xml': shared.replace(/<t>x+/, `<t>${'x'.repeat(1_000)}`),
+    });
+    expect(bomb.length).toBeLessThan(1_048_576);
+    const highest = process.resourceUsage().maxRSS;
+    expect((await send('broker', '/preview', bomb)).body.error.message).toMatch(/holds too much/);
+    expect(process.resourceUsage().maxRSS - highest).toBeLessThan(150_000);
     // What the directory of an archive does not tell of is not there, whatever lies between its files.
     const hidden = archive({ 'xl/worksheets/sheet9.xml': '0'.repeat(100_000_000) });
     const seen = archive(files);

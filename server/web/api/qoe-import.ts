@@ -47,7 +47,7 @@ export function qoeImportRoutes(house: House): Hono {
     if (!into?.editor) throw notAllowed();
     const bytes = await boundedBytes(c, largestFile);
     if (bytes === null) throw new Problem(413, 'validation_error', 'The file is larger than 5 MB: split it.');
-    return readBooks(bytes, type, into.currency);
+    return readBooks(bytes, type, { id: dealId, currency: into.currency });
   };
 
   app.post('/deals/:id/qoe/snapshots/preview', async (c) => {

@@ -38,10 +38,10 @@ async function readCsv(bytes: Uint8Array): Promise<Table[]> {
   return [{ name: '', rows: (await parseCsv(csv)).map((cells) => cells.map(readCell)) }];
 }
 
-async function tablesOf(bytes: Uint8Array): Promise<Table[]> {
+async function tablesOf(bytes: Uint8Array, dealId: string): Promise<Table[]> {
   if (bytes[0] !== 0x50 || bytes[1] !== 0x4b) return readCsv(bytes);
   try {
-    return await readXlsx(bytes);
+    return await readXlsx(bytes, dealId);
   } catch (error) {
     if (error instanceof Unreadable) throw unreadable(error.message);
     throw error;
@@ -104,10 +104,12 @@ const notAnAmount = 'Write an amount with at most 16 digits before the point and
 export async function readBooks(
   bytes: Uint8Array,
   type: Snapshot['snapshot_type'],
-  currency: string,
+  { id: dealId, currency }: { id: string; currency: string },
 ): Promise<ReadBooks> {
   const wanted: Kind[] = type === 'full' ? ['customer_revenue', 'profit_and_loss'] : [type];
-  const sheets = (await tablesOf(bytes)).map((table) => sheetOf(table, wanted)).filter((sheet) => sheet !== null);
+  const sheets = (await tablesOf(bytes, dealId))
+    .map((table) => sheetOf(table, wanted))
+    .filter((sheet) => sheet !== null);
   const used = wanted.map((kind) => sheets.find((sheet) => sheet.kind === kind)).filter((sheet) => sheet !== undefined);
   if (used.length < wanted.length) throw unreadable(headings[type]);
   const row_count = used.reduce((sum, { rows }) => sum + rows.length, 0);

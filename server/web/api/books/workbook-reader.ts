@@ -11,8 +11,16 @@ export interface Reading {
   readonly fault?: 'damaged' | 'too large';
 }
 
-/** The most that may be in a workbook, unpacked, and in its sheets. */
-const limits = { bytes: 33_554_432, files: 500, rows: 20_000, columns: 200 };
+/** The most that may be in a workbook, unpacked, in a sheet, and in all sheets together. */
+const limits = {
+  bytes: 33_554_432,
+  files: 500,
+  sheets: 50,
+  rows: 20_000,
+  columns: 200,
+  cells: 200_000,
+  characters: 4_194_304,
+};
 /** Longer than any text that is taken: what is cut off here is refused later all the same. */
 const longestText = 1_000;
 
@@ -40,13 +48,36 @@ function textOf(value: unknown): string {
   return String(value).slice(0, longestText);
 }
 
+/**
+ * The sheets as text, counted cell by cell: a text that many cells share is there once here, but is sent once for each,
+ * and so nothing is sent of a workbook that would be too much for whoever asked.
+ */
+function tablesOf(sheets: readonly { sheet: string; data: readonly (readonly unknown[])[] }[]): Reading {
+  const tooLarge: Reading = { fault: 'too large' };
+  if (sheets.length > limits.sheets) return tooLarge;
+  let cells = 0;
+  let characters = 0;
+  const tables: Table[] = [];
+  for (const { sheet, data } of sheets) {
+    if (data.length > limits.rows) return tooLarge;
+    const rows: string[][] = [];
+    for (const row of data) {
+      cells += row.length;
+      if (row.length > limits.columns || cells > limits.cells) return tooLarge;
+      const texts = row.map(textOf);
+      for (const { length } of texts) characters += length;
+      if (characters > limits.characters) return tooLarge;
+      rows.push(texts);
+    }
+    tables.push({ name: sheet.slice(0, longestText), rows });
+  }
+  return { sheets: tables };
+}
+
 async function read(archive: Uint8Array<ArrayBuffer>): Promise<Reading> {
   try {
     if (!isModest(archive)) return { fault: 'too large' };
-    const sheets = await readWorkbook(archive.buffer, { parseNumber: plainNumber });
-    if (sheets.some(({ data }) => data.length > limits.rows || (data[0]?.length ?? 0) > limits.columns))
-      return { fault: 'too large' };
-    return { sheets: sheets.map(({ sheet, data }) => ({ name: sheet, rows: data.map((cells) => cells.map(textOf)) })) };
+    return tablesOf(await readWorkbook(archive.buffer, { parseNumber: plainNumber }));
   } catch {
     return { fault: 'damaged' };
   }

@@ -1,6 +1,7 @@
 /** XLSX workbooks as tables of text, read so that no workbook can take more than its share of memory and time. */
 
 import { fork } from 'node:child_process';
+import { Problem } from '../problems.ts';
 import type { Reading } from './workbook-reader.ts';
 
 /** The most that reading a workbook may take. */
@@ -19,13 +20,20 @@ export interface Table {
 const damaged = () => new Unreadable('This is no XLSX workbook, or it is damaged: save it again as XLSX or CSV.');
 const tooLarge = () => new Unreadable('This workbook holds too much: keep the sheet with the figures alone.');
 
+/** How many may wait or be read: of one deal, whose people must not keep everybody else waiting, and of all. */
+const places = { deal: 2, all: 8 };
+
 /** One at a time: what it takes in memory and time is bounded, and so is what all of them take. */
 let last: Promise<unknown> = Promise.resolve();
+const held: string[] = [];
 
-function inTurn<T>(work: () => Promise<T>): Promise<T> {
+async function inTurn<T>(dealId: string, work: () => Promise<T>): Promise<T> {
+  if (held.length >= places.all || held.filter((one) => one === dealId).length >= places.deal)
+    throw new Problem(503, 'busy', 'Other workbooks are being read. Try again in a moment.');
+  held.push(dealId);
   const turn = last.then(work, work);
   last = turn.catch(() => {});
-  return turn;
+  return turn.finally(() => held.splice(held.indexOf(dealId), 1));
 }
 
 /**
@@ -55,7 +63,10 @@ function readApart(bytes: Uint8Array): Promise<Table[]> {
   });
 }
 
-/** The sheets of a workbook, their numbers as text with every digit. Throws {@link Unreadable}. */
-export function readXlsx(bytes: Uint8Array): Promise<Table[]> {
-  return inTurn(() => readApart(bytes));
+/**
+ * The sheets of a workbook for a deal, their numbers as text with every digit. Throws {@link Unreadable}, and a problem of
+ * 503 while too many wait.
+ */
+export function readXlsx(bytes: Uint8Array, dealId: string): Promise<Table[]> {
+  return inTurn(dealId, () => readApart(bytes));
 }
