@@ -101,14 +101,16 @@ export function invitationRoutes(house: House): Hono {
     return acceptPage(c, token, invitation);
   };
   app.get('/accept-invitation', view(show));
-  app.get(
-    '/api/auth/invitation',
-    view(async (c) => {
-      const { email, name, role, brokerage_name, deal_title, has_password } = await find(c.req.query('token'));
+  const look = action(
+    z.object({ token: fields.token }),
+    async (_c, { token }) => {
+      const { email, name, role, brokerage_name, deal_title, has_password } = await find(token);
       const kind = deal_title === null ? 'brokerage' : 'deal';
-      return c.json({ email, name, role, kind, brokerage_name, deal_title, has_password });
-    }),
+      return { json: { email, name, role, kind, brokerage_name, deal_title, has_password }, go: '/accept-invitation' };
+    },
+    (c, fault) => cardPage(c, { title: 'You are invited', fault, body: html`<p><a href="/">Go on</a></p>` }),
   );
+  app.post('/api/auth/invitation', smallBody, originGuard, look);
 
   const accept = action(
     z.object({ token: fields.token }),

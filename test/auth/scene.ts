@@ -125,10 +125,17 @@ export async function signedInVisitor(house: TestHouse, account: Account): Promi
 /** The token in the last mail whose subject has these words. */
 export function mailedToken(house: TestHouse, subject: string): string {
   const mail = house.mails.findLast((sent) => sent.subject.includes(subject));
-  return /[?&]token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
+  return /[#&]token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
 }
 
 /** The value of a hidden field of a page. */
 export function hiddenField(markup: string, name: string): string {
   return new RegExp(`name="${name}" value="([^"]*)"`).exec(markup)?.[1] ?? '';
 }
+
+/** How a program asks what an invitation invites to. */
+export const lookUp = (token: string | null | undefined): RequestInit => ({
+  method: 'POST',
+  body: JSON.stringify({ token }),
+  headers: { 'content-type': 'application/json' },
+});

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addToken, caller as toolCaller } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
-import { mailedToken, newPassword, openAccount, Visitor } from './scene.ts';
+import { lookUp, mailedToken, newPassword, openAccount, Visitor } from './scene.ts';
 
 let web: WebScene;
 let broker: SignedIn;
@@ -46,12 +46,13 @@ function alike(value: unknown, email: string): string {
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME');
 }
 
-const tokenOf = (url: string) => new URL(url).searchParams.get('token') ?? '';
+const tokenOf = (url: string) => new URLSearchParams(new URL(url).hash.slice(1)).get('token') ?? '';
 
-async function page(path: string, headers: Record<string, string> = {}) {
+async function page(path: string, headers: Record<string, string> = {}, init: RequestInit = {}) {
   const response = await fetch(web.house.origin + path, {
     redirect: 'manual',
-    headers: { accept: 'text/html', ...headers },
+    ...init,
+    headers: { accept: 'text/html', ...headers, ...(init.headers as Record<string, string>) },
   });
   return [response.status, response.headers.get('location'), await response.text()];
 }
@@ -60,7 +61,7 @@ async function page(path: string, headers: Record<string, string> = {}) {
 async function linkAsSeen(token: string) {
   const look = async (headers: Record<string, string>) => [
     await page(`/accept-invitation?token=${token}`, headers),
-    await page(`/api/auth/invitation?token=${token}`, headers),
+    await page('/api/auth/invitation', headers, lookUp(token)),
   ];
   return [await look({}), await look({ cookie: broker.headers['cookie']! })];
 }
@@ -186,7 +187,7 @@ describe('a link', () => {
       const email = `somebody.${(count += 1)}@people.example`;
       if (has) await openAccount(web.house, { email });
       const token = await made('mail', email);
-      const response = await fetch(`${web.house.origin}/api/auth/invitation?token=${token}`);
+      const response = await fetch(`${web.house.origin}/api/auth/invitation`, lookUp(token));
       expect(await response.json()).toMatchObject({ has_password: has });
     }
   });

@@ -32,6 +32,7 @@ export const beforeSession: Readonly<Record<string, string>> = {
   '/api/auth/reset': 'an address, to which a mail goes',
   '/api/auth/reset/confirm': 'the link of that mail',
   '/api/auth/set-up': 'the link of the first run',
+  '/api/auth/invitation': 'the link of an invitation',
   '/api/auth/invitation/accept': 'the link of an invitation',
   '/api/auth/passkey/options': 'nothing: it gives a challenge',
   '/api/auth/passkey/sign-in': 'the answer of a passkey',

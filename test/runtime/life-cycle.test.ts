@@ -56,7 +56,7 @@ test('from nothing: a set-up link, readiness, secrets that only we can read, and
   const dataDir = await newDataDir();
   const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
   const { url, set_up_url } = await program.ready;
-  expect(set_up_url).toMatch(new RegExp(`^${url}set-up\\?token=[A-Za-z0-9_-]{43}$`));
+  expect(set_up_url).toMatch(new RegExp(`^${url}set-up#token=[A-Za-z0-9_-]{43}$`));
   expect(await (await fetch(`${url}readyz`)).text()).toBe('ready\n');
   const secrets = await stat(path.join(dataDir, 'postgres-passwords.json'));
   expect(secrets.mode & 0o777).toBe(0o600);

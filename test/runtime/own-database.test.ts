@@ -84,7 +84,7 @@ test('migrates as the owner, lets the login of the server in, and serves without
 
   const program = dealkeep(['serve', '--json'], server);
   const { url: origin, set_up_url } = await program.ready;
-  expect(set_up_url).toContain('/set-up?token=');
+  expect(set_up_url).toContain('/set-up#token=');
   expect((await fetch(`${origin}readyz`)).status).toBe(200);
   const needsOwner = await run(['brokerages', 'create', '--name', 'X', '--slug', 'x'], server);
   expect(needsOwner).toMatchObject({ code: 1, stderr: expect.stringContaining('set MIGRATE_DATABASE_URL') });

@@ -140,7 +140,7 @@ async function signedIn(browser: Browser, demo: Demo, who: 'admin' | 'broker' | 
     { name: 'settings-client-tools', path: `/settings/clients/${person.client_id}/tools` },
     { name: 'settings-deal-tools', path: `/settings/deals/${deal}/tools` },
     { name: 'settings-nowhere', path: '/settings/nowhere' },
-    { name: 'confirm-address', path: '/confirm-address?token=shown' },
+    { name: 'confirm-address', path: '/confirm-address#token=shown' },
     { name: 'consent', path: consentPath(person, demo.redirect_uri) },
   ];
   for (const shot of new Map(shots.map((one) => [one.path, one])).values()) await take(page, who, shot, origin);

@@ -201,7 +201,7 @@ describe('a broker', () => {
     const row = page.getByRole('main').getByRole('listitem').filter({ hasText: 'other buyer' });
     await row.getByText('Removed').waitFor();
     await choose(page, 'Actions for other buyer', 'Invite again');
-    expect(await page.getByLabel('Invitation link').inputValue()).toContain('/accept-invitation?token=');
+    expect(await page.getByLabel('Invitation link').inputValue()).toContain('/accept-invitation#token=');
     await button(page, 'Done').click();
     await row.getByText('Invited').waitFor();
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mailedToken, newPassword, Visitor } from '../auth/scene.ts';
+import { lookUp, mailedToken, newPassword, Visitor } from '../auth/scene.ts';
 import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
@@ -24,8 +24,8 @@ const person = (email: string, role = 'buyer', advises: string | null = null) =>
 
 /** Opens the link of an invitation without being signed in: what it invites to. */
 async function follow({ body }: Answer) {
-  const token = new URL(body.invitation_url).searchParams.get('token');
-  const response = await fetch(`${web.house.origin}/api/auth/invitation?token=${token}`);
+  const token = new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token');
+  const response = await fetch(`${web.house.origin}/api/auth/invitation`, lookUp(token));
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
@@ -166,7 +166,7 @@ describe('an invitation', () => {
       [deal, thief],
     );
     const lure = await (await signInAs(web.house, thief)).ask(`/deals/${deal}/participants`, person(email));
-    const token = new URL(lure.body.invitation_url).searchParams.get('token');
+    const token = new URLSearchParams(new URL(lure.body.invitation_url).hash.slice(1)).get('token');
     const visitor = new Visitor(web.house.origin);
     const opened = await visitor.json('/api/auth/invitation/accept', {
       token,
@@ -278,13 +278,13 @@ describe('where mail is set up', () => {
             text: expect.stringContaining('the deal Corner bakery of Scene Brokers'),
           },
         ]);
-      const [, token] = /accept-invitation\?token=(\S+)/.exec(mailing.house.mails[0]!.text) ?? [];
-      const followed = await fetch(`${mailing.house.origin}/api/auth/invitation?token=${token}`);
+      const [, token] = /accept-invitation#token=(\S+)/.exec(mailing.house.mails[0]!.text) ?? [];
+      const followed = await fetch(`${mailing.house.origin}/api/auth/invitation`, lookUp(token));
       expect(followed.status).toBe(200);
       const copied = await broker.ask(`${people}/${invited.body.participant.id}/invitation`, { deliver: 'link' });
       expect(copied.body).toMatchObject({
         mailed: false,
-        invitation_url: expect.stringContaining('/accept-invitation?token='),
+        invitation_url: expect.stringContaining('/accept-invitation#token='),
       });
       expect(mailing.house.mails).toHaveLength(1);
       expect(mailing.house.log.join('')).not.toContain(String(token));

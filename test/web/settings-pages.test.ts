@@ -111,7 +111,7 @@ describe('an admin', { timeout: 180_000 }, () => {
     await dialog.getByLabel('Name').fill('Una Field');
     await dialog.getByLabel('E-mail').fill('una@example.test');
     await dialog.getByRole('button', { name: 'Invite' }).click();
-    expect(await page.getByLabel('Invitation link').inputValue()).toContain('/accept-invitation?token=');
+    expect(await page.getByLabel('Invitation link').inputValue()).toContain('/accept-invitation#token=');
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Done' }).click();
 

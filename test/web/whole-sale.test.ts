@@ -53,8 +53,13 @@ async function choosePassword(who: Who): Promise<void> {
 
 /** Follows the link of an invitation to where a name and password are chosen, and joins; it leads to what it was for. */
 async function accept(who: Who): Promise<void> {
+  const asked: string[] = [];
+  page(who).on('request', (request) => asked.push(request.url().split('#')[0] ?? ''));
   await page(who).goto(links[who]);
   await choosePassword(who);
+  // The token of the link is in no address, neither one that is asked for nor the one in the bar.
+  const token = /#token=([\w-]{43})$/.exec(links[who])?.[1] ?? 'no token';
+  expect([...asked, page(who).url()].filter((url) => url.includes(token) || url.includes('token='))).toEqual([]);
   await button(who, 'Accept and continue').click();
   await page(who)
     .getByRole('heading', { level: 1, name: who === 'broker' ? 'Deals' : title, exact: true })
@@ -76,7 +81,7 @@ describe('a sale', { timeout: 60_000 }, () => {
   test('begins with the set-up of a brokerage and its first admin', async () => {
     const token = mintToken();
     await house.sql('select app.offer_set_up($1)', [tokenDigest(token)]);
-    await desks.admin.go(`/set-up?token=${token}`);
+    await desks.admin.go(`/set-up#token=${token}`);
     await page('admin').getByLabel('Brokerage').fill('Harbor Lane Brokers');
     await page('admin').getByLabel('Your name').fill(names.admin);
     await page('admin').getByLabel('E-mail').fill(email('admin'));

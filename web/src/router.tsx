@@ -48,37 +48,27 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import('./routes/sign-in.tsx')),
 });
 
-/** The secret of a mailed or copied link. */
-const readToken = (search: Record<string, unknown>): { token?: string } => {
-  const token = text(search.token);
-  return token === undefined ? {} : { token };
-};
-
 const reset = createRoute({
   getParentRoute: () => entrance,
   path: '/reset',
-  validateSearch: readToken,
   component: lazyRouteComponent(() => import('./routes/reset.tsx')),
 });
 
 const resetByLink = createRoute({
   getParentRoute: () => entrance,
   path: '/reset/new',
-  validateSearch: readToken,
   component: lazyRouteComponent(() => import('./routes/reset.tsx')),
 });
 
 const setUp = createRoute({
   getParentRoute: () => entrance,
   path: '/set-up',
-  validateSearch: readToken,
   component: lazyRouteComponent(() => import('./routes/set-up.tsx')),
 });
 
 const acceptInvitation = createRoute({
   getParentRoute: () => entrance,
   path: '/accept-invitation',
-  validateSearch: readToken,
   component: lazyRouteComponent(() => import('./routes/accept-invitation.tsx')),
 });
 
@@ -188,7 +178,6 @@ const dealTabs = deal.addChildren([
 const confirmAddress = createRoute({
   getParentRoute: () => app,
   path: '/confirm-address',
-  validateSearch: readToken,
   component: lazyRouteComponent(() => import('./routes/confirm-address.tsx')),
 });
 

@@ -52,7 +52,7 @@ export const sessionQuery = queryOptions({
 export const invitationQuery = (token: string) =>
   queryOptions({
     queryKey: ['invitation', token],
-    queryFn: ({ signal }) => api.get<Invitation>('/auth/invitation', { query: { token }, signal }),
+    queryFn: ({ signal }) => api.post<Invitation>('/auth/invitation', { token }, { signal }),
     retry: false,
   });
 

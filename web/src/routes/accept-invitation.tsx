@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { MailX } from 'lucide-react';
 import { acceptInvitation, invitationQuery, joinByInvitation, sessionQuery, type Invitation } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
@@ -10,12 +10,11 @@ import { Field } from '../components/field.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
 import { Notice } from '../components/notice.tsx';
+import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { EmptyState, Loaded, Skeleton } from '../components/states.tsx';
 import { EntranceTitle } from '../shell/entrance-title.tsx';
 import { required, useForm } from '../lib/use-form.ts';
-
-const route = getRouteApi('/entrance/accept-invitation');
 
 /** Goes where the invitation led: to its deal, or to the deals of the brokerage. */
 function useWelcome() {
@@ -64,14 +63,13 @@ function JoinForm({ token, invitation }: { token: string; invitation: Invitation
   if (session.isPending) return <Skeleton className="h-9 w-full" />;
   const email = session.data?.user.email;
   if (email === undefined) {
-    const back = `/accept-invitation?${new URLSearchParams({ token })}`;
     return (
       <div className="flex flex-col gap-4">
         <p className="text-soft">
           You have an account as <strong className="font-medium text-ink">{invitation.email}</strong>. Sign in to
           accept.
         </p>
-        <ButtonLink to="/sign-in" search={{ return_to: back }} kind="primary">
+        <ButtonLink to="/sign-in" search={{ return_to: '/accept-invitation' }} kind="primary">
           Sign in
         </ButtonLink>
       </div>
@@ -100,7 +98,6 @@ function AnyForm({ token, invitation }: { token: string; invitation: Invitation 
   const session = useQuery(sessionQuery);
   if (session.isPending) return <Skeleton className="h-64 w-full" />;
   if (session.data?.user.email === invitation.email) return <JoinForm token={token} invitation={invitation} />;
-  const back = `/accept-invitation?${new URLSearchParams({ token })}`;
   return (
     <div className="flex flex-col gap-5">
       <div className="flex flex-col gap-3">
@@ -108,7 +105,7 @@ function AnyForm({ token, invitation }: { token: string; invitation: Invitation 
           If you have an account as <strong className="font-medium text-ink">{invitation.email}</strong>, sign in with
           it to accept.
         </p>
-        <ButtonLink to="/sign-in" search={{ return_to: back }}>
+        <ButtonLink to="/sign-in" search={{ return_to: '/accept-invitation' }}>
           Sign in
         </ButtonLink>
       </div>
@@ -164,7 +161,7 @@ function DeadLink() {
 /** Where an invitation's link leads: choosing a name and password, or signing in for who has them already. */
 export default function AcceptInvitationPage() {
   useTitle('Invitation');
-  const { token } = route.useSearch();
+  const token = linkToken();
   const query = useQuery({ ...invitationQuery(token ?? ''), enabled: token !== undefined });
   const dead = token === undefined || (query.error instanceof ApiError && query.error.status < 500);
   if (dead) return <DeadLink />;

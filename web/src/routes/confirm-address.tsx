@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { confirmAddress } from '../api/auth.ts';
 import { keys } from '../api/keys.ts';
 import { useMe } from '../api/me.ts';
@@ -8,12 +8,11 @@ import { Card } from '../components/card.tsx';
 import { Notice } from '../components/notice.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { toast } from '../components/toast.tsx';
-
-const route = getRouteApi('/app/confirm-address');
+import { linkToken } from '../lib/link-token.ts';
 
 /** Where the link leads that was mailed to a new address: from here on the person signs in with it. */
 export default function ConfirmAddressPage() {
-  const { token = '' } = route.useSearch();
+  const token = linkToken() ?? '';
   const { user } = useMe();
   const client = useQueryClient();
   const navigate = useNavigate();

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { askReset, resetPassword } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
@@ -7,6 +7,7 @@ import { Field } from '../components/field.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
 import { Notice } from '../components/notice.tsx';
+import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { toast } from '../components/toast.tsx';
 import { EntranceTitle } from '../shell/entrance-title.tsx';
@@ -88,7 +89,7 @@ function ChooseStep({ token }: { token: string }) {
             <Notice
               tone="bad"
               action={
-                <Link to="/reset" search={{}} className="font-medium whitespace-nowrap underline">
+                <Link to="/reset" className="font-medium whitespace-nowrap underline">
                   New link
                 </Link>
               }
@@ -110,6 +111,6 @@ function ChooseStep({ token }: { token: string }) {
 /** Asking for a link to choose a new password, and choosing one by it. */
 export default function ResetPage() {
   useTitle('Choose a new password');
-  const { token } = useSearch({ strict: false });
+  const token = linkToken();
   return token === undefined ? <AskStep /> : <ChooseStep token={token} />;
 }

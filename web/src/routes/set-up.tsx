@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { Terminal } from 'lucide-react';
 import { setUp } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
@@ -8,13 +8,12 @@ import { Field } from '../components/field.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
 import { Notice } from '../components/notice.tsx';
+import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { EmptyState } from '../components/states.tsx';
 import { EntranceTitle } from '../shell/entrance-title.tsx';
 import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
 import { required, useForm } from '../lib/use-form.ts';
-
-const route = getRouteApi('/entrance/set-up');
 
 function SetUpForm({ token }: { token: string }) {
   const navigate = useNavigate();
@@ -67,7 +66,7 @@ function SetUpForm({ token }: { token: string }) {
 /** The first start: creates the brokerage and its first admin, for whoever holds the link that the server printed. */
 export default function SetUpPage() {
   useTitle('Set up');
-  const { token } = route.useSearch();
+  const token = linkToken();
   if (token !== undefined) return <SetUpForm token={token} />;
   return (
     <Card>
