@@ -444,12 +444,15 @@ create trigger end_exclusivity after update of state on deals for each row execu
 create trigger check_acceptance before update of status on participants for each row
   when (old.status = 'invited' and new.status = 'active') execute function app.check_acceptance();
 
--- An advisor of another deal is like nobody: the reference, which is to a participant of this deal, refuses both.
+-- Whoever is advised does not become an advisor, of another or of themself. An advisor of another deal is like nobody:
+-- the reference, which is to a participant of this deal, refuses both.
 create function app.check_advised() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if exists (select from public.participants p
-    where p.id = new.advises and p.deal_id = new.deal_id and p.role = 'advisor')
+  if new.advises = new.id
+    or exists (select from public.participants p
+      where p.id = new.advises and p.deal_id = new.deal_id and p.role = 'advisor')
+    or exists (select from public.participants p where p.advises = new.id and p.status <> 'removed')
   then
     perform app.refuse('advisor_of_advisor', 'An advisor advises a broker, seller, buyer or viewer, not another advisor.');
   end if;

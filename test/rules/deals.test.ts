@@ -412,6 +412,26 @@ describe('people', () => {
     ).toBe('advisor_of_advisor');
   });
 
+  test('whoever is advised does not come back as an advisor, of another or of themself', async () => {
+    const { deal, buyer } = await listedDeal();
+    const invite = (person: string, advises: string) =>
+      as('broker', `select * from app.invite_to_deal($1, $2, 'X', 'advisor', $3)`, [
+        deal,
+        `${person.replace(/[^a-z]+/g, '-')}@example.test`,
+        advises,
+      ]);
+    await invite('viewer', buyer);
+    await as('broker', `update participants set status = 'removed' where id = $1`, [buyer]);
+    const [{ id: other } = { id: '' }] = await house.sql<{ id: string }>(
+      `select id from participants where deal_id = $1 and user_id = $2`,
+      [deal, scene.people['other buyer']],
+    );
+    expect(await reason(invite('exclusive buyer', other))).toBe('advisor_of_advisor');
+    await house.sql(`delete from participants where deal_id = $1 and advises is not null`, [deal]);
+    expect(await reason(invite('exclusive buyer', buyer))).toBe('advisor_of_advisor');
+    expect(await reason(invite('exclusive buyer', other))).toBe('passed');
+  });
+
   test('an advisor loses with the advised what they saw through them', async () => {
     const before = await as("exclusive buyer's advisor", 'select id from deals where id = $1', [scene.deal]);
     expect(before).toHaveLength(1);
