@@ -182,8 +182,18 @@ begin
       'using (deal_id = any ((select app.qoe_deals(false))::uuid[]))', kept);
     execute format('create policy editors_add on %s for insert to dealkeep_server '
       'with check (deal_id = any ((select app.qoe_deals(true))::uuid[]))', kept);
+  end loop;
+end
+$$;
+do $$
+declare
+  kept regclass;
+begin
+  foreach kept in array array['qoe_checklist', 'accounting_snapshots']::regclass[] loop
     execute format('create policy editors_change on %s for update to dealkeep_server '
       'using (deal_id = any ((select app.qoe_deals(true))::uuid[]))', kept);
+  end loop;
+  foreach kept in array array['qoe_checklist', 'normalizations']::regclass[] loop
     execute format('create policy editors_take_out on %s for delete to dealkeep_server '
       'using (deal_id = any ((select app.qoe_deals(true))::uuid[]))', kept);
   end loop;
@@ -399,8 +409,7 @@ begin
     execute format('create policy deal_side_adds on %s for insert to dealkeep_server '
       'with check (deal_id = any ((select app.deals_acting_as(''broker'', ''seller''))::uuid[]))', kept);
     execute format('create policy deal_side_changes on %s for update to dealkeep_server '
-      'using (removed_at is null and deal_id = any ((select app.deals_acting_as(''broker'', ''seller''))::uuid[])) '
-      'with check (deal_id = any ((select app.deals_acting_as(''broker'', ''seller''))::uuid[]))', kept);
+      'using (removed_at is null and deal_id = any ((select app.deals_acting_as(''broker'', ''seller''))::uuid[]))', kept);
     execute format('grant select (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, '
       'uploaded_by, uploaded_at), insert (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, '
       'storage_key), update (filename, category, confidentiality) on %s to dealkeep_server', kept);

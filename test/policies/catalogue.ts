@@ -124,3 +124,27 @@ check('every foreign key and every policy column of the big tables has an index 
     [],
   );
 });
+
+check(
+  'what the server may do with a table a policy narrows, and no policy speaks of what it may not do',
+  async ({ found }) => {
+    const right = `case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete' end`;
+    const given = (
+      table: string,
+      of: string,
+    ) => `(case ${of} when 'delete' then has_table_privilege('dealkeep_server', ${table}, 'delete')
+    else has_any_column_privilege('dealkeep_server', ${table}, ${of}) end)`;
+    assert.deepEqual(
+      await found(`select p.polrelid::regclass, p.polname from pg_policy p join pg_class c on c.oid = p.polrelid
+      where c.relnamespace = 'public'::regnamespace and p.polname <> 'as_owner' and not ${given('p.polrelid', right)}`),
+      [],
+    );
+    assert.deepEqual(
+      await found(`select c.relname, r.name from pg_class c, unnest('{select,insert,update,delete}'::text[]) r (name)
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and ${given('c.oid', 'r.name')}
+        and not exists (select from pg_policy p
+          where p.polrelid = c.oid and p.polname <> 'as_owner' and ${right} = r.name)`),
+      [],
+    );
+  },
+);

@@ -1,12 +1,15 @@
 /** A database with the scene of docs/visibility.md in it, and the two connections that the checks of the policies use. */
 
 import pg from 'pg';
+import { setParticulars } from './particulars.ts';
 import { connect, setScene, type Scene } from './scene.ts';
 
 export interface Stage {
   readonly owner: pg.Client;
   readonly server: pg.Client;
   readonly scene: Scene;
+  /** Ids of what particulars.ts adds to the scene. */
+  readonly particulars: Record<string, string>;
 }
 
 /** One thing that must hold; `run` rejects when it does not. The suite and `npm run mutate` run the same ones. */
@@ -56,22 +59,26 @@ const helpers = `
   grant execute on function app.enter_as(uuid), app.enter_as(uuid, uuid, uuid), app.attempts(text[]) to dealkeep_server`;
 
 /** Puts the scene and what the checks need into an empty, migrated database; the ids of what is in it. */
-export async function prepareStage(owner: pg.ClientBase): Promise<Scene> {
+export async function prepareStage(owner: pg.ClientBase): Promise<Pick<Stage, 'scene' | 'particulars'>> {
   const scene = await setScene(owner);
+  const particulars = await setParticulars(owner, scene);
   await owner.query(helpers);
-  return scene;
+  return { scene, particulars };
 }
 
-/** Connects to a database that holds `scene`. */
-export async function enterStage(connections: Connections, scene: Scene): Promise<Stage> {
-  return { owner: await connect(connections.owner), server: await connect(connections.server), scene };
+/** Connects to a database that was prepared. */
+export async function enterStage(
+  connections: Connections,
+  prepared: Pick<Stage, 'scene' | 'particulars'>,
+): Promise<Stage> {
+  return { owner: await connect(connections.owner), server: await connect(connections.server), ...prepared };
 }
 
 /** Prepares the database and connects to it. */
 export async function openStage(connections: Connections): Promise<Stage> {
   const owner = await connect(connections.owner);
-  const scene = await prepareStage(owner);
-  return { owner, server: await connect(connections.server), scene };
+  const prepared = await prepareStage(owner);
+  return { owner, server: await connect(connections.server), ...prepared };
 }
 
 export async function leaveStage({ owner, server }: Stage): Promise<void> {
