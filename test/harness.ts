@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import type { Demo } from '../database/demo/load.ts';
 import { createApp } from '../server/app.ts';
 import { readConfig, type Config } from '../server/config.ts';
@@ -20,6 +20,7 @@ import type { Mail } from '../server/mail.ts';
 import { openFileStorage } from '../server/storage/files.ts';
 import { openStorage } from '../server/storage/open.ts';
 import type { Storage } from '../server/storage/storage.ts';
+import { noteCalls } from './mutation/called.ts';
 
 export interface HouseOptions {
   /** Start from the demo brokerages instead of from nothing. */
@@ -196,6 +197,8 @@ export async function openHouse({
       await Promise.all(closers.map((closeNode) => closeNode()));
       await ownerPool.end();
       await rm(documents, { recursive: true, force: true });
+      const notes = process.env['DEALKEEP_TEST_CALLED'];
+      if (notes) await noteCalls(notes, expect.getState().testPath ?? '', owner);
       await dropDatabase(inject('owner'), name);
     },
   };

@@ -1,0 +1,143 @@
+/** The checks of test/policies on a database of its own, which is broken and mended again for each mutant. */
+
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import { catalogueChecks } from '../policies/catalogue.ts';
+import { circumventions } from '../policies/circumvention.ts';
+import { readExpectations, type Expectation } from '../policies/expectations.ts';
+import { callers, connect } from '../policies/scene.ts';
+import { particulars } from '../policies/particulars.ts';
+import { enterStage, leaveStage, prepareStage, type Check, type Stage } from '../policies/stage.ts';
+import { measure } from '../policies/visibility.ts';
+import type { Templates } from '../templates.ts';
+import { fingerprint, type Mutant } from './mutants.ts';
+
+const page = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
+
+export type Quick =
+  | { readonly outcome: 'killed'; readonly by: string }
+  | { readonly outcome: 'refused'; readonly why: string }
+  | { readonly outcome: 'survived' };
+
+export interface QuickChecks {
+  /** Weakens the database, runs the checks until one fails, and puts the database right again. */
+  try(mutant: Mutant): Promise<Quick>;
+  close(): Promise<void>;
+}
+
+/** Rejects unless the callers may do in these cells what the page says. */
+async function cellsHold(stage: Stage, chosen: readonly Expectation[]): Promise<void> {
+  for (const caller of callers) {
+    const own = chosen.filter((cell) => cell.caller === caller);
+    if (own.length === 0) continue;
+    const measured = await measure(stage, caller, own);
+    own.forEach(({ table, record, may }, index) => {
+      const found = measured[index] ?? [];
+      assert.deepEqual(
+        found,
+        may,
+        `${caller}: ${table ? `${table}, ` : ''}${record}: ${found.join(', ') || 'nothing'}`,
+      );
+    });
+  }
+}
+
+/** The cells of the page that the mutant can change, and the checks, those first which know most of it. */
+function* inOrder(mutant: Mutant): Generator<Check> {
+  const cellChecks: Check[] = [
+    { title: 'visibility', run: (stage) => cellsHold(stage, cellsOf(mutant)) },
+    { title: 'additions', run: (stage) => cellsHold(stage, page.additions) },
+  ];
+  const ownersFirst = mutant.kind === 'grants' || mutant.kind === 'switches';
+  if (ownersFirst) yield* catalogueChecks;
+  yield* cellChecks;
+  if (!ownersFirst) yield* catalogueChecks;
+  yield* particulars;
+  yield* circumventions;
+}
+
+const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ table }) => tables.includes(table));
+
+const firstLine = (error: unknown): string => (error instanceof Error ? error.message.split('\n')[0]! : String(error));
+
+/** Makes the database from the plain template, and holds it to every check before anything is broken. */
+export async function openQuickChecks({ owner, server }: Templates): Promise<QuickChecks> {
+  const administration = await connect({ ...owner, database: 'dealkeep' });
+  await administration.query('create database staged template plain');
+  const preparing = await connect({ ...owner, database: 'staged' });
+  const prepared = await prepareStage(preparing);
+  const whole = await fingerprint(preparing);
+  await preparing.end();
+
+  let made = 0;
+  let database = '';
+  let stage: Stage;
+  async function renew(): Promise<void> {
+    if (made > 0) {
+      await leaveStage(stage);
+      await administration.query(`drop database ${database}`);
+    }
+    made += 1;
+    database = `stage_${made}`;
+    await administration.query(`create database ${database} template staged`);
+    stage = await enterStage({ owner: { ...owner, database }, server: { ...server, database } }, prepared);
+  }
+  await renew();
+
+  let since: string[] = [];
+  async function expectWhole(): Promise<void> {
+    if ((await fingerprint(stage.owner)) !== whole)
+      throw new Error(`One of these was not taken back: ${since.join('; ')}.`);
+    since = [];
+  }
+
+  async function firstFailure(mutant: Mutant): Promise<string | null> {
+    for (const check of inOrder(mutant)) {
+      try {
+        await check.run(stage);
+      } catch (error) {
+        return `${check.title}: ${firstLine(error)}`;
+      }
+    }
+    return null;
+  }
+
+  const nothing: Mutant = {
+    name: '',
+    kind: 'policies',
+    tables: page.records.map(({ table }) => table),
+    function: null,
+    apply: '',
+    revert: '',
+  };
+  const before = await firstFailure(nothing);
+  if (before !== null) throw new Error(`The checks fail before anything is broken: ${before}`);
+
+  return {
+    async try(mutant) {
+      await stage.owner.query('begin');
+      try {
+        await stage.owner.query(mutant.apply);
+        await stage.owner.query('commit');
+      } catch (error) {
+        await stage.owner.query('rollback');
+        if (error instanceof pg.DatabaseError) return { outcome: 'refused', why: error.message };
+        throw error;
+      }
+      const by = await firstFailure(mutant);
+      // A check that stopped halfway may have left something behind.
+      if (by !== null && !/^(visibility|additions)/.test(by)) await renew();
+      else {
+        await stage.owner.query(mutant.revert);
+        since.push(mutant.name);
+        if (since.length === 25) await expectWhole();
+      }
+      return by === null ? { outcome: 'survived' } : { outcome: 'killed', by };
+    },
+    async close() {
+      await expectWhole();
+      await leaveStage(stage);
+      await administration.end();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** A PostgreSQL with databases to copy: a migrated one, and one with the demo brokerages. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { loadDemo, type Demo } from '../database/demo/load.ts';
+import { startEmbedded } from '../server/database/embedded.ts';
+import { migrate } from '../server/database/migrate.ts';
+import { clearAbandoned, prefix } from './abandoned.ts';
+
+export interface ConnectionTo {
+  host: string;
+  port: number;
+  user: string;
+  password: string;
+}
+
+/** Everything that a test file needs to make a database of its own. */
+export interface Templates {
+  readonly owner: ConnectionTo;
+  readonly server: ConnectionTo;
+  /** For files; gone when the PostgreSQL stops. */
+  readonly directory: string;
+  readonly templates: { readonly plain: string; readonly demo: string };
+  readonly demo: Demo;
+}
+
+// Nothing here outlives the run, so nothing has to reach the disk.
+const fast = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '400',
+  shared_buffers: '256MB',
+};
+
+const movableClock = `
+  create or replace function app.now() returns timestamptz
+  language sql stable parallel safe set search_path = '' as $$
+    select coalesce(nullif(current_setting('dealkeep.now', true), '')::timestamptz, now())
+  $$`;
+
+async function asOwner(owner: pg.ClientConfig, text: string): Promise<void> {
+  const client = new pg.Client(owner);
+  await client.connect();
+  await client.query(text).finally(() => client.end());
+}
+
+function access({ host, port, user, password }: pg.ClientConfig): ConnectionTo {
+  if (!host || !port || !user || typeof password !== 'string') throw new Error('incomplete connection');
+  return { host, port, user, password };
+}
+
+/** Starts the PostgreSQL with both templates in it; `settings` go on top of ours. */
+export async function openTemplates(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Templates & { close(): Promise<void> }> {
+  await clearAbandoned();
+  const directory = await mkdtemp(path.join(os.tmpdir(), prefix));
+  const postgres = await startEmbedded({ dataDir: directory, settings: { ...fast, ...settings } });
+  const close = async () => {
+    await postgres.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    await asOwner(postgres.owner, 'create database plain');
+    const plain = { ...postgres.owner, database: 'plain' };
+    await migrate(plain, { serverLogin: postgres.server.user });
+    await asOwner(plain, movableClock);
+    await asOwner(postgres.owner, 'create database demo template plain');
+    const demo = await loadDemo({ ...postgres.owner, database: 'demo' });
+    return {
+      owner: access(postgres.owner),
+      server: access(postgres.server),
+      directory,
+      templates: { plain: 'plain', demo: 'demo' },
+      demo,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,287 @@
+/** Who sees what, rule by rule, as docs/visibility.md and docs/decisions.md say it. Nothing here was read off the SQL. */
+
+import type {
+  Client,
+  Deal,
+  Document,
+  Exclusivity,
+  Id,
+  Member,
+  Nda,
+  OfDeal,
+  OfSide,
+  Part,
+  Question,
+  Role,
+  State,
+  World,
+} from './world.ts';
+import { emptyWorld } from './world.ts';
+
+// Brokerages ------------------------------------------------------------------------------------------------------------
+
+export const isMember = (w: World, person: Id, brokerage: Id | null, ...roles: Member['role'][]): boolean =>
+  w.members.some(
+    (m) =>
+      m.person === person &&
+      m.brokerage === brokerage &&
+      m.status === 'active' &&
+      (roles.length === 0 || roles.includes(m.role)),
+  );
+
+/** An admin who takes no part in a deal sees it as a viewer does. */
+export const isAdminOf = (w: World, person: Id, deal: Deal): boolean => isMember(w, person, deal.brokerage, 'admin');
+
+export const seesBrokerage = (w: World, person: Id, brokerage: Id): boolean =>
+  isMember(w, person, brokerage) || w.deals.some((deal) => deal.brokerage === brokerage && seesDeal(w, person, deal));
+
+/** Members see each other, those who were invited or have left too. */
+export const seesMember = (w: World, person: Id, member: Member): boolean => isMember(w, person, member.brokerage);
+
+// Taking part in a deal -----------------------------------------------------------------------------------------------------
+
+/** Somebody's part in a deal that counts: when the advised leaves, their advisors lose it too. */
+export const partIn = (w: World, person: Id, deal: Deal): Part | null =>
+  w.parts.find(
+    (part) =>
+      part.person === person &&
+      part.deal === deal &&
+      part.status === 'active' &&
+      (part.advises === null || part.advises.status === 'active'),
+  ) ?? null;
+
+/** Through whom somebody sees a deal: an advisor through the advised, everybody else themself. */
+export const principal = (part: Part): Part => part.advises ?? part;
+
+const sideIn = (w: World, person: Id, deal: Deal): Part | null => {
+  const part = partIn(w, person, deal);
+  return part && principal(part);
+};
+
+/** Whether somebody sees the deal as one of these roles, be it as an advisor. */
+export const seesAs = (w: World, person: Id, deal: Deal, ...roles: Role[]): boolean => {
+  const side = sideIn(w, person, deal);
+  return side !== null && roles.includes(side.role);
+};
+
+/** Whether somebody has one of these roles themself: an advisor does not act for the advised. */
+export const actsAs = (w: World, person: Id, deal: Deal, ...roles: Role[]): boolean => {
+  const part = partIn(w, person, deal);
+  return part !== null && roles.includes(part.role);
+};
+
+export const isOwnSide = (w: World, person: Id, part: Part): boolean =>
+  sideIn(w, person, part.deal) === principal(part);
+
+// NDAs and exclusivity ------------------------------------------------------------------------------------------------------
+
+export const isActiveNda = (w: World, nda: Nda): boolean =>
+  nda.status === 'active' && (nda.expires === null || nda.expires > w.now);
+
+/** Whether somebody's side of the deal has an active NDA. */
+export const isUnderNda = (w: World, person: Id, deal: Deal): boolean => {
+  const side = sideIn(w, person, deal);
+  return side !== null && w.ndas.some((nda) => nda.part === side && isActiveNda(w, nda));
+};
+
+export const runningExclusivity = (w: World, deal: Deal): Exclusivity | null =>
+  w.exclusivities.find((x) => x.part.deal === deal && !x.ended && x.expires > w.now) ?? null;
+
+/** Whether somebody's side has the deal exclusively at this moment. */
+export const holdsExclusively = (w: World, person: Id, deal: Deal): boolean => {
+  const running = runningExclusivity(w, deal);
+  return running !== null && running.part.role === 'buyer' && sideIn(w, person, deal) === running.part;
+};
+
+/** The state that a deal is in now: one whose exclusivity has lapsed is listed again. */
+export const stateNow = (w: World, deal: Deal): State =>
+  deal.state === 'exclusivity' && !runningExclusivity(w, deal) ? 'listed' : deal.state;
+
+/** Whether somebody's side is the selected buyer: from diligence on also after the exclusivity's date has passed. */
+export const isSelectedBuyer = (w: World, person: Id, deal: Deal): boolean => {
+  const side = sideIn(w, person, deal);
+  return (
+    side !== null &&
+    side.role === 'buyer' &&
+    w.exclusivities.some((x) => x.part === side && !x.ended && (x.expires > w.now || deal.state !== 'exclusivity'))
+  );
+};
+
+// Deals ----------------------------------------------------------------------------------------------------------------------
+
+/** Its active participants, and the admins of its brokerage. */
+export const seesDeal = (w: World, person: Id, deal: Deal): boolean =>
+  partIn(w, person, deal) !== null || isAdminOf(w, person, deal);
+
+/** Other buyers do not learn where a sale goes. */
+const knowsWhereItGoes = (w: World, person: Id, deal: Deal): boolean =>
+  seesAs(w, person, deal, 'broker', 'seller', 'viewer') ||
+  isAdminOf(w, person, deal) ||
+  isSelectedBuyer(w, person, deal);
+
+export function stateShown(w: World, person: Id, deal: Deal): State {
+  const state = stateNow(w, deal);
+  const secret = state === 'exclusivity' || state === 'diligence' || state === 'closing';
+  return secret && !knowsWhereItGoes(w, person, deal) ? 'under_offer' : state;
+}
+
+/** Until their NDA is active a buyer's side sees nobody who sells, unless the deal needs none. */
+const knowsWhoSells = (w: World, person: Id, deal: Deal): boolean =>
+  seesAs(w, person, deal, 'buyer') && (!deal.needsNda || isUnderNda(w, person, deal));
+
+/** A buyer sees brokers, perhaps sellers, and their own side, never another buyer; the deal's other people see everybody. */
+export const seesPart = (w: World, person: Id, part: Part): boolean =>
+  seesAs(w, person, part.deal, 'broker', 'seller', 'viewer') ||
+  isAdminOf(w, person, part.deal) ||
+  isOwnSide(w, person, part) ||
+  (part.status === 'active' && part.role === 'broker' && seesAs(w, person, part.deal, 'buyer')) ||
+  (part.status === 'active' && part.role === 'seller' && knowsWhoSells(w, person, part.deal));
+
+/** Oneself, colleagues, and the people of one's deals; of whom was invited nothing is told until they have joined. */
+export const seesPerson = (w: World, person: Id, other: Id): boolean =>
+  person === other ||
+  w.members.some((member) => member.person === other && member.joined && seesMember(w, person, member)) ||
+  w.parts.some((part) => part.person === other && part.joined && seesPart(w, person, part));
+
+// Records of a deal -------------------------------------------------------------------------------------------------------------
+
+const seesBothSides = (w: World, person: Id, deal: Deal): boolean => seesAs(w, person, deal, 'broker', 'seller');
+
+/** NDAs, offers, findings and financing sources: brokers and sellers see those of every side, others their own side's. */
+export const seesOfSide = (w: World, person: Id, { part }: OfSide): boolean =>
+  seesBothSides(w, person, part.deal) || isOwnSide(w, person, part);
+
+/** A buyer whom it does not name learns nothing of an exclusivity. */
+export const seesExclusivity = (w: World, person: Id, { part }: Exclusivity): boolean =>
+  seesAs(w, person, part.deal, 'broker', 'seller', 'viewer') ||
+  isAdminOf(w, person, part.deal) ||
+  isOwnSide(w, person, part);
+
+/** Another buyer would learn from them that the sale goes elsewhere. */
+export const seesCondition = (w: World, person: Id, { deal }: OfDeal): boolean => knowsWhereItGoes(w, person, deal);
+
+/** The asker's side; the broker; the seller from its release on. */
+export const seesQuestion = (w: World, person: Id, { part, status }: Question): boolean =>
+  seesAs(w, person, part.deal, 'broker') ||
+  (seesAs(w, person, part.deal, 'seller') && ['with_seller', 'answered', 'distributed'].includes(status)) ||
+  isOwnSide(w, person, part);
+
+/** The asker sees what the broker distributes, never the seller's own words. */
+export const seesAnswer = (w: World, person: Id, { part, answered }: Question): boolean =>
+  answered && seesBothSides(w, person, part.deal);
+
+const mayRead = (w: World, person: Id, { deal, confidentiality }: Document): boolean =>
+  seesBothSides(w, person, deal) ||
+  (confidentiality === 'public' && seesDeal(w, person, deal)) ||
+  (confidentiality === 'nda_gated' && isUnderNda(w, person, deal)) ||
+  (confidentiality === 'selected_buyer_only' && holdsExclusively(w, person, deal));
+
+/** Taking a document out hides it from everybody. */
+export const seesDocument = (w: World, person: Id, document: Document): boolean =>
+  document.removed === null && mayRead(w, person, document);
+
+/** Brokers and sellers see who opened what; others what they opened themselves. */
+export const seesOpening = (w: World, person: Id, opening: World['openings'][number]): boolean =>
+  seesBothSides(w, person, opening.deal) || opening.person === person;
+
+/** Brokers and sellers are in; others whom a broker let in, a buyer's side only under an NDA. An advisor reads with the advised. */
+export function readsQoe(w: World, person: Id, deal: Deal): boolean {
+  const part = partIn(w, person, deal);
+  if (!part) return false;
+  if (seesBothSides(w, person, deal)) return true;
+  return (
+    w.workspace.some((place) => place.part === part || place.part === principal(part)) &&
+    (principal(part).role !== 'buyer' || isUnderNda(w, person, deal))
+  );
+}
+
+/** Brokers and sellers themselves write, and who was let in themself as an editor. */
+export function editsQoe(w: World, person: Id, deal: Deal): boolean {
+  const part = partIn(w, person, deal);
+  if (!part) return false;
+  if (part.role === 'broker' || part.role === 'seller') return true;
+  return (
+    w.workspace.some((place) => place.part === part && place.role === 'editor') &&
+    (principal(part).role !== 'buyer' || isUnderNda(w, person, deal))
+  );
+}
+
+/** Brokers, sellers, and buyers' sides under an NDA record findings and financing. */
+export const isInDiligence = (w: World, person: Id, deal: Deal): boolean =>
+  actsAs(w, person, deal, 'broker', 'seller') || (seesAs(w, person, deal, 'buyer') && isUnderNda(w, person, deal));
+
+// Writing through tools -------------------------------------------------------------------------------------------------------------
+
+/** A client is its creator's, and every member's with whose brokerage it is shared. */
+export const seesClient = (w: World, person: Id, client: Client): boolean =>
+  !client.deleted && (client.creator === person || isMember(w, person, client.brokerage));
+
+// Everything --------------------------------------------------------------------------------------------------------------------------
+
+/** For each table the ids that somebody sees, in order; and what they are shown of each deal. */
+export function everythingSeen(w: World, person: Id): Record<string, string[]> {
+  const ids = <T extends { id: Id }>(all: readonly T[], sees: (w: World, person: Id, one: T) => boolean): string[] =>
+    all.filter((one) => sees(w, person, one)).map(({ id }) => id);
+  const seen: Record<string, string[]> = {
+    brokerages: w.brokerages.filter((brokerage) => seesBrokerage(w, person, brokerage)),
+    members: w.members
+      .filter((member) => seesMember(w, person, member))
+      .map(({ brokerage, person: who, role, status }) => `${brokerage} ${who} ${role} ${status}`),
+    users: w.people.filter((other) => seesPerson(w, person, other)),
+    deals: w.deals
+      .filter((deal) => seesDeal(w, person, deal))
+      .map((deal) => `${deal.id} ${stateShown(w, person, deal)}`),
+    participants: w.parts
+      .filter((part) => seesPart(w, person, part))
+      .map(({ id, role, status, advises }) => `${id} ${role} ${status} ${advises?.id ?? '-'}`),
+    ndas: w.ndas.filter((nda) => seesOfSide(w, person, nda)).map(({ id, status }) => `${id} ${status}`),
+    exclusivities: ids(w.exclusivities, seesExclusivity),
+    qoe_workspace_members: w.workspace
+      .filter(({ part }) => seesBothSides(w, person, part.deal) || isOwnSide(w, person, part))
+      .map(({ part, role }) => `${part.id} ${role}`),
+    qoe_checklist: ids(w.checklist, (_w, _person, { deal }) => readsQoe(w, person, deal)),
+    normalizations: ids(w.normalizations, (_w, _person, { deal }) => readsQoe(w, person, deal)),
+    questions: w.questions.filter((one) => seesQuestion(w, person, one)).map(({ id, status }) => `${id} ${status}`),
+    question_answers: ids(w.questions, seesAnswer),
+    documents: ids(
+      w.documents.filter(({ source }) => source === 'simple'),
+      seesDocument,
+    ),
+    production_documents: ids(
+      w.documents.filter(({ source }) => source === 'production'),
+      seesDocument,
+    ),
+    document_openings: ids(w.openings, seesOpening),
+    offers: ids(w.offers, seesOfSide),
+    closing_conditions: ids(w.conditions, seesCondition),
+    findings: ids(w.findings, seesOfSide),
+    financing_sources: ids(w.sources, seesOfSide),
+    connected_clients: ids(w.clients, seesClient),
+    tool_grants: w.grants.filter((grant) => grant.person === person).map(({ client }) => client.id),
+    deal_opt_ins: w.optIns.filter((o) => o.person === person && seesDeal(w, person, o.deal)).map(({ deal }) => deal.id),
+    deal_tool_stops: w.stops.filter((deal) => seesDeal(w, person, deal)).map(({ id }) => id),
+  };
+  for (const list of Object.values(seen)) list.sort();
+  return seen;
+}
+
+const fields: Record<string, string> = {
+  members: `concat_ws(' ', brokerage_id, user_id, role, status)`,
+  deals: `id || ' ' || app.state_shown(id)`,
+  participants: `concat_ws(' ', id, role, status, coalesce(advises::text, '-'))`,
+  ndas: `id || ' ' || status`,
+  qoe_workspace_members: `participant_id || ' ' || role`,
+  questions: `id || ' ' || status`,
+  question_answers: 'question_id',
+  tool_grants: 'client_id',
+  deal_opt_ins: 'deal_id',
+  deal_tool_stops: 'deal_id',
+};
+
+/** SQL for the same, of whoever has entered: one row with a column for each table. */
+export const everythingSeenSql = `select ${Object.keys(everythingSeen(emptyWorld(0), ''))
+  .map(
+    (table) =>
+      `(select coalesce(array_agg(seen::text order by seen::text collate "C"), '{}') from (select ${fields[table] ?? 'id'} as seen from ${table}) s) as ${table}`,
+  )
+  .join(',\n')}`;

@@ -1,0 +1,37 @@
+/** A short walk, the same each time; `npm run walk` takes a hundred thousand steps. */
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { leaveGround, openGround, shrunk, stepsOf, walk, type Ground } from './walk.ts';
+
+let house: TestHouse;
+let ground: Ground;
+
+beforeEach(async () => {
+  house = await openHouse();
+  ground = await openGround(house.connections);
+});
+afterEach(async () => {
+  if (ground) await leaveGround(ground);
+  await house?.close();
+});
+
+test('three hundred steps of random people show everybody what the pages say, and let them do no more', async () => {
+  const { failure, told, allowed, looks } = await walk(ground, stepsOf(20_261_121, 300));
+  expect(failure, told.join('\n')).toBeNull();
+  expect(allowed).toBeGreaterThan(60);
+  expect(looks).toBeGreaterThan(300);
+}, 120_000);
+
+test('a policy that lets everybody see who else takes part is found', async () => {
+  await ground.owner.query('alter policy who_sees_whom on participants using (true)');
+  const { failure } = await walk(ground, stepsOf(20_261_121, 300));
+  expect(failure?.about).toMatch(/sees .*, and should not\./);
+}, 120_000);
+
+test('a failing path is shrunk to the steps that it takes to fail', async () => {
+  const steps = stepsOf(7, 200);
+  const needed = [steps[17]!, steps[90]!, steps[151]!];
+  const shortest = await shrunk(steps, async (left) => needed.every((step) => left.includes(step)));
+  expect(shortest).toEqual(needed);
+});

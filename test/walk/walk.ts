@@ -1,0 +1,265 @@
+/** Walks: random steps of random people in a database of their own, held after each step against the plain world. */
+
+import pg from 'pg';
+import { openDatabase, type Database } from '../../server/database/database.ts';
+import { Denied, Invalid, Refusal, Conflict } from '../../server/database/errors.ts';
+import { row } from '../../server/database/statement.ts';
+import { enterWithSession } from '../../server/domain/sessions.ts';
+import { makers, nameOf, ofTime, sessionOf, sweep, weights, type Step } from './moves.ts';
+import { everythingSeen, everythingSeenSql } from './rules.ts';
+import { emptyWorld, type World } from './world.ts';
+
+/** How many people walk; the first five are members of the two brokerages. */
+const people = 12;
+
+/** A generator of numbers below 2^32, the same for the same seed (mulberry32). */
+export function numbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return (t ^ (t >>> 14)) >>> 0;
+  };
+}
+
+const kinds = [...Object.keys(makers), ...ofTime].flatMap((kind) =>
+  Array.from({ length: weights[kind] ?? 1 }, () => kind),
+);
+
+/** The steps of the walk with this seed. */
+export function stepsOf(seed: number, count: number): Step[] {
+  const next = numbers(seed);
+  const below = (n: number) => next() % n;
+  return Array.from({ length: count }, () => ({
+    kind: kinds[below(kinds.length)]!,
+    // Who runs things comes up more often: else little is run.
+    who: below(3) === 0 ? below(5) : below(people),
+    able: below(10) < 7,
+    deal: below(4),
+    a: below(1000),
+    b: below(1000),
+    c: below(1000),
+    looks: below(people),
+  }));
+}
+
+export interface Failure {
+  /** Where in the steps. */
+  readonly at: number;
+  /** What the database and the world disagree on. */
+  readonly about: string;
+}
+
+export interface Walked {
+  readonly failure: Failure | null;
+  /** The steps that could be taken at all, as sentences. */
+  readonly told: readonly string[];
+  readonly allowed: number;
+  /** How many times what somebody sees was compared. */
+  readonly looks: number;
+}
+
+export interface Ground {
+  /** As the owner, in a database that is empty but migrated. */
+  readonly owner: pg.Client;
+  readonly database: Database;
+  clock: Date;
+}
+
+/** Connects to an empty, migrated database whose clock the walk moves. */
+export async function openGround(connections: { owner: pg.ClientConfig; server: pg.ClientConfig }): Promise<Ground> {
+  const owner = new pg.Client(connections.owner);
+  await owner.connect();
+  const ground: Ground = {
+    owner,
+    clock: new Date('2026-03-02T09:00:00Z'),
+    database: openDatabase({ connection: connections.server, poolSize: 1, clock: () => ground.clock }),
+  };
+  return ground;
+}
+
+export async function leaveGround({ owner, database }: Ground): Promise<void> {
+  await database.close();
+  await owner.end();
+}
+
+const look = row<Record<string, string[]>, []>('walk_everything_seen', everythingSeenSql);
+const sweepUp = row<unknown, []>('walk_sweep', 'select app.sweep()');
+
+async function populate({ owner, clock }: Ground, world: World): Promise<void> {
+  const made = async (text: string, values: unknown[]) => (await owner.query<{ id: string }>(text, values)).rows[0]!.id;
+  await owner.query(`select set_config('dealkeep.now', $1, false)`, [clock.toISOString()]);
+  for (const slug of ['first', 'second'])
+    world.brokerages.push(await made('insert into brokerages (slug, name) values ($1, $1) returning id', [slug]));
+  for (let n = 0; n < people; n += 1)
+    world.people.push(
+      await made('insert into users (email, name) values ($1, $2) returning id', [`p${n}@example.test`, `p${n}`]),
+    );
+  const roles = [
+    [0, 0, 'admin'],
+    [1, 0, 'broker'],
+    [2, 0, 'broker'],
+    [3, 1, 'admin'],
+    [4, 1, 'broker'],
+  ] as const;
+  for (const [person, brokerage, role] of roles) {
+    const member = { brokerage: world.brokerages[brokerage]!, person: world.people[person]!, role };
+    await owner.query('insert into members (brokerage_id, user_id, role) values ($1, $2, $3)', Object.values(member));
+    world.members.push({ ...member, goesBy: member.person, status: 'active', joined: true, link: null, linkUntil: 0 });
+  }
+  for (const person of world.people)
+    await owner.query(`insert into vault.sessions (user_id, digest, method) values ($1, $2, 'password')`, [
+      person,
+      sessionOf(person),
+    ]);
+}
+
+/** Lets time pass; everybody stays signed in, as if they had just done so. */
+async function wait(ground: Ground, world: World, millis: number): Promise<void> {
+  world.now += millis;
+  ground.clock = new Date(world.now);
+  await ground.owner.query(`select set_config('dealkeep.now', $1, false)`, [ground.clock.toISOString()]);
+  await ground.owner.query(
+    'update vault.sessions set last_seen_at = app.now(), authenticated_at = app.now(), created_at = app.now()',
+  );
+}
+
+const isNo = (error: unknown): boolean =>
+  error instanceof Denied || error instanceof Refusal || error instanceof Invalid || error instanceof Conflict;
+
+/** What one person sees, compared; null, or where it differs. */
+async function difference(ground: Ground, world: World, person: string): Promise<string | null> {
+  const [, seen] = await ground.database.together(enterWithSession(sessionOf(person)), look());
+  const expected = everythingSeen(world, person);
+  for (const [table, want] of Object.entries(expected)) {
+    const got = (seen?.[table] ?? []).toSorted();
+    if (got.join('\n') === want.join('\n')) continue;
+    const more = got.filter((id) => !want.includes(id));
+    const less = want.filter((id) => !got.includes(id));
+    return (
+      `${nameOf(world, person)} and ${table}:` +
+      (more.length > 0 ? ` sees ${more.map((id) => named(world, id)).join(', ')}, and should not.` : '') +
+      (less.length > 0 ? ` does not see ${less.map((id) => named(world, id)).join(', ')}, and should.` : '')
+    );
+  }
+  return null;
+}
+
+/** An id as the walk calls it, where it has a name for it. */
+function named(world: World, text: string): string {
+  return text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
+    const person = world.people.indexOf(id);
+    if (person >= 0) return `p${person}`;
+    const brokerage = world.brokerages.indexOf(id);
+    if (brokerage >= 0) return `b${brokerage}`;
+    const deal = world.deals.findIndex((one) => one.id === id);
+    if (deal >= 0) return `d${deal}`;
+    const part = world.parts.find((one) => one.id === id);
+    if (part) return `p${world.people.indexOf(part.person)} of d${world.deals.indexOf(part.deal)}`;
+    return id.slice(-4);
+  });
+}
+
+/** Takes the steps until the database and the world differ. Everybody looks at each hundredth step and at the end. */
+export async function walk(ground: Ground, steps: readonly Step[]): Promise<Walked> {
+  const world = emptyWorld(ground.clock.getTime());
+  await populate(ground, world);
+  const known = new Map<string, string[]>();
+  const told: string[] = [];
+  let allowed = 0;
+  let looks = 0;
+
+  /** The id of the row that a step made. */
+  async function newest(table: string): Promise<string> {
+    const before = known.get(table) ?? [];
+    const { rows } = await ground.owner.query<{ id: string }>(`select id from ${table} where id <> all ($1)`, [before]);
+    if (rows.length !== 1) throw new Error(`A step made ${rows.length} rows in ${table}.`);
+    known.set(table, [...before, rows[0]!.id]);
+    return rows[0]!.id;
+  }
+
+  /** By which ids the members go now. */
+  async function learnIds(): Promise<void> {
+    const { rows } = await ground.owner.query<{ brokerage_id: string; user_id: string; person_id: string }>(
+      'select brokerage_id, user_id, person_id from members',
+    );
+    for (const member of world.members)
+      member.goesBy =
+        rows.find((one) => one.brokerage_id === member.brokerage && one.user_id === member.person)?.person_id ??
+        member.person;
+  }
+
+  async function take(step: Step): Promise<string | null> {
+    if (step.kind === 'wait') {
+      const hours = step.a % 3 === 0 ? (step.b % 12) * 24 : (step.b % 5) + 1;
+      told.push(`${hours} hours pass`);
+      await wait(ground, world, hours * 3_600_000);
+      return null;
+    }
+    if (step.kind === 'sweep') {
+      told.push('the server writes down what has lapsed');
+      await ground.database.run(sweepUp());
+      sweep(world);
+      return null;
+    }
+    const make = makers[step.kind]!;
+    if (step.kind === 'changeMember' || step.kind === 'removeMember') await learnIds();
+    const inTurn = world.people.map((_, index) => world.people[(step.who + index) % people]!);
+    const me = (step.able && inTurn.find((person) => make(world, step, person)?.may)) || inTurn[0]!;
+    const move = make(world, step, me);
+    if (!move) return null;
+    told.push(`${nameOf(world, me)} ${move.says}`);
+    let did: boolean;
+    try {
+      const answers = await ground.database.together(enterWithSession(sessionOf(me)), ...move.sends);
+      if (answers[0] === null) throw new Error(`${nameOf(world, me)} is not signed in.`);
+      did = Boolean(answers.at(-1));
+    } catch (error) {
+      if (!isNo(error)) throw error;
+      did = false;
+    }
+    if (did !== move.may)
+      return `${told.at(-1)}: ${did ? 'it was done, and may not be' : 'it may be done, and was not'}.`;
+    if (did) {
+      allowed += 1;
+      const made: string[] = [];
+      for (const table of move.makes ?? []) made.push(await newest(table));
+      move.happens(...made);
+    }
+    return null;
+  }
+
+  for (const [at, step] of steps.entries()) {
+    const wrong = await take(step);
+    if (wrong) return { failure: { at, about: wrong }, told, allowed, looks };
+    const everybody = (at + 1) % 100 === 0 || at === steps.length - 1;
+    for (const person of everybody ? world.people : [world.people[step.looks]!]) {
+      looks += 1;
+      const differs = await difference(ground, world, person);
+      if (differs) return { failure: { at, about: differs }, told, allowed, looks };
+    }
+  }
+  return { failure: null, told, allowed, looks };
+}
+
+/** The shortest list of steps still found on which `fails` is true, by leaving out more and more (Zeller's ddmin). */
+export async function shrunk(
+  steps: readonly Step[],
+  fails: (steps: readonly Step[]) => Promise<boolean>,
+): Promise<readonly Step[]> {
+  let left = steps;
+  for (let size = Math.ceil(left.length / 2); size >= 1;) {
+    let shorter: readonly Step[] | null = null;
+    for (let from = 0; from < left.length && !shorter; from += size) {
+      const without = [...left.slice(0, from), ...left.slice(from + size)];
+      if (await fails(without)) shorter = without;
+    }
+    if (shorter) left = shorter;
+    else if (size === 1) break;
+    else size = Math.ceil(size / 2);
+    size = Math.min(size, Math.max(1, left.length));
+  }
+  return left;
+}
