@@ -1,0 +1,227 @@
+/** Hostile requests, drawn from a seed: what a route or a tool takes, filled with what nobody should send. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { catalog } from '../../server/tools/catalog/index.ts';
+import type { Route } from '../http/routes.ts';
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** A request as it is sent; `tool` goes to the tool server instead of `path`. */
+export interface HostileRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly pattern: string;
+}
+
+const folder = new URL('../../server/web/api/', import.meta.url);
+
+/** Every name that a schema of the web application's interface can have: whatever stands before a colon there. */
+const names: readonly string[] = [
+  ...new Set(
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.ts'))
+      .flatMap((name) => [...readFileSync(new URL(name, folder), 'utf8').matchAll(/\b([a-z]\w*): /g)])
+      .map(([, name]) => name!),
+  ),
+  '__proto__',
+  'constructor',
+];
+
+const texts: readonly string[] = [
+  '',
+  ' ',
+  '\u0000',
+  'a\u0000b',
+  '\ud800',
+  '\udfff\ud800',
+  '\u202egnp.exe',
+  '\ufeff',
+  '__proto__',
+  'constructor',
+  "' or 1=1; drop table users; --",
+  '<script>alert(1)</script>',
+  '../../../etc/passwd',
+  '%00%ff%c0%ae',
+  '${jndi:ldap://x}',
+  '{{7*7}}',
+  '-1',
+  '0',
+  '1e999',
+  'NaN',
+  '9'.repeat(400),
+  `0.${'0'.repeat(5_000)}1`,
+  '2025-02-31',
+  '0000-01-01',
+  '99999-12-31',
+  '2025-01-01T00:00:00.000000000000000000Z',
+  'a@b-.com',
+  `${'a'.repeat(64)}@${'b'.repeat(250)}.com`,
+  'é'.repeat(3_000),
+  'a\u0301\u0316'.repeat(2_000),
+  '🙂'.repeat(2_000),
+  'x'.repeat(70_000),
+  'null',
+  '[]',
+  'listed',
+  'USD',
+  'buyer',
+  'done',
+  'true',
+];
+
+function nested(depth: number): unknown {
+  let value: unknown = 'x';
+  for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? [value] : { a: value };
+  return value;
+}
+
+/** Draws requests; `ids` are real ones, of this tenant and of others. */
+export function generator(random: () => number, routes: readonly Route[], ids: readonly string[]) {
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
+  const often = (share: number): boolean => random() < share;
+  /** What a route was heard to complain of: names that it knows. */
+  const heard = new Map<string, Set<string>>();
+
+  function value(): unknown {
+    const kind = Math.floor(random() * 12);
+    if (kind < 5) return pick(texts);
+    if (kind < 7) return pick(ids);
+    if (kind === 7) return pick([0, -1, 1e308, -0, 2 ** 53, 1.5, 5e-324, 12]);
+    if (kind === 8) return pick([null, true, false]);
+    if (kind === 9) return Array.from({ length: Math.floor(random() * 40) }, () => pick(texts));
+    if (kind === 10) return nested(pick([3, 29, 31, 33, 1_000]));
+    return Object.fromEntries([pick(names), pick(names)].map((name) => [name, pick(texts)]));
+  }
+
+  function record(known: readonly string[]): Record<string, unknown> {
+    const chosen = known.filter(() => often(0.85));
+    if (often(0.3)) chosen.push(pick(names));
+    return Object.fromEntries(chosen.map((name) => [name, value()]));
+  }
+
+  function json(given: unknown): string {
+    const text = JSON.stringify(given);
+    if (often(0.9)) return text;
+    return pick([
+      text.slice(0, -1),
+      `${text}${text}`,
+      `\ufeff${text}`,
+      text.replace('{', '{"__proto__":{"x":1},'),
+      `${text.slice(0, -1)},"a":1,"a":2}`,
+      `"${'\\"'.repeat(30_000)}`,
+      '['.repeat(20_000),
+      `[${'1,'.repeat(20_000)}1]`,
+      `{${Array.from({ length: 5_000 }, (_, at) => `"k${at}":${at}`).join(',')}}`,
+      '1e400',
+      '',
+    ]);
+  }
+
+  const types = [
+    'text/plain',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=utf-7',
+    'x',
+    'application/xml',
+  ];
+  const bodies = [
+    '--x\r\nContent-Disposition: form-data; name="a"; filename="\u0000"\r\n\r\n\r\n--x--',
+    '--x\r\n'.repeat(2_000),
+    '%'.repeat(10_000),
+    'a=b&'.repeat(5_000),
+    `name${','.repeat(40_000)}\nx\n`,
+    `name,email\n${'"'.repeat(10_001)}`,
+    'PK\u0003\u0004'.repeat(2_000),
+    '\ufffe\u0000<svg/>',
+  ];
+
+  function queryOf(known: readonly string[]): string {
+    if (often(0.2)) return '';
+    const given = Object.entries(record(known)).map(([name, one]) => {
+      const text = typeof one === 'string' ? one : JSON.stringify(one);
+      // Longer than all headers may be is refused before any route is reached.
+      const encoded = encodeURIComponent(text.slice(0, 2_000).toWellFormed());
+      return `${encodeURIComponent(name)}=${often(0.05) ? pick(['%zz', '%ff', '%00']) : encoded}`;
+    });
+    const twice = often(0.1) ? [...given, ...given] : given;
+    return `?${twice.join('&').slice(0, 8_000)}`;
+  }
+
+  const idsIn = (path: string) =>
+    path.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
+      if (often(0.6)) return id;
+      return often(0.7)
+        ? pick(ids)
+        : encodeURIComponent(pick(texts).slice(0, 500).toWellFormed()).replaceAll('.', '%2E.') || '0';
+    });
+
+  return {
+    /** A request to a route of the web application's interface. */
+    ofRoute(): HostileRequest {
+      const { method, path, pattern } = pick(routes);
+      const known = [...(heard.get(`${method} ${pattern}`) ?? [])];
+      const fields = known.length > 0 && often(0.85) ? known : [pick(names), pick(names), pick(names)];
+      const asked = idsIn(path).replaceAll(/\/(?:\.|%2E){1,2}(?=\/|$)/gi, '/0');
+      const target = `${asked}${queryOf(fields)}`;
+      const extra: Record<string, string> = often(0.05)
+        ? { accept: pick(['text/html', '*/*;q=', ',,,']), range: pick(['bytes=0-', 'bytes=-', 'bytes=9-1']) }
+        : {};
+      if (method === 'GET') return { method, path: target, headers: extra, pattern };
+      if (often(0.1))
+        return {
+          method,
+          path: target,
+          headers: { 'content-type': pick(types), ...extra },
+          body: pick(bodies),
+          pattern,
+        };
+      const body = often(0.04) ? json(value() ?? null) : json(record(fields));
+      return { method, path: target, headers: { 'content-type': 'application/json', ...extra }, body, pattern };
+    },
+
+    /** A call of a tool. */
+    ofTool(): HostileRequest {
+      const { name, listed } = pick(catalog);
+      const known = Object.keys(listed.inputSchema.properties ?? {});
+      const call = {
+        jsonrpc: '2.0',
+        id: often(0.9) ? 1 : value(),
+        method: often(0.95) ? 'tools/call' : pick(['tools/list', 'initialize', 'ping', '__proto__', '']),
+        params: often(0.97)
+          ? { name: often(0.97) ? name : pick(texts), arguments: often(0.95) ? record(known) : value() }
+          : value(),
+      };
+      const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+      return {
+        method: 'POST',
+        path: pick(['/api/mcp', '/mcp']),
+        headers,
+        body: json(often(0.97) ? call : [call, call]),
+        pattern: `tool ${name}`,
+      };
+    },
+
+    /** Learns the names that a refusal tells of. */
+    learn({ method, pattern }: HostileRequest, details: unknown): void {
+      if (!Array.isArray(details)) return;
+      const route = `${method} ${pattern}`;
+      const known = heard.get(route) ?? new Set<string>();
+      for (const { path } of details as { path?: string }[]) {
+        const [first = ''] = (path ?? '').split('.');
+        if (first !== '' && known.size < 30) known.add(first);
+      }
+      heard.set(route, known);
+    },
+  };
+}

@@ -1,0 +1,13 @@
+/** npm run hostile [-- --requests 50000 --seed 7]: hostile input to every route of the web application's interface and every tool. */
+
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({
+  options: { requests: { type: 'string', default: '50000' }, seed: { type: 'string', default: '7' } },
+});
+const { status } = spawnSync('vitest', ['run', 'test/hostile'], {
+  stdio: 'inherit',
+  env: { ...process.env, HOSTILE_REQUESTS: values.requests, HOSTILE_SEED: values.seed },
+});
+process.exitCode = status ?? 1;
