@@ -30,11 +30,13 @@ export interface HouseOptions {
   readonly nodes?: 1 | 2;
 }
 
-/** A clock that stands where it is put and otherwise runs. */
+/** A clock that can be moved, and made to stand still; otherwise it runs. */
 export interface TestClock {
   now(): Date;
   advance(millis: number): void;
   set(date: Date): void;
+  /** Puts it to a time at which it stands until it is moved. */
+  stand(date: Date): void;
 }
 
 /** One listening app. */
@@ -67,10 +69,15 @@ export interface TestHouse extends TestNode {
 
 function createClock(): TestClock {
   let offset = 0;
+  let real = () => Date.now();
   return {
-    now: () => new Date(Date.now() + offset),
+    now: () => new Date(real() + offset),
     advance: (millis) => void (offset += millis),
-    set: (date) => void (offset = date.getTime() - Date.now()),
+    set: (date) => void (offset = date.getTime() - real()),
+    stand: (date) => {
+      real = () => 0;
+      offset = date.getTime();
+    },
   };
 }
 

@@ -62,8 +62,9 @@ begin
   if gone then
     return case
       when of_table in ('documents', 'production_documents') then app.saw_document(record)
-      when of_table in ('qoe_checklist', 'normalizations', 'qoe_workspace_members')
-        then deal_id = any (app.qoe_deals(false))
+      when of_table in ('qoe_checklist', 'normalizations') then deal_id = any (app.qoe_deals(false))
+      when of_table = 'qoe_workspace_members'
+        then deal_id = any (app.deals_as('broker', 'seller')) or record = any (app.principals())
       when of_table = 'deal_stages' then false  -- the deal itself has changed, for everybody
       when of_table = 'closing_conditions'
         then deal_id = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())

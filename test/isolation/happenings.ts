@@ -1,0 +1,118 @@
+/** What happens in two worlds out of a caller's sight, and what the caller hears of it: events and mails. */
+
+import { expect } from 'vitest';
+import type { TestHouse } from '../harness.ts';
+import type { Pair } from './pair.ts';
+import { idOf, randomFrom, secretsOf, type World } from './world.ts';
+
+/** A change that any record of the table can take, and by which column records are found. */
+const touches: Readonly<Record<string, readonly [set: string, key: string]>> = {
+  deals: ['industry = industry', 'id'],
+  deal_stages: ['updated_at = updated_at', 'deal_id'],
+  exclusivities: ['granted_by = granted_by', 'id'],
+  participants: ['created_at = created_at', 'id'],
+  ndas: ['terms = terms', 'id'],
+  documents: ['category = category', 'id'],
+  production_documents: ['category = category', 'id'],
+  document_openings: ['opened_at = opened_at', 'id'],
+  questions: ['category = category', 'id'],
+  question_answers: ['answer_text = answer_text', 'question_id'],
+  qoe_checklist: ['title = title', 'id'],
+  accounting_snapshots: ['source_name = source_name', 'id'],
+  normalizations: ['rationale = rationale', 'id'],
+  qoe_workspace_members: ['added_at = added_at', 'participant_id'],
+  offers: ['submitted_at = submitted_at', 'id'],
+  closing_conditions: ['deadline = deadline', 'id'],
+  findings: ['title = title', 'id'],
+  finding_comments: ['body = body', 'id'],
+  financing_sources: ['source_name = source_name', 'id'],
+  deal_tool_stops: ['stopped_at = stopped_at', 'deal_id'],
+};
+/** What can be taken out of a deal. */
+const removable = ['qoe_checklist', 'normalizations', 'qoe_workspace_members', 'closing_conditions', 'deal_tool_stops'];
+
+async function follow(house: TestHouse, session: string): Promise<{ heard(): string[]; stop(): void }> {
+  const stopped = new AbortController();
+  const response = await fetch(`${house.origin}/api/web/events`, {
+    headers: { cookie: `dealkeep=${session}` },
+    signal: stopped.signal,
+  });
+  let text = '';
+  void (async () => {
+    for await (const part of response.body!.pipeThrough(new TextDecoderStream())) text += part;
+  })().catch(() => {});
+  await expect.poll(() => text, { timeout: 15_000 }).toContain(': ');
+  return {
+    heard: () => [...new Set(text.split('\n').filter((line) => line.startsWith('data: ')))].toSorted(),
+    stop: () => stopped.abort(),
+  };
+}
+
+/** Other things happen in each of the worlds, all out of the caller's sight; what their stream tells is compared. */
+export async function compareEvents(pair: Pair, worlds: readonly [World, World], userId: string): Promise<void> {
+  const { session } = secretsOf(pair.caller);
+  const streams = await Promise.all(pair.houses.map((house) => follow(house, session)));
+  for (const [at, house] of pair.houses.entries()) {
+    const random = randomFrom(`happens ${pair.caller} ${at}`);
+    const idsOf = (table: string, share: number) => {
+      const key = touches[table]![1];
+      const shown = new Set(
+        worlds[at]!.rows.filter((row) => row.table === table && !row.hidden).map(({ values }) => values[key]),
+      );
+      return worlds[at]!.rows.filter((row) => row.table === table && row.hidden && !shown.has(row.values[key]))
+        .map(({ values }) => values[key])
+        .filter(() => random() < share);
+    };
+    for (const [table, [set, key]] of Object.entries(touches)) {
+      const ids = idsOf(table, 0.4);
+      if (ids.length > 0) await house.sql(`update ${table} set ${set} where ${key} = any ($1::uuid[])`, [ids]);
+    }
+    for (const table of removable) {
+      const ids = idsOf(table, 0.3);
+      if (ids.length > 0) await house.sql(`delete from ${table} where ${touches[table]![1]} = any ($1::uuid[])`, [ids]);
+    }
+    const taken = idsOf('documents', 0.3);
+    if (taken.length > 0)
+      await house.sql('update documents set removed_at = app.now() where id = any ($1::uuid[])', [taken]);
+  }
+  // What everybody hears who may be told anything: an opt-in of their own.
+  const [brokerage, deal] = [idOf('last brokerage'), idOf('last deal')];
+  await pair.sql(`insert into brokerages (id, slug, name) values ($1, 'last', 'Last') on conflict do nothing`, [
+    brokerage,
+  ]);
+  await pair.sql(`insert into deals (id, organization_id, title) values ($1, $2, 'Last') on conflict do nothing`, [
+    deal,
+    brokerage,
+  ]);
+  await pair.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [userId, deal]);
+  for (const { heard } of streams)
+    await expect.poll(() => heard().some((line) => line.includes(deal)), { timeout: 20_000 }).toBe(true);
+  const [first, second] = streams.map(({ heard }) => heard().join('\n'));
+  for (const { stop } of streams) stop();
+  pair.compare(`${pair.caller}: the stream of changes`, first!, second!);
+}
+
+/** Invites people to the deals that the caller runs, one of whom only the first world knows; what is mailed is compared. */
+export async function compareInvitations(
+  pair: Pair,
+  deals: readonly string[],
+  addresses: readonly string[],
+): Promise<void> {
+  for (const deal of deals)
+    for (const email of addresses) {
+      const answers = await pair.ask({
+        method: 'POST',
+        path: `/api/web/deals/${deal}/participants`,
+        as: 'session',
+        body: { email, name: 'As invited', role: 'buyer' },
+      });
+      for (const { status, text } of answers) expect(status, text).toBe(201);
+    }
+  const sent = await Promise.all(
+    pair.houses.map(async ({ mails }) => {
+      await expect.poll(() => mails.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(deals.length > 0 ? 1 : 0);
+      return mails.map(({ to, subject, text }) => [to, subject, text].join('\n')).join('\n\n');
+    }),
+  );
+  pair.compare(`${pair.caller}: mails`, sent[0]!, sent[1]!);
+}

@@ -1,0 +1,213 @@
+/** Two worlds behind two listening houses, asked the same things at the same times; what they answer differently. */
+
+import { createApp } from '../../server/app.ts';
+import { readConfig, type Config } from '../../server/config.ts';
+import { csrfToken } from '../../server/http/csrf.ts';
+import { canonicalResource } from '../../server/http/resource-metadata.ts';
+import { openHouse, type TestHouse } from '../harness.ts';
+import { connect } from '../policies/scene.ts';
+import { beginning, secretsOf, type World, type WorldRow } from './world.ts';
+
+export interface Ask {
+  readonly method: string;
+  readonly path: string;
+  readonly as: 'session' | 'client' | 'key' | 'nobody';
+  readonly body?: unknown;
+}
+
+export interface Difference {
+  readonly what: string;
+  readonly first: string;
+  readonly second: string;
+}
+
+export interface Pair {
+  readonly caller: string;
+  readonly houses: readonly [TestHouse, TestHouse];
+  /** With which the caller asks as themself. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The routes of the live app. */
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
+  /** Asks both; the two answers as they are compared, and as they came. */
+  ask(ask: Ask): Promise<readonly [Answer, Answer]>;
+  /** How many answers were compared so far. */
+  readonly compared: number;
+  readonly differences: readonly Difference[];
+  /** Compares two texts that came otherwise than as an answer. */
+  compare(what: string, first: string, second: string): void;
+  /** Past every policy, in both. */
+  sql(text: string, values?: readonly unknown[]): Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  /** What is compared: status, headers and body, normalised. */
+  readonly whole: string;
+}
+
+// Everything that the two answers may differ in, and why; nothing else is touched before they are compared.
+const random: readonly (readonly [what: RegExp, by: string, why: string])[] = [
+  [
+    /"next_?cursor":"[^"]+"/gi,
+    '"next_cursor":"…"',
+    'a cursor is sealed with a random nonce; the page behind it is asked for and compared',
+  ],
+  [/http:\/\/127\.0\.0\.1:\d+|127\.0\.0\.1:\d+/g, '<origin>', 'each house listens on a port of its own'],
+  [/accept-invitation[?#]token=[\w-]{20,}/g, '<invitation>', 'the token of an invitation is random'],
+  [/nonce-[\w+/=-]+|nonce="[\w+/=-]+"/g, '<nonce>', 'a nonce of the content security policy is random'],
+];
+// Ids that are in neither world were made by this very request, or by one before it: a new record, or a request's id.
+const anyId = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** Headers that tell of the request and not of the answer. */
+const ofTheRequest = new Set(['date', 'x-request-id']);
+
+function normalised(text: string, known: ReadonlySet<string>): string {
+  let plain = text;
+  for (const [what, by] of random) plain = plain.replaceAll(what, by);
+  const fresh = new Map<string, string>();
+  return plain.replaceAll(anyId, (id) => {
+    if (known.has(id)) return id;
+    if (!fresh.has(id)) fresh.set(id, `<new ${fresh.size + 1}>`);
+    return fresh.get(id)!;
+  });
+}
+
+/** Puts the rows of a world into an empty database, as they are: no trigger adds to them. */
+async function fill(house: TestHouse, rows: readonly WorldRow[]): Promise<void> {
+  const owner = await connect(house.connections.owner);
+  try {
+    await owner.query('begin');
+    const tables = [...new Set(rows.map(({ table }) => table))];
+    const triggers = (which: 'disable' | 'enable') =>
+      owner.query(tables.map((table) => `alter table ${table} ${which} trigger user`).join('; '));
+    await triggers('disable');
+    const bundles = new Map<string, WorldRow[]>();
+    for (const row of rows) {
+      const bundle = `${row.table} (${Object.keys(row.values).join(', ')})`;
+      bundles.set(bundle, [...(bundles.get(bundle) ?? []), row]);
+    }
+    const resource = canonicalResource(house.config.baseUrl);
+    // In the order in which tables refer to each other.
+    const inOrder = [...bundles].toSorted(([, [a]], [, [b]]) => tables.indexOf(a!.table) - tables.indexOf(b!.table));
+    for (const [bundle, same] of inOrder) {
+      const { table, values } = same[0]!;
+      await owner.query(
+        `insert into ${bundle} select ${Object.keys(values).join(', ')} from jsonb_populate_recordset(null::${table}, $1)`,
+        [JSON.stringify(same.map((row) => row.values)).replaceAll('{resource}', resource)],
+      );
+    }
+    await owner.query('set constraints all immediate');
+    await triggers('enable');
+    await owner.query('commit');
+  } finally {
+    await owner.end();
+  }
+  for (const { table, values, hidden } of rows)
+    if (!hidden && ['documents', 'production_documents'].includes(table))
+      await house.house.storage.write(
+        values['storage_key'] as string,
+        (async function* () {
+          yield Buffer.from('Some bytes.');
+        })(),
+      );
+}
+
+async function openWorld(world: World): Promise<TestHouse> {
+  const house = await openHouse({
+    config: {
+      features: { findings: true, financing: true },
+      smtpUrl: 'smtp://127.0.0.1:9',
+      rateLimits: Object.fromEntries(
+        Object.keys(readConfig({}).rateLimits).map((kind) => [kind, 1_000_000]),
+      ) as unknown as Config['rateLimits'],
+    },
+  });
+  house.clock.stand(beginning);
+  await fill(house, world.rows);
+  return house;
+}
+
+export interface Worlds {
+  /** Asks both in the name of one of those for whom they are alike. */
+  as(caller: string): Pair;
+  close(): Promise<void>;
+}
+
+/** Opens two worlds. */
+export async function openWorlds(first: World, second: World): Promise<Worlds> {
+  const houses = await Promise.all([openWorld(first), openWorld(second)]);
+  const known = new Set(
+    [...first.rows, ...second.rows].flatMap(({ values }) =>
+      Object.values(values).flatMap((value) => (typeof value === 'string' ? (value.match(anyId) ?? []) : [])),
+    ),
+  );
+  const routes = createApp(houses[0].house).routes.filter(({ method }) => method !== 'ALL');
+  return {
+    as: (caller) => pairOf(houses, known, routes, caller),
+    async close() {
+      await Promise.all(houses.map((house) => house.close()));
+    },
+  };
+}
+
+function pairOf(
+  houses: readonly [TestHouse, TestHouse],
+  known: ReadonlySet<string>,
+  routes: Pair['routes'],
+  caller: string,
+): Pair {
+  const secrets = secretsOf(caller);
+  const differences: Difference[] = [];
+  let compared = 0;
+  const compare = (what: string, one: string, other: string) => {
+    compared += 1;
+    if (one === other) return;
+    const [a, b] = [normalised(one, known), normalised(other, known)];
+    if (a !== b) differences.push({ what, first: a, second: b });
+  };
+  const credentials = {
+    session: { cookie: `dealkeep=${secrets.session}`, 'x-csrf-token': csrfToken(secrets.session) },
+    client: { authorization: `Bearer ${secrets.access}`, accept: 'application/json, text/event-stream' },
+    key: { authorization: `Bearer ${secrets.key}` },
+    nobody: {},
+  };
+  async function send(house: TestHouse, { method, path, as, body }: Ask): Promise<Answer> {
+    const response = await fetch(house.origin + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...credentials[as],
+        ...(as === 'session' || as === 'nobody' ? { origin: house.config.baseUrl } : {}),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const headers = [...response.headers].filter(([name]) => !ofTheRequest.has(name));
+    const whole = [response.status, ...headers.map(([name, value]) => `${name}: ${value}`), '', text].join('\n');
+    return { status: response.status, text, whole };
+  }
+  return {
+    caller,
+    houses,
+    headers: caller === 'API key' ? credentials.key : caller === 'nobody' ? {} : credentials.session,
+    routes,
+    differences,
+    get compared() {
+      return compared;
+    },
+    compare,
+    async ask(ask) {
+      for (const house of houses) house.clock.advance(1000);
+      const answers = await Promise.all(houses.map((house) => send(house, ask)));
+      const [one, other] = answers as [Answer, Answer];
+      const said = ask.body === undefined ? '' : ` ${JSON.stringify(ask.body)}`;
+      compare(`${caller}: ${ask.as} ${ask.method} ${ask.path}${said}`, one.whole, other.whole);
+      return [one, other];
+    },
+    async sql(text, values = []) {
+      for (const house of houses) await house.sql(text, values);
+    },
+  };
+}

@@ -1,0 +1,349 @@
+/** Everything that is asked of two worlds: each GET of the live app, each tool, each REST operation, and changes that must fail. */
+
+import { catalog } from '../../server/tools/catalog/index.ts';
+import type { Ask, Pair } from './pair.ts';
+import { idOf, randomFrom, type World, type WorldRow } from './world.ts';
+
+/** Which records the ids in a path are of, by what stands before them. */
+const tablesOf: Readonly<Record<string, readonly string[]>> = {
+  deals: ['deals'],
+  ndas: ['ndas'],
+  offers: ['offers'],
+  conditions: ['closing_conditions'],
+  questions: ['questions'],
+  findings: ['findings'],
+  financing: ['financing_sources'],
+  checklist: ['qoe_checklist'],
+  normalizations: ['normalizations'],
+  contacts: ['contacts'],
+  brokerages: ['brokerages'],
+  clients: ['connected_clients'],
+  grants: ['connected_clients'],
+  keys: ['api_keys'],
+  simple: ['documents'],
+  production: ['production_documents'],
+  invitations: ['participants'],
+  participants: ['participants'],
+  participant_id: ['participants'],
+  user_id: ['users'],
+  client_id: ['connected_clients'],
+  sessions: ['vault.sessions'],
+};
+
+/** Routes that answer the same to everybody by what they are, and the one that never ends: it is followed by itself. */
+const apart = [/^\/assets\//, /\*/, /^\/metrics$/, /^\/api\/web\/events$/];
+
+export interface Ids {
+  /** Of each table: some that the caller sees, some that only one world has, and one that nobody has. */
+  of(table: string): { readonly seen: readonly string[]; readonly unseen: readonly string[] };
+}
+
+/** Some ids of each table: one or two of each kind, or when it is to be thorough more of them. */
+export function idsOf(first: World, second: World, thorough: boolean): Ids {
+  const random = randomFrom(`ids ${first.callers.join()}`);
+  const some = (ids: readonly string[], most: number) =>
+    ids
+      .map((id) => ({ id, key: random() }))
+      .toSorted((a, b) => a.key - b.key)
+      .slice(0, most)
+      .map(({ id }) => id);
+  const idsIn = (rows: readonly WorldRow[], table: string, hidden: boolean) =>
+    rows
+      .filter((row) => row.table === table && row.hidden === hidden)
+      .flatMap(({ values }) => (values['id'] as string) ?? []);
+  const found = new Map<string, { seen: readonly string[]; unseen: readonly string[] }>();
+  const find = (table: string) => {
+    const [inFirst, inSecond] = [idsIn(first.rows, table, true), idsIn(second.rows, table, true)];
+    const onlyIn = (ids: string[], others: string[]) =>
+      some(
+        ids.filter((id) => !others.includes(id)),
+        1,
+      );
+    const seen = idsIn(first.rows, table, false);
+    const inBoth = inFirst.filter((id) => inSecond.includes(id));
+    return {
+      // Of deals the first of the scene, where most happens, and another.
+      seen:
+        table === 'deals'
+          ? thorough
+            ? some(seen, 5)
+            : [...seen.slice(0, 1), ...some(seen.slice(1), 1)]
+          : some(seen, 1),
+      unseen: thorough
+        ? [...onlyIn(inFirst, inSecond), ...onlyIn(inSecond, inFirst), ...some(inBoth, 1), idOf(`nothing ${table}`)]
+        : [...onlyIn(inFirst, inSecond), ...(inFirst.length === 0 ? [idOf(`nothing ${table}`)] : [])].slice(0, 1),
+    };
+  };
+  return {
+    of(table) {
+      const known = found.get(table) ?? find(table);
+      found.set(table, known);
+      return known;
+    },
+  };
+}
+
+/** Every way to fill a pattern in; with ids that the caller sees, or with such as they do not. */
+function paths(
+  pattern: string,
+  ids: Ids,
+  which: 'seen' | 'unseen' | 'all',
+  otherIds: 'seen' | 'all' = 'all',
+): string[] {
+  const parts = pattern.split('/');
+  let filled: string[][] = [[]];
+  parts.forEach((part, at) => {
+    const name = /^:([a-z_]+)/i.exec(part)?.[1];
+    let values: readonly string[] = [part];
+    if (name === 'source') values = ['simple', 'production'];
+    else if (name === 'page') values = ['security'];
+    else if (name === 'tab') values = ['documents'];
+    else if (name === 'tool') values = ['svc_questions_create'];
+    else if (name !== undefined) {
+      const before = parts[at - 1] ?? '';
+      const tables =
+        tablesOf[name] ??
+        tablesOf[before] ??
+        (before === ':source' ? ['documents', 'production_documents'] : undefined) ??
+        (before === 'qoe' ? ['qoe_checklist'] : undefined);
+      if (!tables) throw new Error(`Say in tablesOf which records ${pattern} is about.`);
+      const first = !parts.slice(0, at).some((one) => /^:(?!source|page|tab)/.test(one));
+      const kind = first ? which : otherIds;
+      values = tables.flatMap((table) => {
+        const { seen, unseen } = ids.of(table);
+        return kind === 'seen' ? seen : kind === 'unseen' ? unseen : [...seen, ...unseen];
+      });
+      // The others on a way with two ids: one of each is enough.
+      if (!first) values = [...values.slice(0, 1), ...values.slice(-2)];
+    }
+    filled = filled.flatMap((earlier) => values.map((value) => [...earlier, value]));
+  });
+  return [...new Set(filled.map((one) => one.join('/')))];
+}
+
+/** Queries worth asking with; any other GET is asked as it is. */
+const queries: Readonly<Record<string, readonly string[]>> = {
+  '/api/web/deals': [
+    '?limit=2',
+    '?sort=title',
+    '?sort=-state',
+    '?sort=state&limit=3',
+    '?sort=-updated_at&limit=200',
+    '?state=under_offer',
+    '?state=diligence&state=closing&state=exclusivity',
+    '?state=listed',
+    '?search=shop',
+    '?search=bakery',
+    '?search=elsewhere',
+    '?search=azure',
+    '?role=participant',
+    '?role=exclusive_buyer',
+    '?role=viewer',
+  ],
+  '/api/web/deals/:id/documents': [
+    '?confidentiality=nda_gated',
+    '?confidentiality=selected_buyer_only',
+    '?category=financials',
+    '?search=public',
+  ],
+  '/api/web/deals/:id/qoe/periods': ['?start_date=2026-01-01'],
+  '/api/web/deals/:id/qoe/bridge': ['?period_label=FY2026'],
+  '/api/web/deals/:id/qoe/customers': ['?as_of_period=2026-01-15'],
+  '/api/web/deals/:id/activity': ['?limit=1'],
+  '/api/web/qoe/template': ['?snapshot_type=profit_and_loss'],
+  '/api/v1/contacts': ['?limit=2', '?limit=200'],
+};
+const scoped = ['/api/web/contacts', '/api/web/contacts/export', '/api/web/audit', '/api/web/audit/export'];
+
+/** Files, documents and forms that know nobody: asked when it is to be thorough. */
+const knowsNobody =
+  /^\/(healthz|readyz|plain|plain\.css|api\/v1\/(docs|openapi)|\.well-known|sign-in|reset|set-up|accept-invitation|confirm-address|deals|contacts|passkeys\.js|icon|manifest|theme|re-authenticate|sign-out)(\b|\/|$)/;
+
+/** The questions about what one reads. */
+export function readings(pair: Pair, ids: Ids, thorough: boolean): Ask[] {
+  const { caller } = pair;
+  const ask = (path: string): Ask => ({
+    method: 'GET',
+    path,
+    as: path.startsWith('/api/v1')
+      ? caller === 'API key'
+        ? 'key'
+        : 'nobody'
+      : ['API key', 'nobody'].includes(caller)
+        ? 'nobody'
+        : 'session',
+  });
+  const gets = [...new Set(pair.routes.filter(({ method }) => method === 'GET').map(({ path }) => path))].filter(
+    (path) => !apart.some((one) => one.test(path)) && (thorough || !knowsNobody.test(path)),
+  );
+  const asked = gets.flatMap((pattern) => {
+    const filled = paths(pattern, ids, 'all');
+    const queried = thorough || !pattern.includes(':') ? filled : paths(pattern, ids, 'seen');
+    const more = (queries[pattern] ?? []).flatMap((query) => queried.map((path) => path + query));
+    const { seen, unseen } = ids.of('brokerages');
+    const its = scoped.includes(pattern) ? [...seen, ...unseen].flatMap((id) => [`${pattern}?brokerage_id=${id}`]) : [];
+    return [...filled, ...more, ...its].map(ask);
+  });
+  return [...asked, ...toolCalls(pair, ids, 'mcp:read', thorough)];
+}
+
+const details: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+  svc_deals_list: [{}, ...['listed', 'under_offer', 'diligence', 'closing'].map((state) => ({ state }))],
+  svc_documents_list: [{}, { confidentiality_level: 'nda_gated' }, { category: 'financials' }],
+  svc_questions_list: [{}, { status: 'distributed' }],
+  svc_findings_list: [{}, { severity: 'major' }, { category: 'tax' }],
+  svc_qoe_get: [{}, { category: 'tax' }],
+  svc_findings_create: [{ category: 'tax', title: 'T', severity: 'minor' }],
+  svc_questions_create: [{ category: 'tax', question_text: 'Q' }],
+  svc_qoe_normalization_create: [{ period_label: 'FY', adjustment_category: 'other', adjustment_amount: '1' }],
+  svc_financing_source_create: [{ source_type: 'other', source_name: 'S', commitment_amount: 1 }],
+  svc_findings_update_status: [{ status: 'resolved' }],
+  svc_findings_comment: [{ body: 'B' }],
+  svc_financing_source_update_status: [{ commitment_status: 'applied' }],
+};
+const named: Readonly<Record<string, string>> = {
+  deal_id: 'deals',
+  finding_id: 'findings',
+  source_id: 'financing_sources',
+};
+
+function toolCalls({ caller }: Pair, ids: Ids, scope: 'mcp:read' | 'mcp:write', thorough: boolean): Ask[] {
+  const as = ['API key', 'nobody'].includes(caller) ? 'nobody' : 'client';
+  const rpc = (method: string, params: unknown): Ask => ({
+    method: 'POST',
+    path: '/api/mcp',
+    as,
+    body: { jsonrpc: '2.0', id: 7, method, params },
+  });
+  const calls = catalog
+    .filter((tool) => tool.scope === scope)
+    .flatMap(({ name, listed }) => {
+      const inputs = (details[name] ?? [{}]).slice(0, thorough ? undefined : 1);
+      const key = Object.keys(named).find((one) => one in (listed.inputSchema.properties ?? {}));
+      if (name === 'svc_deals_list') {
+        const { seen, unseen } = ids.of('brokerages');
+        return [
+          ...inputs,
+          ...[...seen, ...unseen, 'scene', 'elsewhere', 'nowhere'].map((brokerage_id) => ({ brokerage_id })),
+        ].map((input) => rpc('tools/call', { name, arguments: input }));
+      }
+      if (key === undefined) throw new Error(`Say in named which records ${name} is about.`);
+      const { seen, unseen } = ids.of(named[key]!);
+      const about = scope === 'mcp:write' ? unseen : [...seen, ...unseen];
+      return about.flatMap((id) =>
+        inputs.map((input) => rpc('tools/call', { name, arguments: { [key]: id, ...input } })),
+      );
+    });
+  return [...(scope === 'mcp:read' ? [rpc('tools/list', {})] : []), ...calls];
+}
+
+const later = '2027-01-01T00:00:00.000Z';
+/** Bodies that would do, were the record there for the caller; other changes are tried with an empty one. */
+const bodies: Readonly<Record<string, (ids: Ids) => unknown>> = {
+  'PATCH /api/web/deals/:id': () => ({ title: 'Mine' }),
+  'POST /api/web/deals/:id/moves': () => ({ to: 'withdrawn' }),
+  'POST /api/web/deals/:id/exclusivity': (ids) => ({
+    participant_id: ids.of('participants').unseen[0],
+    expires_at: later,
+  }),
+  'PATCH /api/web/deals/:id/exclusivity': () => ({ expires_at: later }),
+  'POST /api/web/deals/:id/participants': () => ({ email: 'rival@people.test', name: 'Rival', role: 'buyer' }),
+  'POST /api/web/deals/:id/ndas': (ids) => ({
+    participant_id: ids.of('participants').unseen[0],
+    terms: 'T',
+    expires_at: null,
+  }),
+  'POST /api/web/ndas/:id/sign': () => ({ signed_name: 'Me' }),
+  'POST /api/web/deals/:id/offers': () => ({ payload: { currency: 'USD', purchase_price: '1' } }),
+  'POST /api/web/offers/:id/accept': () => ({ expires_at: later }),
+  'POST /api/web/deals/:id/conditions': () => ({ name: 'C' }),
+  'PATCH /api/web/conditions/:id': () => ({ status: 'satisfied' }),
+  'POST /api/web/deals/:id/questions': () => ({ category: 'tax', question_text: 'Q?' }),
+  'POST /api/web/questions/:id/answer': () => ({ answer_text: 'A' }),
+  'POST /api/web/questions/:id/distribute': () => ({ distributed_response: 'A' }),
+  'POST /api/web/deals/:id/findings': () => ({ category: 'tax', title: 'F', severity: 'minor', description: null }),
+  'POST /api/web/findings/:id/status': () => ({ status: 'resolved', status_notes: null }),
+  'POST /api/web/findings/:id/comments': () => ({ body: 'B' }),
+  'POST /api/web/deals/:id/financing': () => ({
+    source_type: 'other',
+    source_name: 'S',
+    commitment_amount: '1',
+    commitment_status: 'identified',
+  }),
+  'POST /api/web/financing/:id/status': () => ({ commitment_status: 'applied' }),
+  'POST /api/web/deals/:id/qoe/checklist': () => ({ category: 'tax', title: 'R' }),
+  'PATCH /api/web/qoe/checklist/:id': () => ({ status: 'completed' }),
+  'POST /api/web/deals/:id/qoe/normalizations': () => ({
+    period_label: 'FY2026',
+    adjustment_category: 'other',
+    adjustment_amount: '1',
+    rationale: null,
+  }),
+  'PUT /api/web/deals/:id/qoe/members/:participant_id': () => ({ role: 'reader' }),
+  'PATCH /api/web/documents/:source/:id': () => ({ category: 'tax' }),
+  'PUT /api/web/deals/:id/tools/opt-in': () => ({ expires_at: null }),
+  'PATCH /api/web/contacts/:id': () => ({ displayName: 'X' }),
+  'PATCH /api/web/brokerages/:id': () => ({ name: 'X' }),
+  'PATCH /api/web/brokerages/:id/members/:user_id': () => ({ role: 'admin' }),
+  'POST /api/web/clients/:id/switch': () => ({ disabled: true }),
+  'PATCH /api/web/clients/:id': () => ({ name: 'X', redirect_uris: ['https://client.example/callback'] }),
+};
+
+/** Changes to what the caller does not see: each must fail, and alike. */
+export function failingChanges(pair: Pair, ids: Ids): Ask[] {
+  const { caller } = pair;
+  const as = ['API key', 'nobody'].includes(caller) ? 'nobody' : 'session';
+  const about = pair.routes.filter(
+    ({ method, path }) => method !== 'GET' && path.startsWith('/api/web/') && path.includes(':') && !path.includes('*'),
+  );
+  const unique = new Map(about.map((route) => [`${route.method} ${route.path}`, route]));
+  const changes = [...unique].flatMap(([key, { method, path }]): Ask[] =>
+    paths(path, ids, 'unseen').map((filled) => ({ method, path: filled, as, body: bodies[key]?.(ids) ?? {} })),
+  );
+  return [...changes, ...toolCalls(pair, ids, 'mcp:write', true)];
+}
+
+/** Changes to what the caller sees that name somebody or something that they do not: each must fail, and alike. */
+export function failingMentions(pair: Pair, ids: Ids): Ask[] {
+  if (['API key', 'nobody'].includes(pair.caller)) return [];
+  const [users, participants] = [ids.of('users').unseen, ids.of('participants').unseen];
+  const post = (path: string, body: unknown): Ask => ({ method: 'POST', path, as: 'session', body });
+  return ids.of('deals').seen.flatMap((deal) => [
+    ...users.flatMap((owner_user_id) => [
+      post(`/api/web/deals/${deal}/conditions`, { name: 'C', owner_user_id }),
+      post(`/api/web/deals/${deal}/findings`, {
+        category: 'tax',
+        title: 'F',
+        severity: 'minor',
+        description: null,
+        owner_user_id,
+      }),
+    ]),
+    ...participants.flatMap((participant_id) => [
+      post(`/api/web/deals/${deal}/ndas`, { participant_id, terms: 'T', expires_at: null }),
+      post(`/api/web/deals/${deal}/exclusivity`, { participant_id, expires_at: later }),
+      post(`/api/web/deals/${deal}/participants`, {
+        email: 'x@people.test',
+        name: 'X',
+        role: 'advisor',
+        advises: participant_id,
+      }),
+      { ...post(`/api/web/deals/${deal}/qoe/members/${participant_id}`, { role: 'reader' }), method: 'PUT' },
+      { ...post(`/api/web/deals/${deal}/participants/${participant_id}`, undefined), method: 'DELETE' },
+    ]),
+  ]);
+}
+
+/** What a stranger at the door tries with addresses that only one world knows. */
+export function strangersTries(first: World, second: World): Ask[] {
+  const addresses = [first, second].flatMap(({ rows }) =>
+    rows
+      .filter(({ table, hidden }) => table === 'users' && hidden)
+      .slice(0, 2)
+      .map(({ values }) => values['email'] as string),
+  );
+  return [...addresses, 'nobody@nowhere.test'].flatMap((email): Ask[] => [
+    { method: 'POST', path: '/api/auth/sign-in', as: 'nobody', body: { email, password: 'not the password at all' } },
+    { method: 'POST', path: '/api/auth/reset', as: 'nobody', body: { email } },
+  ]);
+}
