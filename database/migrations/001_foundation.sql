@@ -146,7 +146,7 @@ return case when scope = any (string_to_array(app.identity_part(5), ' ')) then a
 create function app.barred_in(identity text) returns uuid[]
 language sql immutable
 return coalesce(string_to_array(nullif(split_part(identity, ',', 7), ''), ' ')::uuid[], '{}');
-grant execute on function app.identity(), app.barred_in(text), app.identity_part(int), app.user_id(), app.client_id(), app.key_id(), app.key_brokerage(text)
+grant execute on function app.identity(), app.identity_part(int), app.user_id(), app.client_id(), app.key_id()
   to dealkeep_server;
 
 -- Keeps updated_at true; a trigger of every table that has the column.

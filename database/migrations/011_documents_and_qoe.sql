@@ -206,7 +206,6 @@ begin
   end if;
 end
 $$;
-grant execute on function app.refuse_if_closed(uuid) to dealkeep_server;
 
 create function app.keep_closed() returns trigger
 language plpgsql security definer set search_path = '' as $$

@@ -6,4 +6,33 @@ export interface Explanation {
   readonly why: string;
 }
 
-export const explained: readonly Explanation[] = [];
+export const explained: readonly Explanation[] = [
+  {
+    mutants:
+      /^policy (?!connected_clients)[a-z_]+\.(?!buyers_sides_read|buyers_submit|buyers_under_nda_ask|sellers_answer|those_in_diligence_add|brokers_send_it|brokers_grant_it)[a-z_]+: with check \(true\)$/,
+    why: 'The rule looks at columns that nobody has the right to change (test/policies/catalogue.ts), so a changed row keeps what it was held to.',
+  },
+  {
+    mutants:
+      /^policy (ndas\.brokers_send_it|exclusivities\.brokers_grant_it|questions\.buyers_under_nda_ask): .*(status = 'sent'|ended_at IS NULL|status = 'pending_broker_review')/,
+    why: 'Nobody has the right to give the column: it begins with its default (test/policies/particulars.ts).',
+  },
+  {
+    mutants:
+      /^policy (answer_readings\.buyers_sides_read|connected_clients\.people_make_their_own|offers\.buyers_submit|questions\.buyers_under_nda_ask|findings\.those_in_diligence_add|financing_sources\.those_in_diligence_add): .*(user_id|created_by|buyer_user_id|asked_by|participant_id) = /,
+    why: 'Nobody has the right to give the column: a default or a trigger writes the caller, or the side of the caller.',
+  },
+  {
+    mutants:
+      /^policy (documents|production_documents)\.deal_side_changes: .*removed_at IS NULL|^policy answer_readings\.own_changes: .*user_id = /,
+    why: 'A change finds its rows as a reader does, and the policy of reading says the same.',
+  },
+  {
+    mutants: /^policy question_answers\.sellers_answer: .*q\.deal_id = question_answers\.deal_id/,
+    why: 'The reference of an answer to its question is by question and deal.',
+  },
+  {
+    mutants: /^function seal_of: without int4send\(pg_backend_pid\(\)\)/,
+    why: 'It tells apart two transactions that begin in the same microsecond, and takes one who can read the settings of both.',
+  },
+];

@@ -1,6 +1,8 @@
 /** What the live catalogue says: security is on everywhere, and the server's role owns and reaches nothing more. */
 
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import type pg from 'pg';
 import type { Check } from './stage.ts';
 
@@ -146,5 +148,39 @@ check(
           where p.polrelid = c.oid and p.polname <> 'as_owner' and ${right} = r.name)`),
       [],
     );
+  },
+);
+
+/** What the server's own code sends, as one text. */
+function serverCode(): string {
+  const folder = path.join(import.meta.dirname, '../../server');
+  return globSync('**/*.ts', { cwd: folder })
+    .map((file) => readFileSync(path.join(folder, file), 'utf8'))
+    .join('\n');
+}
+
+check(
+  'the server is given the functions that it calls, or that run with its rights, and no others',
+  async ({ found }) => {
+    const code = serverCode();
+    const withItsRights = await found(`
+    select pg_get_functiondef(p.oid) from pg_proc p where p.pronamespace = 'app'::regnamespace and not p.prosecdef
+      and p.proname <> 'attempts'
+    union all select concat(pg_get_expr(polqual, polrelid), ' ', pg_get_expr(polwithcheck, polrelid)) from pg_policy
+    union all select pg_get_constraintdef(oid) from pg_constraint where contype = 'c'
+    union all select pg_get_expr(adbin, adrelid) from pg_attrdef
+    union all select pg_get_triggerdef(oid) from pg_trigger`);
+    const helpers = new Set(['attempts', 'enter_as']);
+    const given = await found(`select distinct p.proname from pg_proc p where p.pronamespace = 'app'::regnamespace
+    and has_function_privilege('dealkeep_server', p.oid, 'execute') order by 1`);
+    const uses = (text: string, name: string) => new RegExp(`\\bapp\\.${name}\\(`).test(text);
+    // A function's own definition names it too, and so does not count.
+    const idle = given.filter(
+      (name) =>
+        !helpers.has(name) &&
+        !uses(code, name) &&
+        !withItsRights.some((text) => uses(text.replace(`FUNCTION app.${name}(`, ''), name)),
+    );
+    assert.deepEqual(idle, []);
   },
 );

@@ -282,3 +282,16 @@ check('an audit record is in the name of whoever entered, and stays as it was wr
   ])
     assert.match(await refusal(as('admin', [text])), /^42501 /);
 });
+
+check('an identity sealed with everything but the secret is nobody', async ({ server, scene, deals }) => {
+  const parts = `convert_to($1, 'UTF8') || int4send(pg_backend_pid()) || timestamptz_send(transaction_timestamp())`;
+  for (const seal of [`sha256(${parts})`, `sha256(${parts} || '\\x00')`, `sha256(convert_to($1, 'UTF8'))`]) {
+    await server.query('begin');
+    await server.query(
+      `select set_config('dealkeep.identity', $1, true), set_config('dealkeep.seal', encode(${seal}, 'hex'), true)`,
+      [`${scene.people['broker']},,,,`],
+    );
+    assert.equal(await deals(), 0);
+    await server.query('rollback');
+  }
+});
