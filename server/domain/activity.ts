@@ -93,6 +93,10 @@ const isActivity = `a.outcome in ('done', 'ok') and (a.action not like 'tool:%' 
     'tool:svc_qoe_normalization_create', 'tool:svc_findings_create', 'tool:svc_findings_update_status',
     'tool:svc_findings_comment', 'tool:svc_financing_source_create', 'tool:svc_financing_source_update_status'))`;
 
+/** When something was last done on deal `d`, as far as the caller sees: the time of the first record of its activity. */
+export const lastActivityAt = `(select a.at from audit_records a where a.deal_id = d.id and ${isActivity}
+    order by a.at desc, a.id desc limit 1)`;
+
 type Found = Omit<Activity, 'summary'> & { details: Details; place: string };
 
 const told = ({ details, place: _place, ...activity }: Found): Activity => ({

@@ -1,22 +1,28 @@
 /** The list of deals: searched, filtered, in one of several orders, in pages that begin behind a given row. */
 
 import { mapped, rows, type Statement } from '../database/statement.ts';
-import { callerSide, fullDealFields, fullDealTables, type FullDeal, type Side } from './deal-page.ts';
-import { callerRole, dealState, dealUpdatedAt, type CallerRole } from './deals.ts';
+import {
+  callerSide,
+  dealActiveAt,
+  fullDealFields,
+  fullDealTables,
+  listedCounts,
+  type FullDeal,
+  type ListedCounts,
+  type Side,
+} from './deal-page.ts';
+import { callerRole, dealState, type CallerRole } from './deals.ts';
 
-export interface DealRow extends FullDeal {
+export interface DealRow extends FullDeal, ListedCounts {
   caller_role: CallerRole;
   side: Side;
-  /** Of those that the caller sees: questions not yet answered to whom asked, and current offers. */
-  open_questions: number;
-  offers_count: number;
 }
 
 const path = `array['draft', 'listed', 'under_offer', 'exclusivity', 'diligence', 'closing', 'closed', 'withdrawn']`;
 
 /** What the list can be sorted by: SQL and its type. A deal without a price comes last both ways. */
 const keys = {
-  updated_at: { sql: () => dealUpdatedAt, type: 'timestamptz' },
+  updated_at: { sql: () => dealActiveAt, type: 'timestamptz' },
   created_at: { sql: () => 'd.created_at', type: 'timestamptz' },
   title: { sql: () => 'lower(d.title)', type: 'text' },
   asking_price: {
@@ -53,10 +59,7 @@ function listing(sort: DealSort) {
   const direction = descending ? 'desc' : 'asc';
   return rows<Found>(
     `deal_list_${sort.replace('-', 'down_')}`,
-    `select page.*, page.sort_key::text as place,
-       (select count(*) from questions q
-         where q.deal_id = page.id and q.status in ('pending_broker_review', 'with_seller', 'answered'))::int as open_questions,
-       (select count(*) from offers o where o.deal_id = page.id and o.is_current)::int as offers_count
+    `select page.*, page.sort_key::text as place,${listedCounts('page.id')}
      from (
        select ${fullDealFields}, ${callerRole} as caller_role, ${callerSide} as side, ${sql(descending)} as sort_key
        from ${fullDealTables}

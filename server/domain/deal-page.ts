@@ -1,12 +1,22 @@
 /** A deal as its page shows it: the deal, what the caller may do on it, its people, where it can go, what waits. */
 
 import { mapped, row, rows, type Statement } from '../database/statement.ts';
-import { callerRole, dealFields, dealState, dealTables, withStage, type CallerRole, type Deal } from './deals.ts';
+import { lastActivityAt } from './activity.ts';
+import {
+  callerRole,
+  dealColumns,
+  dealState,
+  dealTables,
+  dealUpdatedAt,
+  withStage,
+  type CallerRole,
+  type Deal,
+} from './deals.ts';
 
 /** The side somebody stands on; an advisor's is that of whom they advise. */
 export type Side = 'broker' | 'seller' | 'buyer' | 'viewer';
 
-/** A deal with what it says of the business. */
+/** A deal with what it says of the business; its `updated_at` is {@link dealActiveAt}. */
 export interface FullDeal extends Deal {
   /** The brokerage's name. */
   organization_name: string;
@@ -20,8 +30,11 @@ export interface FullDeal extends Deal {
   needs_nda: boolean;
 }
 
+/** When a deal `d` {@link withStage}, or anything on it, changed last, as far as the caller may know. */
+export const dealActiveAt = `greatest(${dealUpdatedAt}, ${lastActivityAt})`;
+
 /** The columns of {@link FullDeal}, from {@link fullDealTables}. */
-export const fullDealFields = `${dealFields}, b.name as organization_name, d.industry, d.location, d.summary,
+export const fullDealFields = `${dealColumns}, ${dealActiveAt} as updated_at, b.name as organization_name, d.industry, d.location, d.summary,
   trim_scale(d.asking_price) as asking_price, d.currency, d.needs_nda`;
 
 export const fullDealTables = `${dealTables} join brokerages b on b.id = d.organization_id`;
@@ -173,11 +186,27 @@ const moves = rows<{ to_state: string }, [dealId: string]>(
    order by m.to_state = 'withdrawn', m.to_state`,
 );
 
-export interface DealCounts {
-  ndas_waiting: number;
+/** What the list of deals counts too, of what the caller sees on a deal. */
+export interface ListedCounts {
+  /** Questions that wait for the caller to do or read something. */
   questions_waiting: number;
-  qoe_open: number;
+  /** Current offers, however often they were revised. */
   offers: number;
+}
+
+/** The columns of {@link ListedCounts}, of the deal with this id. */
+export const listedCounts = (dealId: string): string => `
+     (select count(*) from questions q
+       where q.deal_id = ${dealId} and (
+         (q.status in ('pending_broker_review', 'answered') and q.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]))
+         or (q.status = 'with_seller' and q.deal_id = any ((select app.deals_acting_as('seller'))::uuid[]))
+         or (q.status = 'distributed' and app.is_unread(q.deal_id, q.participant_id, q.distributed_at))))::int
+       as questions_waiting,
+     (select count(*) from offers o where o.deal_id = ${dealId} and o.is_current)::int as offers`;
+
+export interface DealCounts extends ListedCounts {
+  ndas_waiting: number;
+  qoe_open: number;
   conditions_open: number;
   conditions_overdue: number;
   findings_open: number;
@@ -187,16 +216,9 @@ const counts = row<DealCounts, [dealId: string]>(
   'counts_of_deal',
   `select
      (select count(*) from ndas n
-       where n.deal_id = $1 and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now()))::int as ndas_waiting,
-     (select count(*) from questions q
-       where q.deal_id = $1 and (
-         (q.status in ('pending_broker_review', 'answered') and q.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]))
-         or (q.status = 'with_seller' and q.deal_id = any ((select app.deals_acting_as('seller'))::uuid[]))
-         or (q.status = 'distributed' and app.is_unread(q.deal_id, q.participant_id, q.distributed_at))))::int
-       as questions_waiting,
+       where n.deal_id = $1 and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now()))::int as ndas_waiting,${listedCounts('$1')},
      (select count(*) from qoe_checklist r
        where r.deal_id = $1 and r.status in ('not_started', 'in_progress'))::int as qoe_open,
-     (select count(*) from offers o where o.deal_id = $1 and o.is_current)::int as offers,
      (select count(*) from closing_conditions c
        where c.deal_id = $1 and c.status in ('open', 'in_progress'))::int as conditions_open,
      (select count(*) from closing_conditions c

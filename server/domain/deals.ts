@@ -42,10 +42,13 @@ export const dealUpdatedAt = 'greatest(d.updated_at, g.updated_at)';
 export const onOpenDeal = (of: string): string =>
   `exists (select from deals open where open.id = ${of}.deal_id and open.state <> 'closed')`;
 
-/** The columns of {@link Deal}, from {@link dealTables}. */
-export const dealFields = `d.id, d.title, ${dealState} as state, d.organization_id,
+/** The columns of {@link Deal} but `updated_at`, from {@link dealTables}. */
+export const dealColumns = `d.id, d.title, ${dealState} as state, d.organization_id,
   x.buyer_user_id as exclusive_buyer_user_id, x.granted_at as exclusivity_granted_at,
-  x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at, ${dealUpdatedAt} as updated_at`;
+  x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at`;
+
+/** The columns of {@link Deal}, from {@link dealTables}. */
+export const dealFields = `${dealColumns}, ${dealUpdatedAt} as updated_at`;
 
 // In later states the exclusivity's date may pass: it stays on the record until somebody ends it.
 const withExclusivity = `left join exclusivities x on x.deal_id = d.id and x.ended_at is null

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer } from './person.ts';
+import { leads, openDemoHouse } from '../demo/house.ts';
+import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -509,8 +510,8 @@ describe('the list of deals', () => {
     expect(exclusive.items.find((one: { id: string }) => one.id === deal)).toMatchObject({
       caller_role: 'exclusive_buyer',
       side: 'buyer',
-      open_questions: 2,
-      offers_count: 1,
+      questions_waiting: 0,
+      offers: 1,
     });
     expect(exclusive.items.find((one: { id: string }) => one.id === idle)).toMatchObject({
       caller_role: 'participant',
@@ -519,9 +520,46 @@ describe('the list of deals', () => {
     expect(admins.items.find((one: { id: string }) => one.id === deal)).toMatchObject({
       caller_role: 'viewer',
       side: 'viewer',
-      open_questions: 0,
-      offers_count: 0,
+      questions_waiting: 0,
+      offers: 0,
     });
+  });
+
+  test('counts and dates each deal as its own page does, whoever looks', { timeout: 120_000 }, async () => {
+    const { house, demo } = await openDemoHouse();
+    try {
+      const seen = { questions_waiting: 0, offers: 0, later: 0 };
+      for (const lead of leads) {
+        const person = await signInAs(house, demo.people[lead].user_id);
+        const { items } = (await person.ask('/deals?limit=200')).body;
+        for (const { id, updated_at, state, questions_waiting, offers } of items) {
+          const { deal, counts } = (await person.ask(`/deals/${id}`)).body;
+          const { body: questions } = await person.ask(`/deals/${id}/questions`);
+          const { body: activity } = await person.ask(`/deals/${id}/activity`);
+          expect([lead, id, { updated_at, state, questions_waiting, offers }]).toEqual([
+            lead,
+            id,
+            {
+              updated_at: deal.updated_at,
+              state: deal.state,
+              questions_waiting: counts.questions_waiting,
+              offers: counts.offers,
+            },
+          ]);
+          expect(questions_waiting).toBeLessThanOrEqual(questions?.items?.length ?? 0);
+          const last = activity.items[0]?.at ?? deal.created_at;
+          expect(Date.parse(updated_at)).toBeGreaterThanOrEqual(Date.parse(last));
+          seen.questions_waiting += questions_waiting;
+          seen.offers += offers;
+          seen.later += Date.parse(last) === Date.parse(updated_at) ? 1 : 0;
+        }
+        const times = items.map((one: { updated_at: string }) => Date.parse(one.updated_at));
+        expect(times).toEqual(times.toSorted((one: number, other: number) => other - one));
+      }
+      for (const [what, count] of Object.entries(seen)) expect([what, count > 0]).toEqual([what, true]);
+    } finally {
+      await house.close();
+    }
   });
 
   test('is searched by words, and filtered by several states and roles', async () => {

@@ -34,12 +34,8 @@ export const deals = list<ListedDeal>({
     return linesOf(rows.filter({ has: page.getByRole('gridcell') }));
   },
   ask: (person) => person.rows('svc_deals_list', {}),
-  facts: ({ title, state, caller_role, updated_at }) => [
-    title,
-    word(dealStates, state),
-    word(callerRoles, caller_role),
-    updated_at,
-  ],
+  // The page tells when anything on the deal was done last, the tool when the deal itself changed.
+  facts: ({ title, state, caller_role }) => [title, word(dealStates, state), word(callerRoles, caller_role)],
 });
 
 const openToAll = 'no exclusivity';

@@ -117,8 +117,8 @@ export interface Deal {
 export interface DealRow extends Deal {
   caller_role: CallerRole;
   side: Side;
-  open_questions: number;
-  offers_count?: number;
+  questions_waiting: number;
+  offers?: number;
 }
 
 export type DealSort =

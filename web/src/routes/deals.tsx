@@ -38,9 +38,14 @@ function State({ deal }: { deal: DealRow }) {
   );
 }
 
-function OpenQuestions({ count }: { count: number }) {
+function WaitingQuestions({ count }: { count: number }) {
   if (count === 0) return <span className="text-faint">–</span>;
-  return <span className="tabular">{formatCount(count)}</span>;
+  return (
+    <span className="tabular">
+      {formatCount(count)}
+      <span className="sr-only"> waiting for you</span>
+    </span>
+  );
 }
 
 const columns: Column<DealRow>[] = [
@@ -81,11 +86,11 @@ const columns: Column<DealRow>[] = [
     width: '5.75rem',
     align: 'end',
     from: 'xl',
-    cell: (deal) => <OpenQuestions count={deal.open_questions} />,
+    cell: (deal) => <WaitingQuestions count={deal.questions_waiting} />,
   },
   {
     id: 'updated',
-    header: 'Updated',
+    header: 'Last activity',
     sort: 'updated_at',
     width: '7.75rem',
     align: 'end',
@@ -106,10 +111,10 @@ function DealCard({ deal }: { deal: DealRow }) {
       </span>
       <span className="mt-2 flex items-center justify-between gap-3">
         <State deal={deal} />
-        {deal.open_questions > 0 && (
+        {deal.questions_waiting > 0 && (
           <span className="inline-flex items-center gap-1 text-sm text-soft">
             <MessageCircleQuestion className="size-4" aria-hidden />
-            {plural(deal.open_questions, 'question')}
+            {plural(deal.questions_waiting, 'question')} waiting
           </span>
         )}
       </span>

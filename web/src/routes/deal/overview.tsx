@@ -39,7 +39,7 @@ function About() {
   const { deal } = useDeal();
   return (
     <Card title="About the business">
-      <Facts className="sm:grid-cols-4">
+      <Facts className="sm:grid-cols-5">
         <Fact label="Asking price">
           <Money amount={deal.asking_price} currency={deal.currency} className="text-md font-semibold" />
         </Fact>
@@ -54,6 +54,9 @@ function About() {
             <Time at={deal.created_at} as="date" />
           </Fact>
         )}
+        <Fact label="Last activity">
+          <Time at={deal.updated_at} />
+        </Fact>
       </Facts>
       {deal.summary && (
         <div className="mt-5 flex max-w-prose flex-col gap-3 border-t border-line pt-4 text-soft">
