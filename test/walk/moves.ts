@@ -55,6 +55,7 @@ import {
   readsQoe,
   runningExclusivity,
   seesAs,
+  seesClient,
   seesDeal,
   seesDocument,
   seesOfSide,
@@ -196,8 +197,7 @@ const liveNda = (w: World, part: Part): boolean =>
       (nda.expires === null || nda.expires > w.now),
   );
 
-const worksFor = (w: World, client: World['clients'][number], person: Id): boolean =>
-  !client.deleted && (client.creator === person || isMember(w, person, client.brokerage));
+const worksFor = (w: World, client: World['clients'][number], person: Id): boolean => seesClient(w, person, client);
 
 const at = (w: World, millis: number): string => new Date(w.now + millis).toISOString();
 

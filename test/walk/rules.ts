@@ -212,9 +212,9 @@ export const isInDiligence = (w: World, person: Id, deal: Deal): boolean =>
 
 // Writing through tools -------------------------------------------------------------------------------------------------------------
 
-/** A client is its creator's, and every member's with whose brokerage it is shared. */
+/** A client is its creator's; once it is shared, the brokerage's, and of those who left not even its creator's. */
 export const seesClient = (w: World, person: Id, client: Client): boolean =>
-  !client.deleted && (client.creator === person || isMember(w, person, client.brokerage));
+  !client.deleted && (client.brokerage === null ? client.creator === person : isMember(w, person, client.brokerage));
 
 // Everything --------------------------------------------------------------------------------------------------------------------------
 
