@@ -18,8 +18,13 @@ export const knownPerson = (name: string, id: string, deal: string): string =>
   `left join (participants ${name}_part join users ${name} on ${name}.id = ${name}_part.user_id)
     on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
 
-/** The people on a deal whom the caller may know of, in the order in which they were added. */
+/**
+ * The people on a deal whom the caller may know of, in the order in which they were added. Nobody is looked up on a deal
+ * that the caller does not see, so that a hidden deal takes no longer than one that is not there.
+ */
 export const participants = rows<Participant, [dealId: string]>(
   'participants',
-  'select person_id as user_id, role, status from participants where deal_id = $1 order by created_at, id',
+  `select person_id as user_id, role, status from participants
+   where deal_id = $1 and (select exists (select from deals where id = $1))
+   order by created_at, id`,
 );

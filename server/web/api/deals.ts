@@ -111,7 +111,9 @@ export function dealRoutes(house: House): Hono {
   });
 
   app.get('/deals/:id', async (c) => {
-    const page = asDealPage(await asPerson(house, c, ...dealPage(pathId(c))));
+    // The guard ends the transaction before the rest is looked up: a hidden deal takes no longer than one that is not there.
+    const dealId = pathId(c);
+    const page = asDealPage(await onDeal(house, c, dealId, ...dealPage(dealId)));
     if (!page) throw nothingThere();
     return c.json(page);
   });
