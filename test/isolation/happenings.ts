@@ -3,6 +3,7 @@
 import { expect } from 'vitest';
 import type { TestHouse } from '../harness.ts';
 import type { Pair } from './pair.ts';
+import { addressesOfOne } from './questions.ts';
 import { idOf, randomFrom, secretsOf, type World } from './world.ts';
 
 /** A change that any record of the table can take, and by which column records are found. */
@@ -76,7 +77,7 @@ export async function compareEvents(pair: Pair, worlds: readonly [World, World],
       await house.sql('update documents set removed_at = app.now() where id = any ($1::uuid[])', [taken]);
   }
   // What everybody hears who may be told anything: an opt-in of their own.
-  const [brokerage, deal] = [idOf('last brokerage'), idOf('last deal')];
+  const [brokerage, deal] = [idOf('last brokerage'), idOf(`last deal ${pair.caller} ${pair.compared}`)];
   await pair.sql(`insert into brokerages (id, slug, name) values ($1, 'last', 'Last') on conflict do nothing`, [
     brokerage,
   ]);
@@ -92,27 +93,33 @@ export async function compareEvents(pair: Pair, worlds: readonly [World, World],
   pair.compare(`${pair.caller}: the stream of changes`, first!, second!);
 }
 
-/** Invites people to the deals that the caller runs, one of whom only the first world knows; what is mailed is compared. */
-export async function compareInvitations(
-  pair: Pair,
-  deals: readonly string[],
-  addresses: readonly string[],
-): Promise<void> {
-  for (const deal of deals)
-    for (const email of addresses) {
-      const answers = await pair.ask({
-        method: 'POST',
-        path: `/api/web/deals/${deal}/participants`,
-        as: 'session',
-        body: { email, name: 'As invited', role: 'buyer' },
-      });
-      for (const { status, text } of answers) expect(status, text).toBe(201);
+/**
+ * Invites people to a deal that the caller runs and, where they may, to the brokerage: somebody unknown, and people of
+ * whom one world knows and the other does not. What is answered, listed afterwards and mailed is compared.
+ */
+export async function compareInvitations(pair: Pair, first: World, second: World): Promise<void> {
+  const { caller } = pair;
+  const seen = (table: string) => first.rows.find((row) => row.table === table && !row.hidden)!.values['id'] as string;
+  const [deal, brokerage] = [seen('deals'), seen('brokerages')];
+  const earlier = pair.houses.map(({ mails }) => mails.length);
+  let sent = 0;
+  for (const email of [`somebody-${pair.compared}@nowhere.test`, ...addressesOfOne(first, second)]) {
+    const places = [`deals/${deal}/participants`, ...(caller === 'admin' ? [`brokerages/${brokerage}/members`] : [])];
+    for (const place of places) {
+      const role = place.startsWith('deals') ? 'buyer' : 'staff';
+      const invite = { method: 'POST', path: `/api/web/${place}`, as: 'session' } as const;
+      const answers = await pair.ask({ ...invite, body: { email, name: 'As invited', role } });
+      if (answers.some(({ status }) => status === 201)) sent += 1;
     }
-  const sent = await Promise.all(
-    pair.houses.map(async ({ mails }) => {
-      await expect.poll(() => mails.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(deals.length > 0 ? 1 : 0);
+  }
+  for (const path of [`deals/${deal}`, `deals/${deal}/activity`, `brokerages/${brokerage}/members`, 'audit'])
+    await pair.ask({ method: 'GET', path: `/api/web/${path}`, as: 'session' });
+  expect(sent).toBeGreaterThan(0);
+  const mailed = await Promise.all(
+    pair.houses.map(async ({ mails }, at) => {
+      await expect.poll(() => mails.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(earlier[at]! + sent);
       return mails.map(({ to, subject, text }) => [to, subject, text].join('\n')).join('\n\n');
     }),
   );
-  pair.compare(`${pair.caller}: mails`, sent[0]!, sent[1]!);
+  pair.compare(`${caller}: mails`, mailed[0]!, mailed[1]!);
 }

@@ -334,16 +334,47 @@ export function failingMentions(pair: Pair, ids: Ids): Ask[] {
   ]);
 }
 
+/** Addresses of people of whom the callers may not know: up to two of each world that the other does not have. */
+export function addressesOfOne(first: World, second: World): string[] {
+  const [one, other] = [first, second].map(
+    ({ rows }) =>
+      new Set(rows.filter(({ table, hidden }) => table === 'users' && hidden).map(({ values }) => values['email'])),
+  ) as [Set<string>, Set<string>];
+  const only = (these: Set<string>, those: Set<string>) => [...these].filter((email) => !those.has(email)).slice(0, 2);
+  return [...only(one, other), ...only(other, one)];
+}
+
 /** What a stranger at the door tries with addresses that only one world knows. */
 export function strangersTries(first: World, second: World): Ask[] {
-  const addresses = [first, second].flatMap(({ rows }) =>
-    rows
-      .filter(({ table, hidden }) => table === 'users' && hidden)
-      .slice(0, 2)
-      .map(({ values }) => values['email'] as string),
-  );
-  return [...addresses, 'nobody@nowhere.test'].flatMap((email): Ask[] => [
+  return [...addressesOfOne(first, second), 'nobody@nowhere.test'].flatMap((email): Ask[] => [
     { method: 'POST', path: '/api/auth/sign-in', as: 'nobody', body: { email, password: 'not the password at all' } },
     { method: 'POST', path: '/api/auth/reset', as: 'nobody', body: { email } },
   ]);
+}
+
+/** What an API key adds: contacts that only another brokerage of one world has, and some that are refused. */
+export function contactsAdded(first: World, second: World): Ask[] {
+  const emails = [first, second].flatMap(({ rows }) =>
+    rows
+      .filter(({ table, hidden }) => table === 'contacts' && hidden)
+      .slice(0, 1)
+      .map(({ values }) => values['email'] as string),
+  );
+  const [own] = first.rows.filter(({ table, hidden }) => table === 'contacts' && !hidden);
+  const post = (body: unknown, as: 'key' | 'nobody' = 'key'): Ask => ({
+    method: 'POST',
+    path: '/api/v1/contacts',
+    as,
+    body,
+  });
+  const person = { type: 'person', displayName: 'As added' };
+  return [
+    ...[...emails, own!.values['email'] as string].map((email) => post({ ...person, email })),
+    post(person, 'nobody'),
+    post({}),
+    post({ ...person, type: 'nobody' }),
+    post({ ...person, email: 'none' }),
+    post([person]),
+    { method: 'GET', path: '/api/v1/contacts?limit=200', as: 'key' },
+  ];
 }
