@@ -25,8 +25,11 @@ export const newStorageKey = (): string => randomBytes(20).toString('hex');
 
 const shape = /^[a-z0-9-]{16,64}$/;
 
+/** Whether `key` is one under which a body can be. */
+export const isStorageKey = (key: string): boolean => shape.test(key);
+
 /** `key` itself. Throws when it is none of ours: it becomes part of a path. */
 export function checkedKey(key: string): string {
-  if (!shape.test(key)) throw new Error('This is no storage key.');
+  if (!isStorageKey(key)) throw new Error('This is no storage key.');
   return key;
 }

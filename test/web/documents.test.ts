@@ -372,6 +372,22 @@ describe('changing documents', () => {
     expect(renamed).toMatchObject({ status: 400, body: { error: { details: [{ path: 'filename' }] } } });
   });
 
+  test('a document whose body is gone, or could be nowhere, is told of as missing and noted in the log', async () => {
+    const { id } = (await add('broker', aPdf(), { filename: 'Lost.pdf' })).body;
+    for (const key of ['0'.repeat(40), '../no_key']) {
+      await web.house.sql('update documents set storage_key = $2 where id = $1', [id, key]);
+      const answer = await fetchBody(web.house, await web.as('broker'), { source: 'simple', id });
+      expect([answer.status, await answer.json()]).toMatchObject([
+        500,
+        { error: { code: 'body_missing', message: expect.stringContaining('missing from the store') } },
+      ]);
+      const noted = web.house.log.filter((line) => line.includes('the body of a document is missing from the store'));
+      expect(noted.at(-1)).toContain(id);
+    }
+    expect(web.house.log.filter((line) => line.includes('a request failed'))).toEqual([]);
+    await web.house.sql('delete from documents where id = $1', [id]);
+  });
+
   test('taking one out hides it from everybody, and for an hour it can be put back', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Wrong deal.pdf', confidentiality: 'public' })).body;
     const at = `/documents/simple/${id}`;

@@ -5,7 +5,7 @@ import type { House } from '../../context.ts';
 import { openDocument, previewedTypes } from '../../domain/document-page.ts';
 import type { DocumentSource } from '../../domain/documents.ts';
 import { requestIdOf } from '../../http/request-id.ts';
-import type { Span } from '../../storage/storage.ts';
+import { isStorageKey, type Span } from '../../storage/storage.ts';
 import { asPerson } from './person.ts';
 import { nothingThere, Problem } from './problems.ts';
 
@@ -79,7 +79,8 @@ export async function sendDocument(
   }
   // Of a request for the head alone nobody would read the body to its end, and so close it.
   const headOnly = c.req.method === 'HEAD';
-  const body = headOnly ? null : await house.storage.read(storage_key, span ?? undefined);
+  // A record that was brought in by hand may name a place where no body can be: nothing is there.
+  const body = headOnly || !isStorageKey(storage_key) ? null : await house.storage.read(storage_key, span ?? undefined);
   if (body === null && !headOnly) {
     house.log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
     const message =
