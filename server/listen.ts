@@ -50,6 +50,9 @@ function refusal(error: NodeJS.ErrnoException, host: string, port: number): Cann
   );
 }
 
+/** Connections that may wait to be taken, as far as the system allows: with Node.js's own 511 a burst while we work is lost. */
+const backlog = 4_096;
+
 /** What every request is for, whatever Host it names: no path and nothing else is taken from there. */
 const ourName = 'localhost';
 
@@ -119,7 +122,7 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(refusal(error, host, port)));
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog }, resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,
