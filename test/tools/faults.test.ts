@@ -80,7 +80,7 @@ test('a connection that is cut in the middle of a call leaves a clear answer, an
   const question = send(house, token, ask('asked over a line that was cut'));
   const cut = `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and usename = current_user and wait_event_type = 'Lock'`;
-  await expect.poll(async () => (await server.query(cut)).rowCount).toBe(1);
+  await expect.poll(async () => (await server.query(cut)).rowCount, { timeout: 20_000 }).toBe(1);
   const { status, body } = await question;
   await owner.query('rollback');
   expect(status).toBe(200);
@@ -128,9 +128,10 @@ test('a client that leaves in the middle of its call, or of its body, harms nobo
   await Promise.all(Array.from({ length: 20 }, () => leave(body, 40, 5)));
   expect(await asked(text)).toBe(0);
   await Promise.all(Array.from({ length: 20 }, (_, at) => leave(body, body.length, at)));
-  await expect.poll(() => asked(text)).toBeGreaterThan(0);
+  const patient = { timeout: 20_000 };
+  await expect.poll(() => asked(text), patient).toBeGreaterThan(0);
   const { connections } = house.nodes[0]!.house.database;
-  await expect.poll(() => connections().waiting + connections().total - connections().idle).toBe(0);
+  await expect.poll(() => connections().waiting + connections().total - connections().idle, patient).toBe(0);
   const { status } = await send(house, scene.people['exclusive buyer'].token, get());
   expect(status).toBe(200);
   expect(house.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
@@ -239,12 +240,28 @@ test('two nodes count the calls of one person and client together', async () => 
   const pair = await openHouse({ nodes: 2, config: { rateLimits: { ...readConfig({}).rateLimits, tools: 20 } } });
   onTestFinished(() => pair.close());
   const { people } = await addFullDeal(pair);
-  pair.clock.set(new Date('2030-01-01T12:00:05Z'));
-  const { token } = await addToken(pair, people.broker.userId);
   const list = message('svc_deals_list', {});
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => send(pair.nodes[at % 2]!, token, list)));
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(30);
+  const logged = (what: string) =>
+    pair.log.filter((line) => line.includes(`shared rate limit store is ${what}`)).length;
+
+  // A node that waits for the shared store for over a second counts for itself and says so: what was counted meanwhile,
+  // on a busy machine, tells nothing, and the next minute is counted anew.
+  async function burst(minute: number): Promise<number[] | null> {
+    pair.clock.set(new Date(Date.UTC(2030, 0, 1, 12, minute, 5)));
+    const [{ token }, { token: before }] = [
+      await addToken(pair, people.broker.userId),
+      await addToken(pair, people.seller.userId),
+    ];
+    for (const node of pair.nodes) await send(node, before, list);
+    const away = logged('away');
+    const wasBack = away === logged('back');
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => send(pair.nodes[at % 2]!, token, list)));
+    return wasBack && away === logged('away') ? answers.map(({ status }) => status) : null;
+  }
+  let statuses: number[] | null = null;
+  for (let minute = 1; statuses === null && minute <= 20; minute += 1) statuses = await burst(minute);
+  expect(statuses?.filter((status) => status === 200)).toHaveLength(20);
+  expect(statuses?.filter((status) => status === 429)).toHaveLength(30);
 });
 
 test('an access token dies after 3,600 s, for a client that had it in use', async () => {
