@@ -1,0 +1,105 @@
+/** A node of a house in a process of its own, which tells how long its event loop was kept: nothing of the client is in it. */
+
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type pg from 'pg';
+import { createApp } from '../../server/app.ts';
+import type { Config } from '../../server/config.ts';
+import { openChanges } from '../../server/database/changes.ts';
+import { openDatabase } from '../../server/database/database.ts';
+import { openLimits } from '../../server/http/limits.ts';
+import { listen } from '../../server/listen.ts';
+import { createLog } from '../../server/log.ts';
+import { openFileStorage } from '../../server/storage/files.ts';
+
+/** What the process is told first. */
+export interface Opening {
+  readonly config: Config;
+  readonly server: pg.ClientConfig;
+  readonly documents: string;
+}
+
+/** Afterwards: move the clock, or tell what was measured and begin anew. */
+export type Asked = { readonly advance: number } | { readonly measured: true };
+
+/** Milliseconds, of one stretch of measuring. */
+export interface Measured {
+  /** How late the event loop was, whoever kept it: our code, or other work on the machine. */
+  readonly p99: number;
+  readonly longest: number;
+  /** The longest that the loop's own thread worked without a turn: what other processes took is not in it. */
+  readonly busiest: number;
+  /** The requests that were under way in stretches of over 50 ms of work. */
+  readonly stalls: readonly { readonly worked: number; readonly late: number; readonly requests: readonly string[] }[];
+  readonly errors: readonly string[];
+}
+
+const every = 5;
+const delay = monitorEventLoopDelay({ resolution: every });
+const underWay = new Set<string>();
+let seen: string[] = [];
+let stalls: { worked: number; late: number; requests: string[] }[] = [];
+let errors: string[] = [];
+let busiest = 0;
+let turn = performance.now();
+let before = process.threadCpuUsage();
+
+function look(): void {
+  const now = performance.now();
+  const { user, system } = process.threadCpuUsage(before);
+  before = process.threadCpuUsage();
+  const late = Math.round(now - turn - every);
+  const worked = Math.round(Math.min((user + system) / 1_000, now - turn));
+  turn = now;
+  busiest = Math.max(busiest, worked);
+  if (worked > 50) stalls.push({ worked, late, requests: [...new Set([...underWay, ...seen])] });
+  seen = [];
+}
+
+function measured(): Measured {
+  const millis = (nanos: number) => Math.round(nanos / 1e6);
+  const told = { p99: millis(delay.percentile(99)), longest: millis(delay.max), busiest, stalls, errors };
+  delay.reset();
+  [stalls, errors, busiest] = [[], [], 0];
+  return told;
+}
+
+async function open({ config, server, documents }: Opening): Promise<string> {
+  let offset = 0;
+  const clock = () => new Date(Date.now() + offset);
+  const log = createLog('error', { write: (line) => void errors.push(line) });
+  const listener = await listen('127.0.0.1', 0);
+  const app = createApp({
+    config,
+    database: openDatabase({ connection: server, poolSize: config.poolSize, prepare: config.prepare, clock }),
+    clock,
+    log,
+    mail: { send: async () => {} },
+    limits: openLimits({ ceilings: config.rateLimits, clock, log }),
+    storage: openFileStorage(documents),
+    changes: openChanges(server, () => {}),
+    stopping: new AbortController().signal,
+  });
+  const { fetch } = app;
+  app.fetch = async (request, ...more) => {
+    const name = `${request.method} ${new URL(request.url).pathname} ${request.headers.get('x-nth') ?? ''}`;
+    underWay.add(name);
+    seen.push(name);
+    try {
+      return await fetch(request, ...more);
+    } finally {
+      underWay.delete(name);
+    }
+  };
+  listener.answerWith(app);
+  process.on('message', (asked: Asked) => {
+    if ('advance' in asked) offset += asked.advance;
+    else process.send!(measured());
+  });
+  delay.enable();
+  setInterval(look, every);
+  return `http://127.0.0.1:${listener.port}`;
+}
+
+process.once('message', (opening: Opening) => void open(opening).then((origin) => process.send!({ origin })));
+// Its parent is gone: so is what it was for.
+process.once('disconnect', () => process.exit());
