@@ -76,6 +76,9 @@ test('a file is looked at before it is imported', { timeout: 180_000 }, async ()
   await choose('name,email\nYuri Vane,yuri@example.test\nYuri again,YURI@example.test\nXan Wu,\n');
   await dialog.getByText('2 contacts can be imported').waitFor();
   await dialog.getByText('Same as row 2').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Keep writing' }).click();
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' });
   await dialog.getByRole('button', { name: 'Import 2 contacts' }).click();
   await page.getByText('2 contacts imported').first().waitFor();
   await page.getByRole('searchbox', { name: 'Search contacts' }).fill('yuri');

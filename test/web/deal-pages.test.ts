@@ -270,10 +270,19 @@ describe('a broker', () => {
     await page.getByRole('switch', { name: 'Shut off for everybody' }).click();
     await seller.getByText('Reading needs no permission of its own.').waitFor();
     await own.click();
+    await expect
+      .poll(() => web.house.sql('select from deal_opt_ins where user_id = $1', [web.scene.people['seller']]))
+      .toHaveLength(1);
+    await seller.getByLabel('Until').fill('2031-05-20T17:00');
+    await seller.getByLabel('Until').press('ArrowUp');
     await seller.getByLabel('Until').fill('2031-05-20T17:00');
     const optIn = async () =>
       (await web.house.sql('select expires_at from deal_opt_ins where user_id = $1', [web.scene.people['seller']]))[0];
+    // Nothing is changed by typing; Enter saves.
+    expect(await optIn()).toMatchObject({ expires_at: null });
+    await seller.getByLabel('Until').press('Enter');
     await expect.poll(optIn).toMatchObject({ expires_at: new Date('2031-05-20T17:00') });
+    await seller.getByRole('button', { name: 'Save Until' }).waitFor({ state: 'detached' });
     await own.click();
     await expect.poll(optIn).toBeUndefined();
     expect(await seller.getByRole('switch', { name: 'Shut off for everybody' }).count()).toBe(0);
@@ -306,6 +315,20 @@ test('offers stand below each other on a phone, and say when they are no longer 
     .getByRole('row', { name: /^Stands until/ })
     .getByText('Expired Jan 31, 2020')
     .waitFor();
+});
+
+test('the seller is led from the offers to consider to what they can do about them', async () => {
+  const page = await at('seller', '/');
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: 'Print shop' })
+    .getByRole('link', { name: /offers? to consider/ })
+    .click();
+  await page.waitForURL(`**/deals/${web.scene.idle}/offers`);
+  await page.getByText('Which offer do you want?').waitFor();
+  const write = page.getByRole('link', { name: 'write to broker' });
+  expect(await write.getAttribute('href')).toMatch(/^mailto:broker%40example\.test\?subject=/);
+  expect(await button(page, /^Accept/).count()).toBe(0);
 });
 
 describe('the activity of a deal', () => {

@@ -106,6 +106,20 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
   await page.getByText(/^Uploading/).waitFor({ state: 'detached' });
 }, 60_000);
 
+test('what was typed for files that were not dropped yet is asked about before the page is left', async () => {
+  const page = await roomOf('broker');
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  const request = drawer.getByLabel('Produced for a request');
+  await request.fill('Leases, all of them');
+  await drawer.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('link', { name: 'People', exact: true }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Keep writing' }).click();
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Upload' }).click();
+  expect(await request.inputValue()).toBe('Leases, all of them');
+}, 60_000);
+
 test('files dragged over the page find the place to be dropped', async () => {
   const page = await roomOf('broker');
   await page.evaluate(`(() => {

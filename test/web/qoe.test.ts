@@ -117,7 +117,7 @@ describe('normalizations', () => {
     const after = (await get('broker', '/bridge')).body;
     expect(after).toEqual({ ...before, unmatched_labels: ['fy 2025'] });
     expect(after.period_labels).not.toContain('fy 2025');
-    await as('buyer').ask(`/deals/${deal}/qoe/normalizations/${added.body.id}`, undefined, 'DELETE');
+    expect((await as('buyer').ask(`/qoe/normalizations/${added.body.id}`, undefined, 'DELETE')).status).toBe(204);
   });
 
   test('know a year by its twelve months: what has fewer is called by them', async () => {
@@ -331,6 +331,17 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await page.getByText('Largest customer').waitFor();
     await expectAccessible(page);
 
+    const stray = { period_label: 'fy 2025', adjustment_category: 'other', adjustment_amount: '7' };
+    const { id } = (await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, stray)).body;
+    await page.getByText('Some normalizations count in no bridge').waitFor();
+    await page.getByText('There are no figures of “fy 2025”.').waitFor();
+    const marked = page.getByRole('region', { name: /^Normalizations of / }).filter({ hasText: 'In no bridge' });
+    await expect.poll(() => marked.getByRole('heading').allInnerTexts()).toHaveLength(1);
+    expect(await marked.getAttribute('aria-label')).toBe('Normalizations of fy 2025');
+    await expectAccessible(page);
+    expect((await as('buyer').ask(`/qoe/normalizations/${id}`, undefined, 'DELETE')).status).toBe(204);
+    await page.getByText('Some normalizations count in no bridge').waitFor({ state: 'detached' });
+
     await page.getByRole('button', { name: 'Add normalization' }).click();
     await page.getByLabel('Period', { exact: true }).selectOption('TTM');
     await page.getByLabel('Category').selectOption('one_time');
@@ -348,6 +359,10 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await expectAccessible(page);
     expect(await page.getByRole('button', { name: 'Store', exact: true }).isDisabled()).toBe(true);
     await choose('month,revenue\n1994-01,1\n1994-02,2\n');
+    await page.getByRole('button', { name: 'Store 2 rows' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Keep writing' }).click();
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Store 2 rows' }).click();
     await page.getByText('The figures are stored').first().waitFor();
     await page.getByText('books.csv').waitFor();

@@ -170,7 +170,18 @@ describe('anybody', { timeout: 180_000 }, () => {
     const tool = page.getByRole('switch', { name: 'Ask a question of the seller' });
     await tool.click();
     await page.getByRole('button', { name: 'Set an end for Ask a question of the seller' }).click();
-    await page.getByLabel('Ask a question of the seller: on until').fill('2099-01-01T12:00');
+    const end = page.getByLabel('On until, Ask a question of the seller');
+    const ends = () =>
+      house.sql('select tool from tool_grants where client_id = $1 and expires_at is not null', [clientId]);
+    await end.fill('2099-01-01T12:00');
+    await end.press('ArrowUp');
+    await end.press('ArrowDown');
+    await end.blur();
+    await page.getByRole('link', { name: 'Profile', exact: true }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Keep writing' }).click();
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    expect(await ends()).toEqual([]);
+    await page.getByRole('button', { name: 'Save On until, Ask a question of the seller' }).click();
     await expect
       .poll(() =>
         house.sql('select tool, expires_at is not null as ends from tool_grants where client_id = $1', [clientId]),

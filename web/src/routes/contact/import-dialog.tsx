@@ -11,6 +11,7 @@ import { SkeletonText } from '../../components/states.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatCount, plural } from '../../lib/format.ts';
 import { contactTypes } from '../../lib/states.ts';
+import { useUnsaved } from '../../lib/use-unsaved.ts';
 
 interface ImportDialogProps {
   brokerageId: Id;
@@ -132,6 +133,13 @@ export function ImportDialog({ brokerageId, onClose }: ImportDialogProps) {
   const preview = look?.preview ?? null;
   const fresh = preview?.rows.filter(isNew).length ?? 0;
   const ready = preview !== null && preview.faults.length === 0 && fresh > 0;
+  // A file that cannot be taken is no loss.
+  const reading = look !== null && preview === null && look.fault === null;
+  const { around, done } = useUnsaved({
+    dirty: ready || reading,
+    pending: importFile.isPending,
+    discard: () => setLook(null),
+  });
 
   const choose = async (file: File) => {
     setLook({ file, preview: null, fault: null });
@@ -148,6 +156,7 @@ export function ImportDialog({ brokerageId, onClose }: ImportDialogProps) {
   const bringIn = async (file: File) => {
     try {
       const { imported } = await importFile.mutateAsync(file);
+      done();
       onClose();
       toast(`${plural(imported, 'contact')} imported`);
     } catch (error) {
@@ -176,7 +185,7 @@ export function ImportDialog({ brokerageId, onClose }: ImportDialogProps) {
         </>
       }
     >
-      <div className="flex flex-col gap-4">
+      <div ref={around} className="flex flex-col gap-4">
         <FileDrop
           accept=".csv,text/csv"
           hint={look ? look.file.name : 'CSV in UTF-8, at most 5,000 rows and 2 MB'}

@@ -7,9 +7,8 @@ import { useOptimistic } from '../../api/optimistic.ts';
 import type { DealTools, Instant } from '../../api/types.ts';
 import { Card } from '../../components/card.tsx';
 import { Switch } from '../../components/checkbox.tsx';
-import { Field } from '../../components/field.tsx';
 import { Loaded, SkeletonText } from '../../components/states.tsx';
-import { DateTimeField } from '../../components/value-fields.tsx';
+import { UntilField } from '../../components/until-field.tsx';
 import { useMe } from '../../api/me.ts';
 import { useDeal } from './context.ts';
 
@@ -52,12 +51,11 @@ function Controls({ tools }: { tools: DealTools }) {
         />
       )}
       {tools.opt_in && (
-        <Field label="Until" optional>
-          <DateTimeField
-            value={tools.opt_in.expires_at ?? ''}
-            onChange={(until) => optIn.mutate({ on: true, expires_at: until === '' ? null : until })}
-          />
-        </Field>
+        <UntilField
+          label="Until"
+          value={tools.opt_in.expires_at}
+          onSave={(until) => optIn.mutate({ on: true, expires_at: until })}
+        />
       )}
       {capacities.can_shut_off_tools && (
         <Switch

@@ -16,7 +16,7 @@ import { Select } from '../../components/input.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
-import { DateTimeField } from '../../components/value-fields.tsx';
+import { UntilField } from '../../components/until-field.tsx';
 import { SettingsPage } from './settings-page.tsx';
 
 const route = getRouteApi('/app/settings/tools');
@@ -70,13 +70,12 @@ function ToolRow({ tool, clientId, grants }: { tool: Tool; clientId: Id; grants:
         </p>
       )}
       {grant && (grant.expires_at !== null || choosing) && (
-        <Field label="On until" className="max-w-60">
-          <DateTimeField
-            aria-label={`${tool.title}: on until`}
-            value={grant.expires_at ?? ''}
-            onChange={(until) => change(true, until === '' ? null : until)}
-          />
-        </Field>
+        <UntilField
+          label="On until"
+          about={tool.title}
+          value={grant.expires_at}
+          onSave={(until) => change(true, until)}
+        />
       )}
     </li>
   );
@@ -168,12 +167,13 @@ function OptInRow({ optIn }: { optIn: OptIn }) {
           {optIn.expires_at === null && ', until you turn it off'}
         </p>
       </div>
-      <Field label={`Until, on ${optIn.deal_title}`} hideLabel className="flex-[0_1_14rem]">
-        <DateTimeField
-          value={optIn.expires_at ?? ''}
-          onChange={(until) => mutate({ on: true, expires_at: until === '' ? null : until })}
-        />
-      </Field>
+      <UntilField
+        label="Until"
+        about={`on ${optIn.deal_title}`}
+        hideLabel
+        value={optIn.expires_at}
+        onSave={(until) => mutate({ on: true, expires_at: until })}
+      />
       <Button onClick={() => mutate({ on: false, expires_at: null })}>
         Turn off<span className="sr-only"> on {optIn.deal_title}</span>
       </Button>

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useDocumentActions } from '../../../api/documents.ts';
 import type { Confidentiality, DealDocument, Id } from '../../../api/types.ts';
+import { useUnsaved } from '../../../lib/use-unsaved.ts';
 import { useUploads } from '../../../lib/use-uploads.ts';
 
 /** What the server takes at most, in bytes. */
@@ -23,6 +24,12 @@ export interface AboutFiles {
 export function useDocumentUploads(dealId: Id) {
   const { refresh } = useDocumentActions(dealId);
   const [about, setAbout] = useState<AboutFiles>({ category: 'financials', confidentiality: 'nda_gated', request: '' });
+  // What was typed for files that were not dropped yet; it stays when the drawer is closed.
+  const [used, setUsed] = useState('');
+  useUnsaved({
+    dirty: about.request.trim() !== '' && about.request !== used,
+    discard: () => setAbout((before) => ({ ...before, request: '' })),
+  });
   // What was said of a file when it was dropped: who may open it must not change while it waits.
   const told = useRef(new WeakMap<File, AboutFiles>());
   const queue = useUploads<DealDocument>({
@@ -45,6 +52,7 @@ export function useDocumentUploads(dealId: Id) {
   }, [busy]);
   const add = (files: readonly File[]) => {
     for (const file of files) told.current.set(file, about);
+    setUsed(about.request);
     queue.add(files);
   };
   return { ...queue, add, about, setAbout, busy };

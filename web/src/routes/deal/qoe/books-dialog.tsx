@@ -12,6 +12,7 @@ import { SkeletonText } from '../../../components/states.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { formatCount, plural } from '../../../lib/format.ts';
 import { optionsOf, snapshotTypes } from '../../../lib/states.ts';
+import { useUnsaved } from '../../../lib/use-unsaved.ts';
 
 interface Look {
   file: File;
@@ -105,6 +106,13 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
   const { importFile } = useQoeActions(dealId);
   const preview = look?.preview ?? null;
   const ready = preview !== null && preview.faults.length === 0;
+  // A file that cannot be taken is no loss.
+  const reading = look !== null && preview === null && look.fault === null;
+  const { around, done } = useUnsaved({
+    dirty: ready || reading,
+    pending: importFile.isPending,
+    discard: () => setLook(null),
+  });
 
   const choose = async (file: File, as: SnapshotType) => {
     const asked: Look = { file, preview: null, fault: null };
@@ -126,6 +134,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
         setLook({ file, preview, fault: failure });
         return;
       }
+      done();
       onClose();
       toast('The figures are stored');
     } catch (error) {
@@ -154,7 +163,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
         </>
       }
     >
-      <div className="flex flex-col gap-4">
+      <div ref={around} className="flex flex-col gap-4">
         <Field label="What is in the file" hint={type === 'full' ? 'A workbook with a sheet of each.' : undefined}>
           <Select
             value={type}

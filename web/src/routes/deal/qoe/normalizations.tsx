@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plus, Scale, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { normalizationsQuery, useQoeActions } from '../../../api/qoe.ts';
+import { bridgeQuery, normalizationsQuery, useQoeActions } from '../../../api/qoe.ts';
 import type { Id, Normalization } from '../../../api/types.ts';
+import { Badge } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
@@ -19,6 +20,8 @@ const line = 'flex items-start gap-3 px-4 sm:px-5';
 /** The normalizations, period by period, each period totalled. */
 export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; currency: string; editor: boolean }) {
   const query = useQuery(normalizationsQuery(dealId));
+  // The bridge knows of which periods there are figures.
+  const unmatched = useQuery(bridgeQuery(dealId, null)).data?.unmatched_labels ?? [];
   const [adding, setAdding] = useState(false);
   const { removeNormalization } = useQoeActions(dealId);
   const confirm = useConfirm();
@@ -28,7 +31,9 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
     confirm(
       {
         title: 'Remove this normalization?',
-        body: `The adjusted EBITDA of ${one.period_label} changes at once. To have it again, add it again.`,
+        body: unmatched.includes(one.period_label)
+          ? 'It counts in no bridge. To have it again, add it again.'
+          : `The adjusted EBITDA of ${one.period_label} changes at once. To have it again, add it again.`,
         action: 'Remove',
         danger: true,
       },
@@ -61,7 +66,10 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
             [...Map.groupBy(items, ({ period_label }) => period_label)].map(([label, its]) => (
               <section key={label} aria-label={`Normalizations of ${label}`} className="border-t border-line pb-1.5">
                 <h3 className={cx(line, 'pt-3 pb-1 font-medium')}>
-                  <span className="min-w-0 flex-1">{label}</span>
+                  <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-2.5 gap-y-1">
+                    <span className="min-w-0 break-words">{label}</span>
+                    {unmatched.includes(label) && <Badge tone="warn">In no bridge</Badge>}
+                  </span>
                   <span className="text-sm font-normal text-faint">Total</span>
                   <Money amount={sum(its.map((one) => one.adjustment_amount))} currency={currency} signed />
                   {removable && <span className="w-8" />}
