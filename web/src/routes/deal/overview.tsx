@@ -39,7 +39,7 @@ function About() {
   const { deal } = useDeal();
   return (
     <Card title="About the business">
-      <Facts className="sm:grid-cols-5">
+      <Facts className="sm:grid-cols-3">
         <Fact label="Asking price">
           <Money amount={deal.asking_price} currency={deal.currency} className="text-md font-semibold" />
         </Fact>
