@@ -40,10 +40,16 @@ export function randomFrom(seed: string): () => number {
 }
 const pick = <T>(random: () => number, from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
 
+const idsOfNames = new Map<string, string>();
+
 /** The id of what has this name. */
 export function idOf(name: string): string {
+  const known = idsOfNames.get(name);
+  if (known !== undefined) return known;
   const hex = createHash('sha256').update(name).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  idsOfNames.set(name, id);
+  return id;
 }
 
 // A moment of the months before the beginning, no two alike.
