@@ -26,17 +26,33 @@ export interface HostileRequest {
 
 const folder = new URL('../../server/web/api/', import.meta.url);
 
+const sources = readdirSync(folder)
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => readFileSync(new URL(name, folder), 'utf8'));
+
 /** Every name that a schema of the web application's interface can have: whatever stands before a colon there. */
 const names: readonly string[] = [
-  ...new Set(
-    readdirSync(folder)
-      .filter((name) => name.endsWith('.ts'))
-      .flatMap((name) => [...readFileSync(new URL(name, folder), 'utf8').matchAll(/\b([a-z]\w*): /g)])
-      .map(([, name]) => name!),
-  ),
+  ...new Set(sources.flatMap((source) => [...source.matchAll(/\b([a-z]\w*): /g)]).map(([, name]) => name!)),
   '__proto__',
   'constructor',
 ];
+
+/** Every word that a schema there lets one choose. */
+const choices: readonly string[] = [
+  ...new Set(
+    sources
+      .flatMap((source) => [...source.matchAll(/z\.enum\(\[([^\]]*)\]/g)])
+      .flatMap(([, listed]) => [...listed!.matchAll(/'([^']*)'/g)])
+      .map(([, word]) => word!),
+  ),
+];
+
+/** What the listing of a tool says of an argument. */
+interface Described {
+  readonly type?: unknown;
+  readonly format?: unknown;
+  readonly enum?: unknown;
+}
 
 const texts: readonly string[] = [
   '',
@@ -86,8 +102,8 @@ function nested(depth: number): unknown {
   return value;
 }
 
-/** Draws requests; `ids` are real ones, of this tenant and of others. */
-export function generator(random: () => number, routes: readonly Route[], ids: readonly string[]) {
+/** Draws requests; `ids` are real ones, of this tenant and of others, and `deal` is that of most records. */
+export function generator(random: () => number, routes: readonly Route[], ids: readonly string[], deal: string) {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const often = (share: number): boolean => random() < share;
   /** What a route was heard to complain of: names that it knows. */
@@ -104,10 +120,31 @@ export function generator(random: () => number, routes: readonly Route[], ids: r
     return Object.fromEntries([pick(names), pick(names)].map((name) => [name, pick(texts)]));
   }
 
-  function record(known: readonly string[]): Record<string, unknown> {
-    const chosen = known.filter(() => often(0.85));
-    if (often(0.3)) chosen.push(pick(names));
-    return Object.fromEntries(chosen.map((name) => [name, value()]));
+  /** What such a field may well hold, so that what is hostile beside it is looked at: by its description, else by its name. */
+  function fitting(name: string, { type, format, enum: listed }: Described = {}): unknown {
+    if (Array.isArray(listed)) return pick(listed as unknown[]);
+    if (name === 'deal_id' && often(0.8)) return deal;
+    if (format === 'uuid' || /(^|_)id$/.test(name)) return pick(ids);
+    if (format === 'date' || /date|deadline/.test(name)) return pick(['2026-03-01', '1999-12-31']);
+    if (/(_at|until)$/.test(name)) return '2027-03-01T12:00:00Z';
+    if (type === 'integer') return Math.floor(random() * 1_000);
+    if (/amount|price|revenue/.test(name)) return pick(['125000.50', '-7', '0']);
+    return type === undefined && often(0.6) ? pick(choices) : pick(['Two words', 'A line\nand another', '12']);
+  }
+
+  function record(
+    known: readonly string[],
+    described: Readonly<Record<string, Described>> = {},
+  ): Record<string, unknown> {
+    const chosen = known.filter(() => often(0.9));
+    if (often(0.15)) chosen.push(pick(names));
+    const share = pick([0, 0.5, 0.9, 1]);
+    return Object.fromEntries(
+      chosen.map((name) => [
+        name,
+        often(share) ? fitting(name, Object.hasOwn(described, name) ? described[name] : {}) : value(),
+      ]),
+    );
   }
 
   function json(given: unknown): string {
@@ -193,13 +230,16 @@ export function generator(random: () => number, routes: readonly Route[], ids: r
     /** A call of a tool. */
     ofTool(): HostileRequest {
       const { name, listed } = pick(catalog);
-      const known = Object.keys(listed.inputSchema.properties ?? {});
+      const described = (listed.inputSchema.properties ?? {}) as Record<string, Described>;
       const call = {
         jsonrpc: '2.0',
         id: often(0.9) ? 1 : value(),
         method: often(0.95) ? 'tools/call' : pick(['tools/list', 'initialize', 'ping', '__proto__', '']),
         params: often(0.97)
-          ? { name: often(0.97) ? name : pick(texts), arguments: often(0.95) ? record(known) : value() }
+          ? {
+              name: often(0.97) ? name : pick(texts),
+              arguments: often(0.95) ? record(Object.keys(described), described) : value(),
+            }
           : value(),
       };
       const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };

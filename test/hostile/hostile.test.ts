@@ -96,7 +96,7 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   );
   expect(routes.length).toBeGreaterThan(80);
   const random = randomOf(seed);
-  const generate = generator(random, routes, ids);
+  const generate = generator(random, routes, ids, scene.deal);
   const documents = await keepBodies();
   const server = await startServer(documents);
   const sessions = new Map<string, Record<string, string>>();
@@ -200,6 +200,8 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   }
   expect(failures).toEqual([]);
   expect(errors).toEqual([]);
-  // A hundred milliseconds on a machine that does nothing else; other work on it must not fail the suite.
+  // How late the loop was depends on what else the machine does, so that the bound is far off; what its own thread worked
+  // without a turn hardly does.
   expect(figures.longest).toBeLessThan(2_000);
+  expect(figures.busiest).toBeLessThan(count > usual ? 100 : 1_000);
 }, 3_600_000);
