@@ -28,6 +28,9 @@ export function bodyAtMost(limit: number, refuse: (c: Context) => Response): Mid
 export const announcesBody = (c: Context): boolean =>
   c.req.header('transfer-encoding') !== undefined || Number(c.req.header('content-length') ?? 0) > 0;
 
+// A body that was read in part and left keeps its connection from the next request. One that is not much too large is read to its end.
+const discarded = 8;
+
 async function readBytes(c: Context, limit: number): Promise<Uint8Array | null> {
   const announced = c.req.header('content-length');
   if (Number(announced ?? 0) > limit) return null;
@@ -37,10 +40,10 @@ async function readBytes(c: Context, limit: number): Promise<Uint8Array | null> 
   let size = 0;
   for await (const part of c.req.raw.body ?? []) {
     size += part.byteLength;
-    if (size > limit) return null;
-    parts.push(part);
+    if (size <= limit) parts.push(part);
+    else if (size > limit * discarded) return null;
   }
-  return Buffer.concat(parts);
+  return size > limit ? null : Buffer.concat(parts);
 }
 
 /** The body; null for more than `limit` bytes. Throws an HTTPException of 400 when the client goes away before all of it has come. */

@@ -1,6 +1,5 @@
 /** The tool server: MCP over Streamable HTTP at /api/mcp and, the same, at /mcp (specification, sections 4.3 and 5.2). */
 
-import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { House } from '../context.ts';
@@ -101,11 +100,7 @@ export function toolsFace(house: House): Hono {
     } catch (error) {
       // Whose token it is was remembered, maybe: whether it is still good is asked before another fault is told. Over the
       // limit of calls the database is left alone.
-      if (error instanceof Fault && error.status !== 429) {
-        // Meanwhile a body that nobody reads goes on, or its sender would find the connection closed instead of an answer.
-        (c.env as HttpBindings).incoming.resume();
-        await admit(exchange, path);
-      }
+      if (error instanceof Fault && error.status !== 429) await admit(exchange, path);
       throw error;
     } finally {
       if (exchange.caller === null) holders.forget(digest);
