@@ -13,6 +13,9 @@ interface MoneyProps {
   className?: string;
 }
 
+/** The most characters that fit on one line of a phone; a decimal of a tool can have forty. */
+const longest = 26;
+
 /** An amount in its own currency, every digit of it, in figures of one width. */
 export function Money({ amount, currency, short = false, signed = false, className }: MoneyProps) {
   if (amount === null) {
@@ -23,13 +26,14 @@ export function Money({ amount, currency, short = false, signed = false, classNa
       </span>
     );
   }
+  const text = formatMoney(amount, currency, { short, signed });
   return (
     <data
       value={amount}
       title={short ? formatMoney(amount, currency) : undefined}
-      className={cx('whitespace-nowrap tabular', className)}
+      className={cx('tabular', text.length > longest ? 'min-w-0 break-all' : 'whitespace-nowrap', className)}
     >
-      {formatMoney(amount, currency, { short, signed })}
+      {text}
     </data>
   );
 }
