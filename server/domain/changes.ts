@@ -8,11 +8,18 @@ export interface SeenChange {
   deal_id: string | null;
 }
 
+// The record itself is looked at only on a deal that the caller sees: however much happens elsewhere, it costs little.
 const seen = rows<SeenChange>(
   'seen_changes',
-  `select distinct c.topic, c.deal_id
-  from jsonb_to_recordset($1::jsonb) as c (topic text, "table" text, record uuid, deal_id uuid, gone boolean)
-  where app.sees_change(c."table", c.record, c.deal_id, c.gone)`,
+  `with told as materialized (
+    select distinct c.topic, c."table", c.record, c.deal_id, c.gone
+    from jsonb_to_recordset($1::jsonb) as c (topic text, "table" text, record uuid, deal_id uuid, gone boolean)
+  ), seen_deals as materialized (
+    select d.id from deals d where d.id in (select deal_id from told)
+  )
+  select distinct c.topic, c.deal_id from told c
+  where (c."table" = 'deal_opt_ins' or c.deal_id in (select id from seen_deals))
+    and app.sees_change(c."table", c.record, c.deal_id, c.gone)`,
 );
 
 /** Topic and deal of those changes that the caller sees, each once. */

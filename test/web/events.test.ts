@@ -100,6 +100,24 @@ test('a move that another buyer may not know of is told to those who see it', as
   for (const stream of streams) stream.stop();
 });
 
+test('hundreds of changes at once are told to those who see them, and to nobody else', async () => {
+  const [broker, outsider] = await Promise.all(['broker', 'outsider'].map(follow));
+  await house.sql(
+    `insert into qoe_checklist (deal_id, category, title, position)
+     select $1, 'tax', 'Row ' || n, 100 + n from generate_series(1, 300) n`,
+    [scene.deal],
+  );
+  await expect.poll(() => broker!.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
+  await house.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [
+    scene.people['outsider'],
+    scene.deal,
+  ]);
+  await expect.poll(() => outsider!.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
+  expect(new Set(outsider!.heard.map(({ topic }) => topic))).toEqual(new Set(['tools']));
+  expect(broker!.heard).toContainEqual({ topic: 'qoe', deal_id: scene.deal });
+  for (const { stop } of [broker!, outsider!]) stop();
+});
+
 test('without a session there is no stream', async () => {
   const response = await fetch(`${house.origin}/api/web/events`);
   expect(response.status).toBe(401);

@@ -13,8 +13,8 @@ import { Problem } from './problems.ts';
 
 /** Changes that come close together are looked at together, in milliseconds. */
 const gathering = 150;
-/** More than this at once is told as "everything". */
-const most = 200;
+/** More than this at once, whoever may see it, is told as "everything": so many that it tells of no deal. */
+const most = 2_000;
 /** The most streams that are open at once. A browser holds one for all its tabs. */
 const open = { session: 10, person: 30, node: 5_000 } as const;
 
