@@ -8,7 +8,8 @@ export interface SeenChange {
   deal_id: string | null;
 }
 
-// The record itself is looked at only on a deal that the caller sees: however much happens elsewhere, it costs little.
+// A record of a deal is looked at only where the caller sees the deal: however much happens elsewhere, it costs little.
+// A comment on a finding names no deal; an opt-in is its owner's on any.
 const seen = rows<SeenChange>(
   'seen_changes',
   `with told as materialized (
@@ -18,7 +19,7 @@ const seen = rows<SeenChange>(
     select d.id from deals d where d.id in (select deal_id from told)
   )
   select distinct c.topic, c.deal_id from told c
-  where (c."table" = 'deal_opt_ins' or c.deal_id in (select id from seen_deals))
+  where (c.deal_id is null or c."table" = 'deal_opt_ins' or c.deal_id in (select id from seen_deals))
     and app.sees_change(c."table", c.record, c.deal_id, c.gone)`,
 );
 

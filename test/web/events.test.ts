@@ -118,6 +118,25 @@ test('hundreds of changes at once are told to those who see them, and to nobody 
   for (const { stop } of [broker!, outsider!]) stop();
 });
 
+test('a comment on a finding, which names no deal, is told to those who see the finding', async () => {
+  const [broker, other] = await Promise.all(['broker', 'other buyer'].map(follow));
+  const [finding] = await house.sql<{ id: string }>(
+    `insert into findings (deal_id, participant_id, category, title, severity)
+     values ($1, $2, 'tax', 'A finding', 'minor') returning id`,
+    [scene.deal, scene.participants['exclusive buyer']],
+  );
+  await expect.poll(() => broker!.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
+  const before = broker!.heard.length;
+  await house.sql(`insert into finding_comments (finding_id, created_by, body) values ($1, $2, 'A word')`, [
+    finding!.id,
+    scene.people['exclusive buyer'],
+  ]);
+  await expect.poll(() => broker!.heard.length, { timeout: 15_000 }).toBeGreaterThan(before);
+  expect(broker!.heard.at(-1)!.topic).toBe('findings');
+  expect(other!.heard).toEqual([]);
+  for (const { stop } of [broker!, other!]) stop();
+});
+
 test('without a session there is no stream', async () => {
   const response = await fetch(`${house.origin}/api/web/events`);
   expect(response.status).toBe(401);
