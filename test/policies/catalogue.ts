@@ -170,7 +170,7 @@ check(
     union all select pg_get_constraintdef(oid) from pg_constraint where contype = 'c'
     union all select pg_get_expr(adbin, adrelid) from pg_attrdef
     union all select pg_get_triggerdef(oid) from pg_trigger`);
-    const helpers = new Set(['attempts', 'enter_as']);
+    const helpers = new Set(['attempts', 'enter_as', 'enter_through']);
     const given = await found(`select distinct p.proname from pg_proc p where p.pronamespace = 'app'::regnamespace
     and has_function_privilege('dealkeep_server', p.oid, 'execute') order by 1`);
     const uses = (text: string, name: string) => new RegExp(`\\bapp\\.${name}\\(`).test(text);
@@ -184,3 +184,46 @@ check(
     assert.deepEqual(idle, []);
   },
 );
+
+check('the server has the rights that rights.txt lists, and no others', async ({ found }) => {
+  const rights = await found(`
+    select line from (
+      select format('schema %s: usage', n.nspname) as line from pg_namespace n
+        where n.oid in ${ours} and has_schema_privilege('dealkeep_server', n.oid, 'usage')
+      union all
+      select format('table %s.%s: %s%s', n.nspname, c.relname, r.name, case
+          when has_table_privilege('dealkeep_server', c.oid, r.name) then ''
+          else (select format(' (%s)', string_agg(a.attname, ', ' order by a.attname collate "C")) from pg_attribute a
+            where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+              and has_column_privilege('dealkeep_server', c.oid, a.attnum, r.name)) end)
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace,
+          unnest('{select,insert,update,references}'::text[]) r (name)
+        where n.oid in ${ours} and c.relkind in ('r', 'p', 'v', 'm')
+          and has_any_column_privilege('dealkeep_server', c.oid, r.name)
+      union all
+      select format('table %s.%s: %s', n.nspname, c.relname, r.name)
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace, unnest('{delete,truncate,trigger}'::text[]) r (name)
+        where n.oid in ${ours} and c.relkind in ('r', 'p', 'v', 'm') and has_table_privilege('dealkeep_server', c.oid, r.name)
+      union all
+      select format('function %s.%s', n.nspname, p.proname)
+        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+        where n.oid in ${ours} and has_function_privilege('dealkeep_server', p.oid, 'execute')
+          and p.prorettype <> 'trigger'::regtype and p.proname <> all ('{attempts,enter_as,enter_through}'::text[])
+    ) rights order by line collate "C"`);
+  const listed = readFileSync(path.join(import.meta.dirname, 'rights.txt'), 'utf8')
+    .trim()
+    .split('\n');
+  assert.deepEqual(rights, listed);
+});
+
+check('what belongs to a record of a deal is tied to it and to the deal at once', async ({ found }) => {
+  assert.deepEqual(
+    await found(`select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not a.attisdropped
+        and a.attname in ('participant_id', 'advises', 'snapshot_id', 'question_id', 'offer_id')
+        and exists (select from pg_attribute d where d.attrelid = c.oid and d.attname = 'deal_id')
+        and not exists (select from pg_constraint k
+          where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any (k.conkey) and cardinality(k.conkey) > 1)`),
+    [],
+  );
+});

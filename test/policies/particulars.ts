@@ -18,7 +18,7 @@ export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promis
   };
   const { brokerage, deal, people, participants, records } = scene;
 
-  // A brokerage without a deal, with one member of each role, a client shared with it, and a contact.
+  // A brokerage without a deal of its members, with one member of each role, a client shared with it, and a contact.
   await add('quiet', 'brokerages', { slug: 'quiet', name: 'Quiet Brokers' });
   for (const role of ['admin', 'broker', 'staff']) {
     await add(`quiet ${role}`, 'users', { email: `quiet-${role}@example.test`, name: `The quiet ${role}` });
@@ -122,8 +122,182 @@ export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promis
     participant_id: participants['other buyer'],
     status: 'rejected',
   });
+  await setCoast(owner, scene, ids, add);
   ids['stranger'] = (await owner.query(`select id from users where name = 'a stranger'`)).rows[0].id;
   return ids;
+}
+
+type Add = (name: string, table: string, values: Record<string, unknown>) => Promise<string>;
+
+/**
+ * A brokerage whose deals are between states: NDAs that lapsed, were revoked or end one day, exclusivities that ended or
+ * ran out, people who have left, and conditions that each of them is to meet.
+ */
+async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<string, string>, add: Add): Promise<void> {
+  const past = new Date('2020-01-01');
+  const future = new Date('2999-01-01');
+  const coast = await add('coast', 'brokerages', { slug: 'coast', name: 'Coast Brokers' });
+  const person = (name: string) =>
+    add(name, 'users', {
+      email: `${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}@example.test`,
+      name: `The ${name}`,
+    });
+  for (const [name, role, status] of [
+    ['coast admin', 'admin', 'active'],
+    ['coast broker', 'broker', 'active'],
+    ['coast second', 'broker', 'active'],
+    ['coast invited', 'broker', 'invited'],
+  ] as const)
+    await add('', 'members', { brokerage_id: coast, user_id: await person(name), role, status });
+  // Sessions that stay recent however long the checks take.
+  for (const [name, user] of [
+    ['broker', people['broker']],
+    ['coast admin', ids['coast admin']],
+  ] as const)
+    await add(`session of ${name}`, 'vault.sessions', {
+      user_id: user,
+      digest: Buffer.alloc(32, name),
+      method: 'password',
+      authenticated_at: 'infinity',
+    });
+  const client = { redirect_uris: ['https://client.example/callback'] };
+  await add("the coast admin's client", 'connected_clients', {
+    created_by: ids['coast admin'],
+    name: 'Own',
+    ...client,
+  });
+  for (const creator of ['coast admin', 'coast broker', 'coast left'])
+    await add(`shared by the ${creator}`, 'connected_clients', {
+      created_by: ids[creator] ?? (await person(creator)),
+      brokerage_id: coast,
+      name: 'Shared',
+      ...client,
+    });
+
+  const deal = await add('coast deal', 'deals', { organization_id: coast, title: 'Boatyard', state: 'diligence' });
+  const joins = async (name: string, role: string, more: Record<string, unknown> = {}, on = deal) =>
+    add(on === deal ? `part of ${name}` : '', 'participants', {
+      deal_id: on,
+      user_id: ids[name] ?? (await person(name)),
+      role,
+      status: 'active',
+      ...more,
+    });
+  await joins('coast broker', 'broker');
+  const seller = await joins('coast seller', 'seller');
+  await joins("coast seller's advisor", 'advisor', { advises: seller });
+  await joins('coast viewer', 'viewer');
+  await joins('former seller', 'seller', { status: 'removed' });
+  for (const name of ['buyer until 2999', 'buyer whose NDA lapsed', 'buyer whose NDA was revoked'])
+    await joins(name, 'buyer');
+  const gone = await joins('buyer who left', 'buyer', { status: 'removed' });
+  await joins('advisor of who left', 'advisor', { advises: gone });
+  const buyer = ids['part of buyer until 2999']!;
+  await joins("buyer's advisor", 'advisor', { advises: buyer });
+  await joins("buyer's former advisor", 'advisor', { advises: buyer, status: 'removed' });
+
+  // What only time brings about is put in past the triggers.
+  const untriggered = ['ndas', 'exclusivities', 'closing_conditions', 'qoe_workspace_members'];
+  for (const table of untriggered) await owner.query(`alter table ${table} disable trigger user`);
+  for (const [name, status, expires_at] of [
+    ['buyer until 2999', 'active', future],
+    ['buyer whose NDA lapsed', 'active', past],
+    ['buyer whose NDA was revoked', 'revoked', null],
+    ['buyer who left', 'active', null],
+  ] as const)
+    await add(`NDA of ${name}`, 'ndas', {
+      deal_id: deal,
+      participant_id: ids[`part of ${name}`],
+      status,
+      terms: 'Keep it to yourself.',
+      signed_at: past,
+      signed_name: name,
+      expires_at,
+    });
+  for (const [name, role] of [
+    ['buyer until 2999', 'reader'],
+    ['buyer whose NDA lapsed', 'editor'],
+    ['buyer whose NDA was revoked', 'editor'],
+    ['coast viewer', 'editor'],
+  ] as const)
+    await add('', 'qoe_workspace_members', { deal_id: deal, participant_id: ids[`part of ${name}`], role });
+  const exclusivity = (deal_id: string, part: string, buyer_user_id: string, more: Record<string, unknown>) =>
+    add('', 'exclusivities', { deal_id, participant_id: part, buyer_user_id, granted_at: '2019-01-01', ...more });
+  // In diligence one that ran out still names the buyer, and one that was ended names nobody.
+  await exclusivity(deal, buyer, ids['buyer until 2999']!, { expires_at: past });
+  await exclusivity(deal, ids['part of buyer whose NDA lapsed']!, ids['buyer whose NDA lapsed']!, {
+    expires_at: future,
+    ended_at: past,
+  });
+  for (const [name, expires_at] of [
+    ['held deal', future],
+    ['lapsed deal', past],
+  ] as const) {
+    const other = await add(name, 'deals', { organization_id: coast, title: name, state: 'exclusivity' });
+    const part = await joins('buyer until 2999', 'buyer', {}, other);
+    await exclusivity(other, part, ids['buyer until 2999']!, { expires_at });
+  }
+  for (const name of [
+    'coast admin',
+    'coast seller',
+    "coast seller's advisor",
+    'coast viewer',
+    'buyer who left',
+    'advisor of who left',
+  ])
+    await add(`condition of ${name}`, 'closing_conditions', { deal_id: deal, name, owner_user_id: ids[name] });
+  for (const table of untriggered) await owner.query(`alter table ${table} enable trigger user`);
+
+  for (const confidentiality of ['nda_gated', 'selected_buyer_only'])
+    await add(`coast ${confidentiality}`, 'documents', {
+      deal_id: deal,
+      filename: 'a.pdf',
+      category: 'tax',
+      confidentiality,
+      size_bytes: 1,
+      media_type: 'application/pdf',
+      storage_key: `coast-${confidentiality}`,
+    });
+  await add('coast checklist', 'qoe_checklist', { deal_id: deal, category: 'tax', title: 'Returns' });
+  const question = { deal_id: deal, participant_id: buyer, category: 'tax', question_text: 'Why?' };
+  await add("the advisor's question", 'questions', { ...question, asked_by: ids["buyer's advisor"] });
+  await add('distributed question', 'questions', {
+    ...question,
+    asked_by: ids['buyer until 2999'],
+    status: 'distributed',
+    distributed_response: 'So.',
+    distributed_at: past,
+  });
+  await add('', 'answer_readings', { user_id: ids['coast viewer'], deal_id: deal, read_until: past });
+
+  // An admin of this brokerage who takes part in a deal of another.
+  await joins('coast admin', 'viewer', {}, ids['bare']!);
+
+  // Deals of a second broker of the brokerage, for the question which of them would be left without one.
+  const second = ids['coast second']!;
+  await person('suspended broker');
+  await owner.query('update users set suspended_at = now() where id = $1', [ids['suspended broker']]);
+  for (const [title, others, more] of [
+    ['alone', [['coast seller', 'seller', 'active']], {}],
+    ['with a suspended one', [['suspended broker', 'broker', 'active']], {}],
+    ['with one who left', [['coast left', 'broker', 'removed']], {}],
+    ['with another', [['coast broker', 'broker', 'active']], {}],
+    ['over', [], { state: 'withdrawn' }],
+    ['elsewhere', [], { organization_id: ids['quiet'] }],
+  ] as const) {
+    const run = await add(title, 'deals', { organization_id: coast, title, state: 'listed', ...more });
+    await joins('coast second', 'broker', {}, run);
+    for (const [name, role, status] of others) await joins(name, role, { status }, run);
+  }
+  for (const [title, role, status] of [
+    ['as viewer', 'viewer', 'active'],
+    ['as former broker', 'broker', 'removed'],
+  ] as const) {
+    const run = await add(title, 'deals', { organization_id: coast, title, state: 'listed' });
+    await add('', 'participants', { deal_id: run, user_id: second, role, status });
+  }
+  const suspended = await add('of a suspended one', 'deals', { organization_id: coast, title: 'of a suspended one' });
+  await joins('suspended broker', 'broker', {}, suspended);
 }
 
 /** What is asked as somebody, by their user id or their name in the scene. */
@@ -134,23 +308,49 @@ interface Given {
   readonly scene: Scene;
   /** How many rows a statement touches, taken back afterwards; 0 when it is refused. */
   readonly count: Ask;
+  /** The same through a connected client of theirs. */
+  readonly throughClient: Ask;
+  /** The same in a session that began a moment ago. */
+  readonly justSignedIn: Ask;
+  /** The same by who is kept out of the brokerage of this name until they show a second factor. */
+  readonly barred: (brokerage: string) => Ask;
+  readonly owner: pg.Client;
 }
 
-function given({ server, scene, particulars: ids }: Stage): Given {
-  const count: Ask = async (who, text, ...values) => {
-    await server.query('begin');
-    try {
-      if (who === 'API key') await server.query('select app.enter_as(null, $1, $2)', [scene.key, scene.brokerage]);
-      else await server.query('select app.enter_as($1)', [scene.people[who] ?? ids[who]]);
-      return (await server.query(text, values)).rowCount ?? 0;
-    } catch (error) {
-      if (error instanceof pg.DatabaseError && (error.code === '42501' || error.code === 'DK001')) return 0;
-      throw error;
-    } finally {
-      await server.query('rollback');
-    }
+function given({ owner, server, scene, particulars: ids }: Stage): Given {
+  const idOf = (who: string) => scene.people[who] ?? ids[who];
+  const asking =
+    (enter: (who: string) => Promise<unknown>): Ask =>
+    async (who, text, ...values) => {
+      await server.query('begin');
+      try {
+        await enter(who);
+        return (await server.query(text, values)).rowCount ?? 0;
+      } catch (error) {
+        if (error instanceof pg.DatabaseError && (error.code === '42501' || error.code === 'DK001')) return 0;
+        throw error;
+      } finally {
+        await server.query('rollback');
+      }
+    };
+  return {
+    ids,
+    scene,
+    owner,
+    count: asking((who) =>
+      who === 'API key'
+        ? server.query('select app.enter_as(null, $1, $2)', [scene.key, scene.brokerage])
+        : server.query('select app.enter_as($1)', [idOf(who)]),
+    ),
+    throughClient: asking((who) =>
+      server.query('select app.enter_through($1, $2, null, $3)', [idOf(who), ids["the coast admin's client"], []]),
+    ),
+    barred: (brokerage) =>
+      asking((who) => server.query('select app.enter_through($1, null, null, $2)', [idOf(who), [ids[brokerage]]])),
+    justSignedIn: asking((who) =>
+      server.query('select app.enter_through($1, null, $2, $3)', [idOf(who), ids[`session of ${who}`], []]),
+    ),
   };
-  return { ids, scene, count };
 }
 
 /** Each rejects when somebody sees or changes more, or less, than they should. */
@@ -332,3 +532,249 @@ check(
     );
   },
 );
+
+check('a client is not managed through a client, and its brokerage is for admins to choose', async (stage) => {
+  const { ids, scene, count, throughClient, justSignedIn } = stage;
+  const own = ids["the coast admin's client"];
+  const rename = `update connected_clients set name = 'X' where id = $1`;
+  for (const client of [own, ids['shared by the coast admin']]) {
+    assert.equal(await count('coast admin', rename, client), 1);
+    assert.equal(await throughClient('coast admin', rename, client), 0);
+  }
+  const make = `insert into connected_clients (name, redirect_uris) values ('X', '{https://client.example/x}')`;
+  assert.equal(await count('coast admin', make), 1);
+  assert.equal(await throughClient('coast admin', make), 0);
+  const share = 'update connected_clients set brokerage_id = $2 where id = $1';
+  assert.equal(await justSignedIn('coast admin', share, own, ids['coast']), 1);
+  assert.equal(await justSignedIn('coast admin', share, own, scene.brokerage), 0);
+  assert.equal(
+    await justSignedIn('broker', share, scene.records["connected_clients/the broker's own"], scene.brokerage),
+    0,
+  );
+  // Who shared one and is no admin does not take it back, and who left the brokerage does not see it.
+  assert.equal(
+    await count(
+      'coast broker',
+      'update connected_clients set brokerage_id = null where id = $1',
+      ids['shared by the coast broker'],
+    ),
+    0,
+  );
+  assert.equal(await count('coast left', withId('connected_clients'), ids['shared by the coast left']), 0);
+});
+
+check('a condition is changed by whose it is, while they act for a side of the deal', async ({ ids, count }) => {
+  for (const [who, may] of [
+    ['coast seller', 1],
+    ["coast seller's advisor", 1],
+    ['coast viewer', 0],
+    ['coast admin', 0],
+  ] as const)
+    assert.equal(
+      await count(
+        who,
+        `update closing_conditions set status = 'in_progress' where id = $1`,
+        ids[`condition of ${who}`],
+      ),
+      may,
+      who,
+    );
+  // Without a condition that reads the row, the policy of reading does not narrow an update.
+  for (const who of ['buyer who left', 'advisor of who left'])
+    assert.equal(await count(who, `update closing_conditions set status = 'in_progress'`), 0, who);
+});
+
+check('an admin of another brokerage who takes part here changes no participant', async ({ ids, count }) => {
+  assert.ok((await count('coast admin', 'select 1 from participants where deal_id = $1', ids['bare'])) > 1);
+  assert.equal(
+    await count('coast admin', 'update participants set status = status where deal_id = $1', ids['bare']),
+    0,
+  );
+});
+
+check('who was invited to the brokerage is seen by what was typed, until they accept', async ({ ids, count }) => {
+  assert.equal(await count('coast admin', 'select 1 from members where brokerage_id = $1', ids['coast']), 4);
+  assert.equal(await count('coast admin', withId('users'), ids['coast invited']), 0);
+});
+
+check('nothing is noted as read by who buys no more, and nobody else moves a question', async ({ ids, count }) => {
+  assert.equal(
+    await count('coast viewer', 'update answer_readings set read_until = now() where deal_id = $1', ids['coast deal']),
+    0,
+  );
+  const move = 'update questions set status = status where id = $1';
+  assert.equal(await count('buyer until 2999', withId('questions'), ids["the advisor's question"]), 1);
+  assert.equal(await count('buyer until 2999', move, ids["the advisor's question"]), 0);
+  assert.equal(await count("buyer's advisor", move, ids["the advisor's question"]), 1);
+  assert.equal(
+    await count(
+      'coast seller',
+      `insert into question_answers (question_id, deal_id, answer_text) values ($1, $2, 'So.')`,
+      ids['distributed question'],
+      ids['coast deal'],
+    ),
+    0,
+  );
+});
+
+check(
+  'an NDA opens a deal until it ends or is revoked, to a buyer and whom they have to advise them',
+  async (stage) => {
+    const { ids, count } = stage;
+    const finding = `insert into findings (deal_id, category, title, severity) values ($1, 'tax', 'T', 'minor')`;
+    for (const [who, may] of [
+      ['buyer until 2999', 1],
+      ["buyer's advisor", 1],
+      ['buyer whose NDA lapsed', 0],
+      ['buyer whose NDA was revoked', 0],
+      ["buyer's former advisor", 0],
+      ['buyer who left', 0],
+      ['advisor of who left', 0],
+    ] as const) {
+      assert.equal(await count(who, withId('documents'), ids['coast nda_gated']), may, `${who}: document`);
+      assert.equal(await count(who, withId('participants'), ids['part of coast seller']), may, `${who}: seller`);
+      assert.equal(await count(who, withId('qoe_checklist'), ids['coast checklist']), may, `${who}: checklist`);
+      assert.equal(await count(who, finding, ids['coast deal']), may, `${who}: finding`);
+    }
+    assert.equal(await count('buyer until 2999', withId('participants'), ids['part of former seller']), 0);
+  },
+);
+
+check('the QoE workspace is changed by its editors, and needs an NDA of buyers alone', async ({ ids, count }) => {
+  const change = 'update qoe_checklist set title = title where id = $1';
+  assert.equal(await count('coast viewer', withId('qoe_checklist'), ids['coast checklist']), 1);
+  for (const [who, may] of [
+    ['coast viewer', 1],
+    ['buyer until 2999', 0],
+    ['buyer whose NDA lapsed', 0],
+    ['buyer whose NDA was revoked', 0],
+  ] as const)
+    assert.equal(await count(who, change, ids['coast checklist']), may, who);
+});
+
+check('exclusivity ends with its time, but not for who is in diligence already', async ({ ids, count }) => {
+  for (const [who, deal, may] of [
+    ['buyer until 2999', 'coast deal', 1],
+    ['buyer until 2999', 'held deal', 1],
+    ['buyer until 2999', 'lapsed deal', 0],
+    ['buyer whose NDA lapsed', 'coast deal', 0],
+  ] as const)
+    assert.equal(await count(who, 'select 1 from deal_stages where deal_id = $1', ids[deal]), may, `${who}: ${deal}`);
+  for (const who of ['buyer until 2999', 'buyer whose NDA lapsed'])
+    assert.equal(await count(who, withId('documents'), ids['coast selected_buyer_only']), 0, who);
+});
+
+check('an admin learns which deals one broker runs alone, and nobody else does', async (stage) => {
+  const { ids, count, throughClient } = stage;
+  const alone = 'select 1 from app.deals_run_alone($1, $2)';
+  const asked = [ids['coast'], ids['coast second']];
+  assert.equal(await count('coast admin', alone, ...asked), 3);
+  for (const title of ['alone', 'with a suspended one', 'with one who left'])
+    assert.equal(await count('coast admin', `${alone} where title = $3`, ...asked, title), 1, title);
+  assert.equal(await throughClient('coast admin', alone, ...asked), 0);
+  for (const who of ['coast broker', 'coast second', 'quiet admin', 'outsider'])
+    assert.equal(await count(who, alone, ...asked), 0, who);
+});
+
+check('what a table says of its own rows holds for the owner too', async ({ ids, scene, owner }) => {
+  const violated = async (table: string, text: string, ...values: unknown[]): Promise<string> => {
+    await owner.query('begin');
+    try {
+      await owner.query(`alter table ${table} disable trigger user`);
+      await owner.query(text, values);
+      return 'nothing';
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) throw error;
+      return `${error.code} ${error.constraint}`;
+    } finally {
+      await owner.query('rollback');
+    }
+  };
+  const copy = (table: string, columns: string, record: string): [string, string, unknown] => [
+    table,
+    `insert into ${table} (${columns}) select ${columns} from ${table} where id = $1`,
+    scene.records[`${table}/${record}`],
+  ];
+  const month = 'deal_id, snapshot_id, period_start_date, period_end_date, currency';
+  for (const [expected, table, text, ...values] of [
+    ['23514 ndas_check', 'ndas', 'update ndas set signed_at = null where id = $1', ids['NDA of buyer until 2999']],
+    [
+      '23514 participants_check',
+      'participants',
+      `update participants set role = 'viewer' where id = $1`,
+      ids["part of buyer's advisor"],
+    ],
+    [
+      '23514 questions_check',
+      'questions',
+      'update questions set distributed_response = null where id = $1',
+      ids['distributed question'],
+    ],
+    [
+      '23514 exclusivities_check',
+      'exclusivities',
+      'update exclusivities set expires_at = granted_at where deal_id = $1',
+      scene.deal,
+    ],
+    [
+      '23514 pl_periods_check',
+      'pl_periods',
+      `update pl_periods set period_end_date = '2000-01-01' where deal_id = $1`,
+      scene.deal,
+    ],
+    [
+      '23514 customer_revenues_check',
+      'customer_revenues',
+      `update customer_revenues set period_end_date = '2000-01-01' where deal_id = $1`,
+      scene.deal,
+    ],
+    [
+      '23505 pl_periods_snapshot_id_period_start_date_period_end_date_key',
+      ...copy('pl_periods', `${month}, period_label, revenue`, 'a month'),
+    ],
+    [
+      '23505 customer_revenues_snapshot_id_period_start_date_period_end__key',
+      ...copy('customer_revenues', `${month}, customer_name, revenue_total`, 'a customer'),
+    ],
+    [
+      '23505 offers_deal_id_buyer_user_id_revision_number_key',
+      'offers',
+      `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, payload, is_current)
+        select deal_id, participant_id, buyer_user_id, revision_number, payload, false from offers where id = $1`,
+      scene.records["offers/the other buyer's"],
+    ],
+    [
+      '23505 one_current_offer_a_buyer',
+      'offers',
+      `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, payload)
+        select deal_id, participant_id, buyer_user_id, 99, payload from offers where id = $1`,
+      scene.records["offers/the other buyer's"],
+    ],
+  ] as [string, string, string, ...unknown[]][])
+    assert.equal(await violated(table, text, ...values), expected);
+});
+
+check('who is kept out of a brokerage sees none of its deals, and still those of others', async ({ ids, barred }) => {
+  const deal = ids['coast deal'];
+  for (const [from, may] of [
+    ['coast', 0],
+    ['quiet', 1],
+  ] as const) {
+    const count = barred(from);
+    const sees = async (who: string, text: string, ...values: unknown[]) =>
+      assert.equal(Math.min(1, await count(who, text, ...values)), may, `${who} kept out of ${from}: ${text}`);
+    for (const who of ['coast admin', 'coast broker']) await sees(who, withId('brokerages'), ids['coast']);
+    for (const who of ['coast broker', 'buyer until 2999', "buyer's advisor"]) {
+      await sees(who, withId('deals'), deal);
+      await sees(who, withId('documents'), ids['coast nda_gated']);
+      await sees(
+        who,
+        `insert into findings (deal_id, category, title, severity) values ($1, 'tax', 'T', 'minor')`,
+        deal,
+      );
+    }
+    for (const who of ['buyer until 2999', "buyer's advisor"])
+      await sees(who, withId('participants'), ids['part of buyer until 2999']);
+    await sees('coast broker', `update closing_conditions set status = 'in_progress'`);
+  }
+});

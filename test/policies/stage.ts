@@ -23,7 +23,8 @@ export interface Connections {
   readonly server: pg.ClientConfig;
 }
 
-// What the checks need of the database beyond what the service has: entering without a credential, and trying many
+// What the checks need of the database beyond what the service has: entering without a credential, through a client,
+// in a session or kept out of a brokerage, and trying many
 // statements in one round trip, each taken back. `attempts` runs as whoever calls it, behind every policy: how many
 // rows each statement touched, -1 where it was refused, and null where it failed for another reason.
 const helpers = `
@@ -33,6 +34,10 @@ const helpers = `
   language sql volatile security definer set search_path = '' as $$
     select app.enter(user_id, null, key_id, brokerage_id,
       case when key_id is not null then '{contacts:read,contacts:write}'::text[] end)
+  $$;
+  create function app.enter_through(user_id uuid, client_id uuid, session_id uuid, barred uuid[]) returns void
+  language sql volatile security definer set search_path = '' as $$
+    select app.enter(user_id, client_id, null, null, null, session_id, barred)
   $$;
   create function app.attempts(statements text[]) returns table (touched bigint, failure text)
   language plpgsql volatile set search_path = public as $$
@@ -56,7 +61,8 @@ const helpers = `
     end loop;
   end
   $$;
-  grant execute on function app.enter_as(uuid), app.enter_as(uuid, uuid, uuid), app.attempts(text[]) to dealkeep_server`;
+  grant execute on function app.enter_as(uuid), app.enter_as(uuid, uuid, uuid), app.enter_through(uuid, uuid, uuid, uuid[]),
+    app.attempts(text[]) to dealkeep_server`;
 
 /** Puts the scene and what the checks need into an empty, migrated database; the ids of what is in it. */
 export async function prepareStage(owner: pg.ClientBase): Promise<Pick<Stage, 'scene' | 'particulars'>> {
