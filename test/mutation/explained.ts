@@ -35,4 +35,20 @@ export const explained: readonly Explanation[] = [
     mutants: /^function seal_of: without int4send\(pg_backend_pid\(\)\)/,
     why: 'It tells apart two transactions that begin in the same microsecond, and takes one who can read the settings of both.',
   },
+  {
+    mutants: /^policy participants\.who_sees_whom: using app\.deals_as\(…\) as every role/,
+    why: 'The other roles see every participant by the first condition of the policy.',
+  },
+  {
+    mutants: /^policy questions\.buyers_under_nda_ask: .*deals_under_nda/,
+    why: 'A trigger refuses such a question before the policy is asked, and says what is missing.',
+  },
+  {
+    mutants: /^constraint findings\.findings_id_deal_id_key/,
+    why: 'The id alone is unique already, and no reference uses the pair.',
+  },
+  {
+    mutants: /^function brokerages_barring: without "asking <> '\{\}' and"/,
+    why: 'Who has no such brokerage is barred from none either way; the condition saves looking for their factors.',
+  },
 ];

@@ -174,6 +174,16 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
       ...client,
     });
 
+  // A brokerage that asks for a second factor.
+  await add('strict', 'brokerages', { slug: 'strict', name: 'Strict Brokers', requires_second_factor: true });
+  for (const [name, status] of [
+    ['strict member', 'active'],
+    ['strict member without', 'active'],
+    ['strict former', 'removed'],
+  ] as const)
+    await add('', 'members', { brokerage_id: ids['strict'], user_id: await person(name), role: 'staff', status });
+  await add('', 'vault.totp', { user_id: ids['strict member'], secret: 'none', confirmed_at: past });
+
   const deal = await add('coast deal', 'deals', { organization_id: coast, title: 'Boatyard', state: 'diligence' });
   const joins = async (name: string, role: string, more: Record<string, unknown> = {}, on = deal) =>
     add(on === deal ? `part of ${name}` : '', 'participants', {
@@ -551,6 +561,12 @@ check('a client is not managed through a client, and its brokerage is for admins
     await justSignedIn('broker', share, scene.records["connected_clients/the broker's own"], scene.brokerage),
     0,
   );
+  // An admin neither hands a shared one to another brokerage, nor makes it its creator's own, nor shares that of others.
+  const ofBroker = ids['shared by the coast broker'];
+  assert.equal(await justSignedIn('coast admin', share, ofBroker, ids['coast']), 1);
+  assert.equal(await justSignedIn('coast admin', share, ofBroker, scene.brokerage), 0);
+  assert.equal(await justSignedIn('coast admin', share, ofBroker, null), 0);
+  assert.equal(await justSignedIn('coast admin', 'update connected_clients set brokerage_id = $1', ids['coast']), 4);
   // Who shared one and is no admin does not take it back, and who left the brokerage does not see it.
   assert.equal(
     await count(
@@ -776,5 +792,19 @@ check('who is kept out of a brokerage sees none of its deals, and still those of
     for (const who of ['buyer until 2999', "buyer's advisor"])
       await sees(who, withId('participants'), ids['part of buyer until 2999']);
     await sees('coast broker', `update closing_conditions set status = 'in_progress'`);
+  }
+});
+
+check('a brokerage that asks for a second factor keeps out who has shown none', async ({ ids, owner }) => {
+  for (const [who, shown, barring] of [
+    ['strict member', true, []],
+    ['strict member', false, [ids['strict']]],
+    ['strict member without', true, [ids['strict']]],
+    ['strict member without', false, [ids['strict']]],
+    ['strict former', false, []],
+    ['coast broker', false, []],
+  ] as const) {
+    const { rows } = await owner.query('select app.brokerages_barring($1, $2) as barring', [ids[who], shown]);
+    assert.deepEqual(rows[0].barring, barring, `${who}, ${shown ? 'shown' : 'not shown'}`);
   }
 });
