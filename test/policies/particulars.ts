@@ -566,6 +566,7 @@ check('a client is not managed through a client, and its brokerage is for admins
   assert.equal(await justSignedIn('coast admin', share, ofBroker, ids['coast']), 1);
   assert.equal(await justSignedIn('coast admin', share, ofBroker, scene.brokerage), 0);
   assert.equal(await justSignedIn('coast admin', share, ofBroker, null), 0);
+  assert.equal(await justSignedIn('coast admin', 'update connected_clients set brokerage_id = null'), 0);
   assert.equal(await justSignedIn('coast admin', 'update connected_clients set brokerage_id = $1', ids['coast']), 4);
   // Who shared one and is no admin does not take it back, and who left the brokerage does not see it.
   assert.equal(
