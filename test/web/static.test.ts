@@ -93,7 +93,7 @@ describe('pages', () => {
     '/assets/../index.html',
   ])('%s is no page', async (path) => {
     const { status, body } = await ask(path);
-    expect([401, 404]).toContain(status);
+    expect([400, 401, 404]).toContain(status);
     expect(body.toString()).not.toContain('<div id="root">');
   });
 
