@@ -1,29 +1,18 @@
 /** Holds the policies to docs/visibility.md: for each caller and record what is seen, changed, removed and added. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { readExpectations, type Expectation } from './expectations.ts';
 import { callers } from './scene.ts';
-import { leaveStage, openStage, type Stage } from './stage.ts';
+import { useStage } from './staged.ts';
 import { measure } from './visibility.ts';
 
 const page = new URL('../../docs/visibility.md', import.meta.url);
 const expected = readExpectations(page);
 
-let house: TestHouse;
-let stage: Stage;
-
-beforeAll(async () => {
-  house = await openHouse();
-  stage = await openStage(house.connections);
-});
-afterAll(async () => {
-  if (stage) await leaveStage(stage);
-  await house?.close();
-});
+const stage = useStage();
 
 test('the page speaks of every caller and of every table that people may see', async () => {
-  const { rows } = await stage.owner.query(`
+  const { rows } = await stage().owner.query(`
     select c.relname from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') order by 1`);
   const spokenOf = new Set(expected.records.map((expectation) => expectation.table));
@@ -40,7 +29,7 @@ for (const [part, cells] of Object.entries(expected)) {
     const own = cells.filter((cell) => cell.caller === caller);
     let measured: string[][];
     beforeAll(async () => {
-      measured = await measure(stage, caller, own);
+      measured = await measure(stage(), caller, own);
     });
     test.each(own.map((cell, index) => [title(cell), cell, index] as const))('%s', (_title, { may }, index) => {
       expect(measured[index]).toEqual(may);
