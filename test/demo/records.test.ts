@@ -24,7 +24,12 @@ describe('profit and loss', () => {
 
   test('runs over the 36 months before it was read, without a gap', async () => {
     const periods = await it.as('broker', plPeriods(it.demo.deals.with_everything, null, null));
-    const read = new Date(Date.now() - 21 * 86_400_000);
+    const [snapshot] = await it.house.sql<{ read: Date }>(
+      `select max(requested_at) as read from accounting_snapshots s
+       where deal_id = $1 and exists (select from pl_periods p where p.snapshot_id = s.id)`,
+      [it.demo.deals.with_everything],
+    );
+    const { read } = snapshot!;
     const expected = Array.from({ length: 36 }, (_, back) => {
       const month = (of: number) =>
         new Date(Date.UTC(read.getUTCFullYear(), read.getUTCMonth() - of, of === back ? 0 : 1));
