@@ -72,7 +72,8 @@ create table offer_decisions (
   decision text not null check (decision in ('accepted', 'declined')),
   decided_by uuid references users default app.user_id(),
   decided_at timestamptz not null default app.now(),
-  foreign key (offer_id, participant_id) references offers (id, participant_id)
+  foreign key (offer_id, participant_id) references offers (id, participant_id),
+  foreign key (participant_id, deal_id) references participants (id, deal_id)
 );
 create index offer_decisions_by_deal on offer_decisions (deal_id);
 create index offer_decisions_by_participant on offer_decisions (participant_id, decided_at desc);

@@ -48,7 +48,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
     { title: 'visibility', run: (stage) => cellsHold(stage, cellsOf(mutant)) },
     { title: 'additions', run: (stage) => cellsHold(stage, page.additions) },
   ];
-  const ownersFirst = mutant.kind === 'grants' || mutant.kind === 'switches';
+  const ownersFirst = ['grants', 'switches', 'triggers', 'constraints'].includes(mutant.kind);
   if (ownersFirst) yield* catalogueChecks;
   yield* cellChecks;
   if (!ownersFirst) yield* catalogueChecks;

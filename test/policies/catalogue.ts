@@ -185,6 +185,13 @@ check(
   },
 );
 
+/** The lines of a file of this folder. */
+function listed(file: string): string[] {
+  return readFileSync(path.join(import.meta.dirname, file), 'utf8')
+    .trim()
+    .split('\n');
+}
+
 check('the server has the rights that rights.txt lists, and no others', async ({ found }) => {
   const rights = await found(`
     select line from (
@@ -210,20 +217,31 @@ check('the server has the rights that rights.txt lists, and no others', async ({
         where n.oid in ${ours} and has_function_privilege('dealkeep_server', p.oid, 'execute')
           and p.prorettype <> 'trigger'::regtype and p.proname <> all ('{attempts,enter_as,enter_through}'::text[])
     ) rights order by line collate "C"`);
-  const listed = readFileSync(path.join(import.meta.dirname, 'rights.txt'), 'utf8')
-    .trim()
-    .split('\n');
-  assert.deepEqual(rights, listed);
+  assert.deepEqual(rights, listed('rights.txt'));
+});
+
+check('the triggers are those that triggers.txt lists, and none is disabled', async ({ found }) => {
+  const triggers = await found(`
+    select line from (
+      select format('%s: %s%s', c.oid::regclass,
+          regexp_replace(pg_get_triggerdef(t.oid), 'CREATE (CONSTRAINT )?TRIGGER (.*?) ON \\S+', '\\1\\2'),
+          case t.tgenabled when 'O' then '' else ', not enabled' end) as line
+        from pg_trigger t join pg_class c on c.oid = t.tgrelid
+        where not t.tgisinternal and c.relnamespace in ${ours}
+    ) triggers order by line collate "C"`);
+  assert.deepEqual(triggers, listed('triggers.txt'));
 });
 
 check('what belongs to a record of a deal is tied to it and to the deal at once', async ({ found }) => {
+  // What belongs to an offer is tied to the offer's participant, and the participant to the deal.
   assert.deepEqual(
     await found(`select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not a.attisdropped
         and a.attname in ('participant_id', 'advises', 'snapshot_id', 'question_id', 'offer_id')
         and exists (select from pg_attribute d where d.attrelid = c.oid and d.attname = 'deal_id')
-        and not exists (select from pg_constraint k
-          where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any (k.conkey) and cardinality(k.conkey) > 1)`),
+        and not exists (select from pg_constraint k join pg_attribute d on d.attrelid = c.oid and d.attnum = any (k.conkey)
+          where k.conrelid = c.oid and k.contype = 'f' and a.attnum = any (k.conkey)
+            and (d.attname = 'deal_id' or d.attname = 'participant_id' and a.attname = 'offer_id'))`),
     [],
   );
 });
