@@ -3,8 +3,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../server/database/database.ts';
-import { apiKeyDigest, enterWithApiKey } from '../server/domain/api-keys.ts';
-import { contactById, contactsPage, createContact, type NewContact } from '../server/domain/contacts.ts';
+import { apiKeyDigest, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
+import { contactById, contactsPage, createContact, type NewContact } from '../server/domain/contacts/contacts.ts';
 import type { Statement } from '../server/database/statement.ts';
 
 const database = openDatabase({ url: process.env['DATABASE_URL'] ?? '', poolSize: 10 });

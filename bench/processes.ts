@@ -75,7 +75,7 @@ function service(child: ChildProcess, origin: string): Service {
 
 /** The real service, as `dealkeep serve` starts it, with its limits out of the way. */
 export async function startDealkeep(databaseUrl: string, env: NodeJS.ProcessEnv = {}): Promise<Service> {
-  const [child, line] = await started('dealkeep serve', ['server/main.ts', 'serve', '--json'], {
+  const [child, line] = await started('dealkeep serve', ['server/cli/main.ts', 'serve', '--json'], {
     DATABASE_URL: databaseUrl,
     MIGRATE_DATABASE_URL: '',
     HOST: '127.0.0.1',

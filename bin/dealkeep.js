@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-/** The command line: makes sure of the installation, then runs server/main.ts on the Node.js that came with it. */
+/** The command line: makes sure of the installation, then runs server/cli/main.ts on the Node.js that came with it. */
 
 import path from 'node:path';
 import { become, ensureInstalled, root, tools } from './install.js';
 
 ensureInstalled();
 // The channel closes when this process is killed, which tells the program to stop.
-become(path.join(tools, 'node'), [path.join(root, 'server', 'main.ts'), ...process.argv.slice(2)], {
+become(path.join(tools, 'node'), [path.join(root, 'server', 'cli', 'main.ts'), ...process.argv.slice(2)], {
   stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
 });

@@ -1,9 +1,9 @@
-/** Puts the faces of the house together: what happens to every request, then who answers it. */
+/** Puts the interfaces of the service together: what happens to every request, then who answers it. */
 
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { authFace } from './auth/face.ts';
-import type { House } from './context.ts';
+import { authRoutes } from './auth/routes.ts';
+import type { Services } from './services.ts';
 import { Unavailable } from './database/errors.ts';
 import { addressing } from './http/client-address.ts';
 import { operations, startMetrics } from './http/operations.ts';
@@ -12,31 +12,31 @@ import { servePlainStyle } from './http/plain-style.ts';
 import { requestId, requestIdOf } from './http/request-id.ts';
 import { safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin, sessionLookup } from './http/session.ts';
-import { oauthFace } from './oauth/face.ts';
+import { oauthRoutes } from './oauth/routes.ts';
 import { refuseMalformed } from './refuse-malformed.ts';
-import { restFace } from './rest/face.ts';
-import { toolsFace } from './tools/face.ts';
-import { webFace } from './web/face.ts';
-import { staticFaces } from './web/static.ts';
+import { restRoutes } from './rest/routes.ts';
+import { toolServerRoutes } from './tools/routes.ts';
+import { webRoutes } from './web/routes.ts';
+import { staticRoutes } from './web/static.ts';
 
 /** The whole service as one handler of requests. */
-export function createApp(house: House): Hono {
-  const { config, log } = house;
+export function createApp(services: Services): Hono {
+  const { config, log } = services;
   const app = new Hono();
-  const metrics = startMetrics(house);
+  const metrics = startMetrics(services);
   app.use(safeHeaders(config.baseUrl));
   app.use(requestId, addressing(config.trustedProxies), metrics.observe, publicOrigin(config.baseUrl));
-  app.use(refuseMalformed, sessionLookup(house.database));
+  app.use(refuseMalformed, sessionLookup(services.database));
 
-  app.route('/', operations(house, metrics));
+  app.route('/', operations(services, metrics));
   servePlainStyle(app);
-  app.route('/api/v1', restFace(house));
-  app.route('/', oauthFace(house));
-  app.route('/', toolsFace(house));
-  const application = staticFaces();
+  app.route('/api/v1', restRoutes(services));
+  app.route('/', oauthRoutes(services));
+  app.route('/', toolServerRoutes(services));
+  const application = staticRoutes();
   app.route('/', application.first);
-  app.route('/', authFace(house));
-  app.route('/', webFace(house));
+  app.route('/', authRoutes(services));
+  app.route('/', webRoutes(services));
   app.route('/', application.last);
 
   app.notFound(nothingHere);

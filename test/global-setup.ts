@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import type { TestProject } from 'vitest/node';
-import { buildWeb, needsBuild } from '../server/web-build.ts';
+import { buildWeb, needsBuild } from '../server/cli/web-build.ts';
 import { openTemplates, type Templates } from './templates.ts';
 
 declare module 'vitest' {

@@ -1,4 +1,4 @@
-/** Opens a house for a test file: the whole service on its own database, listening on a port of its own. */
+/** Opens a service for a test file: the whole service on its own database, listening on a port of its own. */
 
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -8,13 +8,13 @@ import { expect, inject } from 'vitest';
 import type { Demo } from '../database/demo/load.ts';
 import { createApp } from '../server/app.ts';
 import { readConfig, type Config } from '../server/config.ts';
-import type { House } from '../server/context.ts';
-import { keepDemoBodies } from '../server/demo.ts';
+import type { Services } from '../server/services.ts';
+import { keepDemoBodies } from '../server/cli/demo.ts';
 import { openChanges } from '../server/database/changes.ts';
 import { openDatabase, type Database, type Results } from '../server/database/database.ts';
 import type { Statement } from '../server/database/statement.ts';
 import { openLimits } from '../server/http/limits.ts';
-import { listen } from '../server/listen.ts';
+import { listen } from '../server/cli/listen.ts';
 import { createLog } from '../server/log.ts';
 import type { Mail } from '../server/mail.ts';
 import { openFileStorage } from '../server/storage/files.ts';
@@ -22,7 +22,7 @@ import { openStorage } from '../server/storage/open.ts';
 import type { Storage } from '../server/storage/storage.ts';
 import { noteCalls } from './mutation/called.ts';
 
-export interface HouseOptions {
+export interface ServiceOptions {
   /** Start from the demo brokerages instead of from nothing. */
   readonly demo?: boolean;
   readonly config?: Partial<Config>;
@@ -44,16 +44,16 @@ export interface TestNode {
   readonly origin: string;
   readonly restUrl: string;
   readonly mcpUrl: string;
-  readonly house: House;
+  readonly services: Services;
 }
 
-export interface TestHouse extends TestNode {
+export interface TestService extends TestNode {
   readonly nodes: readonly TestNode[];
   readonly config: Config;
   /** What the server itself uses: its role, behind row-level security. */
   readonly database: Database;
   readonly clock: TestClock;
-  /** What demo.json would hold; only a house with demo data has it. */
+  /** What demo.json would hold; only a service with demo data has it. */
   readonly demo: Demo & { readonly rest_url: string; readonly mcp_url: string };
   /** Lines of the log so far, as JSON text. */
   readonly log: readonly string[];
@@ -62,7 +62,7 @@ export interface TestHouse extends TestNode {
   sql<R extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** As the server, in one transaction. */
   asServer<const S extends readonly Statement<unknown>[]>(...statements: S): Promise<Results<S>>;
-  /** How to connect to this house's database as the owner and as the server. */
+  /** How to connect to this service's database as the owner and as the server. */
   readonly connections: { readonly owner: pg.ClientConfig; readonly server: pg.ClientConfig };
   close(): Promise<void>;
 }
@@ -88,7 +88,7 @@ function withDemoBodies(storage: Storage): Storage {
 }
 
 async function createDatabase(owner: pg.ClientConfig, template: string): Promise<string> {
-  const name = `house_${randomBytes(6).toString('hex')}`;
+  const name = `service_${randomBytes(6).toString('hex')}`;
   const client = new pg.Client({ ...owner, database: 'dealkeep' });
   await client.connect();
   await client.query(`create database ${name} template ${template}`).finally(() => client.end());
@@ -102,12 +102,12 @@ async function dropDatabase(owner: pg.ClientConfig, name: string): Promise<void>
   await client.query(`drop database ${name}`).finally(() => client.end());
 }
 
-/** Opens a house; call in beforeAll, and `close` it in afterAll. */
-export async function openHouse({
+/** Opens a service; call in beforeAll, and `close` it in afterAll. */
+export async function openService({
   demo = false,
   config: changes = {},
   nodes: count = 1,
-}: HouseOptions = {}): Promise<TestHouse> {
+}: ServiceOptions = {}): Promise<TestService> {
   const templates = inject('templates');
   const template = demo ? templates.demo : templates.plain;
   const name = await createDatabase(inject('owner'), template);
@@ -143,7 +143,7 @@ export async function openHouse({
     const live = openChanges(server, () => {});
     const storage = config.s3 ? await openStorage(config) : files;
     const stopping = new AbortController();
-    const house: House = {
+    const services: Services = {
       config,
       database,
       clock: clock.now,
@@ -154,7 +154,7 @@ export async function openHouse({
       changes: live,
       stopping: stopping.signal,
     };
-    listener.answerWith(createApp(house));
+    listener.answerWith(createApp(services));
     closers.push(async () => {
       stopping.abort();
       await listener.close(1);
@@ -163,14 +163,14 @@ export async function openHouse({
       await limits.close();
       await database.close();
     });
-    return { origin, restUrl: `${config.baseUrl}/api/v1`, mcpUrl: config.baseUrl, house };
+    return { origin, restUrl: `${config.baseUrl}/api/v1`, mcpUrl: config.baseUrl, services };
   }
 
-  // The second node is one more door of the same house: its public address is the first one's.
+  // The second node is one more door of the same service: its public address is the first one's.
   const first = await openNode();
   const nodes = [first];
   if (count > 1) {
-    changes = { ...changes, baseUrl: first.house.config.baseUrl };
+    changes = { ...changes, baseUrl: first.services.config.baseUrl };
     const second = await openNode();
     nodes.push({ ...second, restUrl: `${second.origin}/api/v1`, mcpUrl: second.origin });
   }
@@ -180,11 +180,11 @@ export async function openHouse({
     restUrl: `${first.origin}/api/v1`,
     mcpUrl: first.origin,
     nodes,
-    config: first.house.config,
-    database: first.house.database,
+    config: first.services.config,
+    database: first.services.database,
     clock,
     get demo() {
-      if (!demo) throw new Error('This house has no demo data: open it with { demo: true }.');
+      if (!demo) throw new Error('This service has no demo data: open it with { demo: true }.');
       return { ...inject('demo'), rest_url: `${first.origin}/api/v1`, mcp_url: first.origin };
     },
     log: lines,
@@ -199,7 +199,7 @@ export async function openHouse({
         client.release();
       }
     },
-    asServer: (...statements) => first.house.database.together(...statements),
+    asServer: (...statements) => first.services.database.together(...statements),
     async close() {
       await Promise.all(closers.map((closeNode) => closeNode()));
       await ownerPool.end();

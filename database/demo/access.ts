@@ -1,7 +1,7 @@
 /** How the demo is entered: API keys, each lead's connected client, and what they let their client do. */
 
-import { mintApiKey, type KeyEnvironment, type KeyScope } from '../../server/domain/api-keys.ts';
-import { writeTools } from '../../server/domain/tool-grants.ts';
+import { mintApiKey, type KeyEnvironment, type KeyScope } from '../../server/domain/clients/api-keys.ts';
+import { writeTools } from '../../server/domain/clients/tool-grants.ts';
 import { audit } from './audit.ts';
 import { ago, type Moment } from './moments.ts';
 import type { BrokerageKey, PersonKey } from './people.ts';

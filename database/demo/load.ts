@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { connectClient, issueKeys, letWrite, redirectUri, type KeyName } from './access.ts';
 import { addressBooks } from './contacts.ts';
 import { deals, namedDeals } from './deals/all.ts';
@@ -53,7 +53,7 @@ function arrival(person: PersonKey, calendar: Calendar): Date {
   return new Date(Math.min(...times));
 }
 
-function introduceHouses(ledger: Ledger, calendar: Calendar): Telling {
+function introduceBrokerages(ledger: Ledger, calendar: Calendar): Telling {
   const userIds = mapKeys(peopleKeys, (person) => {
     const created_at = arrival(person, calendar);
     return ledger.add('users', created_at, { ...people[person], created_at, updated_at: created_at });
@@ -106,7 +106,7 @@ function tell(
   calendar: Calendar,
   passwords: Readonly<Record<Lead, { plain: string; phc: string }>>,
 ): Demo {
-  const telling = introduceHouses(ledger, calendar);
+  const telling = introduceBrokerages(ledger, calendar);
   const { userIds, brokerageIds } = telling;
   const keys = issueKeys(telling);
   fillAddressBook(telling, 'bramwellOakes', keys.full.id);

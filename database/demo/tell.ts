@@ -4,7 +4,7 @@ import { audit } from './audit.ts';
 import { bodyColumns } from './files.ts';
 import type { Ledger } from './ledger.ts';
 import type { Calendar, Moment } from './moments.ts';
-import { ndaTemplate } from '../../server/domain/nda-template.ts';
+import { ndaTemplate } from '../../server/domain/deals/nda-template.ts';
 import { brokerages, people, type BrokerageKey, type PersonKey } from './people.ts';
 import type { DealStory, Document, Nda, Offers, Part, Question } from './shape.ts';
 

@@ -4,7 +4,7 @@
 -- works as: it owns nothing, and row-level security decides what it sees. Its logins are members of it.
 --
 -- Three schemas. `public` holds the records, each behind policies. `app` holds the functions that the policies and
--- the faces call. `vault` holds what nobody may read: digests, secrets, sessions; only functions reach into it.
+-- the interfaces call. `vault` holds what nobody may read: digests, secrets, sessions; only functions reach into it.
 
 do $$
 begin
@@ -160,7 +160,7 @@ $$;
 
 -- Moves from state to state -----------------------------------------------------------------------------------------
 --
--- One table says which moves there are; a trigger on each table with a state holds every face to it.
+-- One table says which moves there are; a trigger on each table with a state holds every interface to it.
 
 create table app.moves (
   subject text not null,
@@ -249,7 +249,7 @@ select app.protect('brokerages');
 create trigger touch before update on brokerages for each row execute function app.touch();
 
 -- Whether a text is an e-mail address: a Mailbox of RFC 5321 in ASCII whose domain has a dot in it or is an address in
--- brackets. The same rule as in server/domain/email-address.ts.
+-- brackets. The same rule as in server/domain/people/email-address.ts.
 create function app.is_email_address(email text) returns boolean
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 declare

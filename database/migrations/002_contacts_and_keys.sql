@@ -41,7 +41,7 @@ create table vault.api_key_digests (
 create index api_key_digests_by_key on vault.api_key_digests (key_id);
 select app.protect('vault.api_key_digests');
 
--- Enters as the API key whose token has this SHA-256 digest, and returns what the face must know. No row, and nobody
+-- Enters as the API key whose token has this SHA-256 digest, and returns what the interface must know. No row, and nobody
 -- has entered, when the token is unknown, revoked, expired or rotated away, or when who issued it is suspended or no
 -- longer a member of the brokerage, or lacks the second factor that it asks of its members. Every role of a member may read and write contacts, so that the key keeps all of
 -- its scopes as long as the issuer is a member at all. The last use is written at most once a minute.

@@ -611,7 +611,7 @@ begin
 end
 $$;
 
--- Writes down what time has already done: lapsed exclusivities and NDAs. How many rows it changed; for the server's clockwork.
+-- Writes down what time has already done: lapsed exclusivities and NDAs. How many rows it changed; for the server's scheduled jobs.
 create function app.sweep() returns int
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -331,7 +331,7 @@ $$;
 
 -- Entering ------------------------------------------------------------------------------------------------------------
 
--- Enters as the person whose session has this digest, and returns what a face must know; no row, and nobody has
+-- Enters as the person whose session has this digest, and returns what an interface must know; no row, and nobody has
 -- entered, when it is unknown, ended, idle for too long, too old, or its owner suspended. `recently_authenticated`:
 -- signed in within the last ten minutes. The last use is written at most once a minute, and never waited for; it is no
 -- use when nobody attends: a page that asks by itself keeps no session alive.
@@ -1289,7 +1289,7 @@ begin
 end
 $$;
 
--- Whether the house is still empty, so that a link can set it up.
+-- Whether there is no brokerage and nobody yet, so that a link can set it up.
 create function app.is_set_up_open() returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -1333,7 +1333,7 @@ $$;
 
 -- Clearing away -------------------------------------------------------------------------------------------------------
 
--- Deletes what can never be used again; how many rows. For the server's clockwork.
+-- Deletes what can never be used again; how many rows. For the server's scheduled jobs.
 create function app.purge_sign_in() returns int
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -512,7 +512,7 @@ begin
 end
 $$;
 
--- Enters as the person and client whom an access token for `resource` was issued to, and returns what the face must know.
+-- Enters as the person and client whom an access token for `resource` was issued to, and returns what the interface must know.
 -- No row, and nobody has entered, when the token is unknown, expired or revoked, when its family is revoked or over, when
 -- the client no longer works for the person, or when the person is suspended.
 create function app.enter_with_access_token(presented bytea, resource text)
@@ -664,7 +664,7 @@ $$;
 create trigger end_grants after update of name, redirect_uris, brokerage_id, disabled on connected_clients
   for each row execute function app.end_grants_with_change();
 
--- Forgets what has ended: how many rows; for the server's clockwork. A used code stays for a day, so that using it again
+-- Forgets what has ended: how many rows; for the server's scheduled jobs. A used code stays for a day, so that using it again
 -- is noticed; consumed refresh tokens stay as long as their family, for the same reason.
 create function app.purge_authorization() returns int
 language plpgsql security definer set search_path = '' as $$

@@ -2,13 +2,13 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../context.ts';
-import { askAddressChange, changeAddress } from '../domain/address-change.ts';
-import { hashByRecipe, hashPassword } from '../domain/password-hashes.ts';
-import { passwordFault } from '../domain/password-rules.ts';
-import { changePassword, ownPasswordRecipe } from '../domain/passwords.ts';
-import { renameOneself } from '../domain/people.ts';
-import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
+import type { Services } from '../services.ts';
+import { askAddressChange, changeAddress } from '../domain/accounts/address-change.ts';
+import { hashByRecipe, hashPassword } from '../domain/accounts/password-hashes.ts';
+import { passwordFault } from '../domain/accounts/password-rules.ts';
+import { changePassword, ownPasswordRecipe } from '../domain/accounts/passwords.ts';
+import { renameOneself } from '../domain/people/people.ts';
+import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfField, csrfGuard, csrfToken } from '../http/csrf.ts';
 import { html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
@@ -34,12 +34,12 @@ function confirmPage(c: Context, token: string) {
   });
 }
 
-async function setNewPassword(house: House, c: Context, current: string, chosen: string) {
-  const { database } = house;
+async function setNewPassword(services: Services, c: Context, current: string, chosen: string) {
+  const { database } = services;
   const digest = sessionDigest(c);
-  const [caller, recipe] = await asCaller(house, c, ownPasswordRecipe(digest));
+  const [caller, recipe] = await asCaller(services, c, ownPasswordRecipe(digest));
   if (recipe === null) throw new SignedOut();
-  const attempts = await attemptsOn(house, c, caller.email);
+  const attempts = await attemptsOn(services, c, caller.email);
   await attempts.check();
   const fault = await passwordFault(chosen, [caller.email, caller.name]);
   if (fault !== null) throw new Fault(400, 'password_refused', fault);
@@ -57,24 +57,28 @@ async function setNewPassword(house: House, c: Context, current: string, chosen:
     throw new Fault(403, 'password_wrong', 'The current password is not right.');
   }
   await attempts.succeeded();
-  await knowDevice(house, c, token);
+  await knowDevice(services, c, token);
   setTokenCookie(c, 'dealkeep', token);
-  void mailSecurityChange(house, caller, 'your password at Dealkeep was changed, and every other session was ended.');
+  void mailSecurityChange(
+    services,
+    caller,
+    'your password at Dealkeep was changed, and every other session was ended.',
+  );
   return { json: { changed: true, csrf_token: csrfToken(token) }, go: '/settings/security?done=password' };
 }
 
 /** /settings/security and its changes to name, password and address, /confirm-address, and the same under /api/auth. */
-export function accountRoutes(house: House, security: Again): Hono {
+export function accountRoutes(services: Services, security: Again): Hono {
   const app = new Hono();
   app.get(
     '/settings/security',
-    view((c) => securityPage(house, c)),
+    view((c) => securityPage(services, c)),
   );
 
   app.get(
     '/api/auth/session',
     view(async (c) => {
-      const [caller] = await asCaller(house, c);
+      const [caller] = await asCaller(services, c);
       const { user_id: id, email, name, recently_authenticated, second_factor } = caller;
       const csrf_token = csrfToken(sessionToken(c) ?? '');
       return c.json({ user: { id, email, name }, csrf_token, recently_authenticated, second_factor });
@@ -84,7 +88,7 @@ export function accountRoutes(house: House, security: Again): Hono {
   const rename = action(
     z.object({ name: fields.name }),
     async (c, { name }) => {
-      await asCaller(house, c, renameOneself(name));
+      await asCaller(services, c, renameOneself(name));
       return { json: { name }, go: '/settings/security?done=name' };
     },
     security,
@@ -94,7 +98,7 @@ export function accountRoutes(house: House, security: Again): Hono {
 
   const password = action(
     z.object({ current_password: fields.password, password: fields.password }),
-    (c, input) => setNewPassword(house, c, input.current_password, input.password),
+    (c, input) => setNewPassword(services, c, input.current_password, input.password),
     security,
   );
   app.post('/settings/security/password', smallBody, csrfGuard, password);
@@ -105,8 +109,8 @@ export function accountRoutes(house: House, security: Again): Hono {
     async (c, { email }) => {
       const token = mintToken();
       const statement = askAddressChange(sessionDigest(c), email, tokenDigest(token), originOf(c));
-      const [{ name }] = await asCaller(house, c, statement);
-      void mailAddressChange(house, { email, name }, token);
+      const [{ name }] = await asCaller(services, c, statement);
+      void mailAddressChange(services, { email, name }, token);
       return { json: { message: 'A mail to the new address is on its way.' }, go: '/settings/security?done=address' };
     },
     security,
@@ -119,7 +123,7 @@ export function accountRoutes(house: House, security: Again): Hono {
     view(async (c) => {
       const token = fields.token.safeParse(c.req.query('token'));
       if (!token.success) throw linkExpired();
-      await asCaller(house, c);
+      await asCaller(services, c);
       return confirmPage(c, token.data);
     }),
   );
@@ -127,9 +131,9 @@ export function accountRoutes(house: House, security: Again): Hono {
     z.object({ token: fields.token }),
     async (c, { token }) => {
       const statement = changeAddress(sessionDigest(c), tokenDigest(token), originOf(c));
-      const [{ name }, changed] = await asCaller(house, c, statement);
+      const [{ name }, changed] = await asCaller(services, c, statement);
       if (changed === null) throw linkExpired();
-      void mailAddressChanged(house, { email: changed.old_email, name }, changed.new_email);
+      void mailAddressChanged(services, { email: changed.old_email, name }, changed.new_email);
       return { json: { email: changed.new_email }, go: '/settings/security?done=address_changed' };
     },
     security,

@@ -1,13 +1,13 @@
-/** What the changes of this face have in common: reading what was sent, answering a program and a form alike. */
+/** What the changes of this routes have in common: reading what was sent, answering a program and a form alike. */
 
 import type { Context, Handler } from 'hono';
 import { z } from 'zod';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Busy, Conflict, Denied, Invalid, Refusal } from '../database/errors.ts';
-import { isEmailAddress, longestEmailAddress } from '../domain/email-address.ts';
-import { keepsDirection, oneLine } from '../domain/names.ts';
-import { TooManyHashes } from '../domain/password-hashes.ts';
-import { passwordLength } from '../domain/password-rules.ts';
+import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
+import { keepsDirection, oneLine } from '../domain/people/names.ts';
+import { TooManyHashes } from '../domain/accounts/password-hashes.ts';
+import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost } from '../http/bounded-body.ts';
 import { problem } from '../http/pages.ts';
 import { signInFirst } from '../http/sign-in-first.ts';

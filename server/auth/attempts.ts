@@ -5,9 +5,9 @@
  */
 
 import type { Context } from 'hono';
-import type { House } from '../context.ts';
-import { knowsDevice } from '../domain/devices.ts';
-import type { HashedFor } from '../domain/password-hashes.ts';
+import type { Services } from '../services.ts';
+import { knowsDevice } from '../domain/accounts/devices.ts';
+import type { HashedFor } from '../domain/accounts/password-hashes.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { deviceDigest } from '../http/session.ts';
@@ -33,7 +33,7 @@ function refuseAny(counts: readonly Count[]): void {
 }
 
 /** What the browser of this request may try on the account at this address. */
-export async function attemptsOn({ database, limits }: House, c: Context, email: string): Promise<Attempts> {
+export async function attemptsOn({ database, limits }: Services, c: Context, email: string): Promise<Attempts> {
   const digest = deviceDigest(c);
   const known = digest !== null && (await database.run(knowsDevice(email, digest)));
   const device = known ? `${digest.toString('base64url')} ${email}` : null;
@@ -61,15 +61,15 @@ export async function attemptsOn({ database, limits }: House, c: Context, email:
 }
 
 /** Counts something that costs us and can be asked for by anybody; throws a fault (429) when it was too often. */
-export async function countRequest({ limits }: House, c: Context): Promise<void> {
+export async function countRequest({ limits }: Services, c: Context): Promise<void> {
   refuseAny([await limits.take('sign_in_ip', clientAddress(c))]);
 }
 
 /** Counts that a link to a new password was asked for, apart from failures; throws a fault (429) when it was too often. */
-export async function countReset(house: House, c: Context, email: string): Promise<void> {
-  const { limits } = house;
+export async function countReset(services: Services, c: Context, email: string): Promise<void> {
+  const { limits } = services;
   refuseAny([await limits.take('sign_in_account', `reset ${email}`)]);
-  await countRequest(house, c);
+  await countRequest(services, c);
 }
 
 /** Whose share of the line a hash takes: that of the account, where there is one, and that of the address. */

@@ -1,4 +1,4 @@
-/** Pieces of the pages of this face. */
+/** Pieces of the pages of this routes. */
 
 import type { Context } from 'hono';
 import { html, type Html, type HtmlValue } from '../http/html.ts';

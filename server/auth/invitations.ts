@@ -2,11 +2,16 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../context.ts';
-import { acceptFirstInvitation, acceptInvitation, findInvitation, type Invitation } from '../domain/invitations.ts';
-import { hashPassword } from '../domain/password-hashes.ts';
-import { passwordFault } from '../domain/password-rules.ts';
-import { tokenDigest } from '../domain/secret-tokens.ts';
+import type { Services } from '../services.ts';
+import {
+  acceptFirstInvitation,
+  acceptInvitation,
+  findInvitation,
+  type Invitation,
+} from '../domain/people/invitations.ts';
+import { hashPassword } from '../domain/accounts/password-hashes.ts';
+import { passwordFault } from '../domain/accounts/password-rules.ts';
+import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfField, csrfGuard, originGuard } from '../http/csrf.ts';
 import { html, type Html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
@@ -73,8 +78,8 @@ function acceptPage(c: Context, token: string, invitation: Invitation) {
 const whereTo = ({ deal_id }: Invitation): string => (deal_id === null ? '/' : `/deals/${deal_id}`);
 
 /** GET and POST of /accept-invitation, and the same for programs under /api/auth/invitation. */
-export function invitationRoutes(house: House): Hono {
-  const { database } = house;
+export function invitationRoutes(services: Services): Hono {
+  const { database } = services;
   const app = new Hono();
 
   const find = async (token: string | undefined): Promise<Invitation> => {
@@ -89,11 +94,11 @@ export function invitationRoutes(house: House): Hono {
     const invitation = await find(token);
     const open = () => firstPage(c, token, invitation, invitation.name);
     if (invitation.has_password === false) return open();
-    if (!(await isSignedIn(house, c))) {
+    if (!(await isSignedIn(services, c))) {
       if (invitation.has_password === null) return open();
       return c.redirect(`/sign-in?${new URLSearchParams({ return_to: thisPath(c) })}`, 303);
     }
-    const [caller] = await asCaller(house, c);
+    const [caller] = await asCaller(services, c);
     if (caller.user_id !== invitation.user_id) {
       if (invitation.has_password === null) return open();
       throw new Fault(403, 'other_account', `This invitation is for ${invitation.email}: sign out, and open it again.`);
@@ -117,7 +122,7 @@ export function invitationRoutes(house: House): Hono {
     async (c, { token }) => {
       const invitation = await find(token);
       const [, accepted] = await asCaller(
-        house,
+        services,
         c,
         acceptInvitation(sessionDigest(c), tokenDigest(token), originOf(c)),
       );
@@ -142,7 +147,7 @@ export function invitationRoutes(house: House): Hono {
       // Of a link that was passed on it shows only here, to whoever would have opened an account, that there is one.
       if (!(await database.run(statement))) throw invitation.has_password === null ? hasAccount() : over();
       const person = { id: invitation.user_id, email: invitation.email, name };
-      const done = await signedIn(house, c, token, person, whereTo(invitation));
+      const done = await signedIn(services, c, token, person, whereTo(invitation));
       return { ...done, json: { ...done.json, deal_id: invitation.deal_id } };
     },
     async (c, fault, entered) => {

@@ -11,8 +11,8 @@ import {
 } from '@simplewebauthn/server';
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../context.ts';
-import { personOf } from '../domain/passwords.ts';
+import type { Services } from '../services.ts';
+import { personOf } from '../domain/accounts/passwords.ts';
 import {
   addPasskey,
   findPasskey,
@@ -21,9 +21,9 @@ import {
   removePasskey,
   renamePasskey,
   signInWithPasskey,
-} from '../domain/passkeys.ts';
-import { asToken, mintToken, tokenDigest } from '../domain/secret-tokens.ts';
-import { requireRecentSignIn } from '../domain/sessions.ts';
+} from '../domain/accounts/passkeys.ts';
+import { asToken, mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
+import { requireRecentSignIn } from '../domain/accounts/sessions.ts';
 import { csrfGuard, originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { safeReturnPath } from '../http/return-path.ts';
@@ -59,8 +59,8 @@ function challengeIn() {
   return { check: (challenge: string) => (seen = asToken(challenge)) !== null, digest: () => tokenDigest(seen ?? '') };
 }
 
-async function checkSignature(house: House, c: Context, response: AuthenticationResponseJSON) {
-  const stored = await house.database.run(findPasskey(response.id));
+async function checkSignature(services: Services, c: Context, response: AuthenticationResponseJSON) {
+  const stored = await services.database.run(findPasskey(response.id));
   if (stored === null) throw refused();
   const handle = response.response.userHandle;
   if (handle && !Buffer.from(handle, 'base64url').equals(userHandle(stored.user_id))) throw refused();
@@ -106,14 +106,14 @@ const noPasskey = () => new Fault(404, 'not_found', 'There is no such passkey an
 const asJson: Again = (c, { status, code, message }) => c.json({ error: { code, message } }, status);
 
 /** The routes under /api/auth/passkey; `security` shows the settings page again. */
-export function passkeyRoutes(house: House, security: Again): Hono {
-  const { database } = house;
+export function passkeyRoutes(services: Services, security: Again): Hono {
+  const { database } = services;
   const app = new Hono();
 
   const challenge = action(
     z.object({}),
     async (c) => {
-      await countRequest(house, c);
+      await countRequest(services, c);
       const token = mintToken();
       const options = await generateAuthenticationOptions({
         rpID: hostOf(c),
@@ -130,13 +130,13 @@ export function passkeyRoutes(house: House, security: Again): Hono {
   const signIn = action(
     z.object({ response: credential, return_to: fields.returnTo }),
     async (c, { response, return_to }) => {
-      const checked = await checkSignature(house, c, response as unknown as AuthenticationResponseJSON);
+      const checked = await checkSignature(services, c, response as unknown as AuthenticationResponseJSON);
       const { token, session } = freshSession(c);
       const statement = signInWithPasskey(response.id, checked.challenge, checked.counter, session, signInOriginOf(c));
       const person = personOf(await database.run(statement));
       if (person === null) throw refused();
       const then = safeReturnPath(return_to);
-      const { json } = await signedIn(house, c, token, person, then);
+      const { json } = await signedIn(services, c, token, person, then);
       return { json: { ...json, return_to: then }, go: then };
     },
     asJson,
@@ -149,7 +149,7 @@ export function passkeyRoutes(house: House, security: Again): Hono {
       const token = mintToken();
       const digest = sessionDigest(c);
       const [caller, , , passkeys] = await asCaller(
-        house,
+        services,
         c,
         requireRecentSignIn(digest),
         keepChallenge(tokenDigest(token), digest),
@@ -178,7 +178,11 @@ export function passkeyRoutes(house: House, security: Again): Hono {
       const checked = await checkRegistration(c, response as unknown as RegistrationResponseJSON);
       const { id, publicKey, counter, transports = [] } = checked.credential;
       const passkey = { credentialId: id, publicKey, counter, transports, name };
-      const [, added] = await asCaller(house, c, addPasskey(sessionDigest(c), checked.challenge, passkey, originOf(c)));
+      const [, added] = await asCaller(
+        services,
+        c,
+        addPasskey(sessionDigest(c), checked.challenge, passkey, originOf(c)),
+      );
       if (!added) throw notRegistered();
       return { json: { added: true }, go: '/settings/security?done=passkey' };
     },
@@ -189,7 +193,7 @@ export function passkeyRoutes(house: House, security: Again): Hono {
   app.get(
     '/api/auth/passkeys',
     view(async (c) => {
-      const [, passkeys] = await asCaller(house, c, listPasskeys(sessionDigest(c)));
+      const [, passkeys] = await asCaller(services, c, listPasskeys(sessionDigest(c)));
       return c.json({
         passkeys: passkeys.map(({ id, name, created_at, last_used_at }) => ({ id, name, created_at, last_used_at })),
       });
@@ -199,7 +203,7 @@ export function passkeyRoutes(house: House, security: Again): Hono {
   const rename = action(
     z.object({ id: fields.id, name: passkeyName }),
     async (c, { id, name }) => {
-      const [, renamed] = await asCaller(house, c, renamePasskey(sessionDigest(c), id, name, originOf(c)));
+      const [, renamed] = await asCaller(services, c, renamePasskey(sessionDigest(c), id, name, originOf(c)));
       if (!renamed) throw noPasskey();
       return { json: { name }, go: '/settings/security' };
     },
@@ -210,7 +214,7 @@ export function passkeyRoutes(house: House, security: Again): Hono {
   const remove = action(
     z.object({ id: fields.id }),
     async (c, { id }) => {
-      const [, removed] = await asCaller(house, c, removePasskey(sessionDigest(c), id, originOf(c)));
+      const [, removed] = await asCaller(services, c, removePasskey(sessionDigest(c), id, originOf(c)));
       if (!removed) throw noPasskey();
       return { json: { removed: true }, go: '/settings/security?done=passkey_removed' };
     },

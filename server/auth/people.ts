@@ -2,8 +2,8 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../context.ts';
-import { inviteMember, linkDealInvitation } from '../domain/invitations.ts';
+import type { Services } from '../services.ts';
+import { inviteMember, linkDealInvitation } from '../domain/people/invitations.ts';
 import {
   dealsRunAlone,
   endMemberSessions,
@@ -11,8 +11,8 @@ import {
   removeMember,
   type DealRunAlone,
   type Member,
-} from '../domain/members.ts';
-import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
+} from '../domain/people/members.ts';
+import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfField, csrfGuard } from '../http/csrf.ts';
 import { html, type Html } from '../http/html.ts';
 import { invitationUrl } from '../http/links.ts';
@@ -86,8 +86,13 @@ function inviteForm(
 }
 
 /** The page of one's brokerages, with why the last change was not made. */
-async function peoplePage(house: House, c: Context, fault?: Fault, entered: Readonly<Record<string, string>> = {}) {
-  const [caller, members] = await asCaller(house, c, listMembers());
+async function peoplePage(
+  services: Services,
+  c: Context,
+  fault?: Fault,
+  entered: Readonly<Record<string, string>> = {},
+) {
+  const [caller, members] = await asCaller(services, c, listMembers());
   const csrf = csrfField(sessionToken(c) ?? '');
   const brokerages = [...Map.groupBy(members, ({ brokerage_id }) => brokerage_id)];
   return page(c, {
@@ -106,7 +111,7 @@ async function peoplePage(house: House, c: Context, fault?: Fault, entered: Read
             </ul>
             ${
               people[0]?.caller_is_admin &&
-              inviteForm(id, entered['brokerage_id'] === id ? entered : {}, csrf, house.config.smtpUrl !== undefined)
+              inviteForm(id, entered['brokerage_id'] === id ? entered : {}, csrf, services.config.smtpUrl !== undefined)
             }
           </section>`,
       )}`,
@@ -155,18 +160,18 @@ function linkPage(c: Context, email: string, link: string) {
 }
 
 /** /settings/people, and inviting and removing for programs under /api/auth. */
-export function peopleRoutes(house: House): Hono {
+export function peopleRoutes(services: Services): Hono {
   const app = new Hono();
   const again = (c: Context, fault: Fault, entered: Readonly<Record<string, string>>) =>
-    peoplePage(house, c, fault, entered);
+    peoplePage(services, c, fault, entered);
   app.get(
     '/settings/people',
-    view((c) => peoplePage(house, c)),
+    view((c) => peoplePage(services, c)),
   );
 
   /** What the inviter is told: the link only when they asked for it, so that a mailed one proves the mailbox. */
   const told = (c: Context, deliver: 'mail' | 'link', email: string, token: string) => {
-    const link = invitationUrl(house.config.baseUrl, token);
+    const link = invitationUrl(services.config.baseUrl, token);
     return deliver === 'link'
       ? { json: { invited: email, link }, go: () => linkPage(c, email, link) }
       : { json: { invited: email }, go: '/settings/people' };
@@ -182,10 +187,10 @@ export function peopleRoutes(house: House): Hono {
         deliver === 'mail',
         originOf(c),
       );
-      const [caller, , members] = await asCaller(house, c, statement, listMembers());
+      const [caller, , members] = await asCaller(services, c, statement, listMembers());
       if (deliver === 'mail') {
         const toWhat = members.find((member) => member.brokerage_id === brokerageId)?.brokerage_name ?? 'a brokerage';
-        void mailInvitation(house, { email, name }, { by: caller.name, toWhat }, token);
+        void mailInvitation(services, { email, name }, { by: caller.name, toWhat }, token);
       }
       return told(c, deliver, email, token);
     },
@@ -198,7 +203,7 @@ export function peopleRoutes(house: House): Hono {
   const endSessions = action(
     z.object({ brokerage_id: fields.id, user_id: fields.id }),
     async (c, { brokerage_id, user_id }) => {
-      const [, ended] = await asCaller(house, c, endMemberSessions(brokerage_id, user_id, originOf(c)));
+      const [, ended] = await asCaller(services, c, endMemberSessions(brokerage_id, user_id, originOf(c)));
       if (ended === null) throw new Fault(404, 'not_found', 'This person is no member whose sessions you can end.');
       return { json: { ended }, go: '/settings/people' };
     },
@@ -213,13 +218,13 @@ export function peopleRoutes(house: House): Hono {
     async (c, { participant_id, deliver }) => {
       const token = mintToken();
       const [caller, invited] = await asCaller(
-        house,
+        services,
         c,
         linkDealInvitation(participant_id, tokenDigest(token), deliver === 'mail'),
       );
       if (invited === null) throw new Fault(404, 'not_found', 'Nobody is invited under this id.');
       const toWhat = `the deal ${invited.deal_title} of ${invited.brokerage_name}`;
-      if (deliver === 'mail') void mailInvitation(house, invited, { by: caller.name, toWhat }, token);
+      if (deliver === 'mail') void mailInvitation(services, invited, { by: caller.name, toWhat }, token);
       return told(c, deliver, invited.email, token);
     },
     again,
@@ -228,7 +233,7 @@ export function peopleRoutes(house: House): Hono {
 
   const remove = async (c: Context, { brokerage_id, user_id, successor_id }: Removing): Promise<Done> => {
     const successor = successor_id === undefined || successor_id === '' ? null : successor_id;
-    const [, removed] = await asCaller(house, c, removeMember(brokerage_id, user_id, successor, originOf(c)));
+    const [, removed] = await asCaller(services, c, removeMember(brokerage_id, user_id, successor, originOf(c)));
     if (!removed) throw new Fault(404, 'not_found', 'This person is no member that you can remove.');
     return { json: { removed: true, ...removed }, go: '/settings/people' };
   };
@@ -238,7 +243,7 @@ export function peopleRoutes(house: House): Hono {
     removing,
     async (c, input) => {
       const [, deals, members] = await asCaller(
-        house,
+        services,
         c,
         dealsRunAlone(input.brokerage_id, input.user_id),
         listMembers(),

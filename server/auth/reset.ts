@@ -2,11 +2,11 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../context.ts';
-import { hashPassword } from '../domain/password-hashes.ts';
-import { passwordFault } from '../domain/password-rules.ts';
-import { askPasswordReset, passwordResetOwner, resetPassword } from '../domain/passwords.ts';
-import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
+import type { Services } from '../services.ts';
+import { hashPassword } from '../domain/accounts/password-hashes.ts';
+import { passwordFault } from '../domain/accounts/password-rules.ts';
+import { askPasswordReset, passwordResetOwner, resetPassword } from '../domain/accounts/passwords.ts';
+import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { afterAnswer } from '../http/after-answer.ts';
 import { originGuard } from '../http/csrf.ts';
 import { html } from '../http/html.ts';
@@ -56,8 +56,8 @@ function choosePage(c: Context, token: string, email: string, fault?: Fault) {
 }
 
 /** GET and POST of /reset and /reset/new, and the same for programs under /api/auth. */
-export function resetRoutes(house: House): Hono {
-  const { database } = house;
+export function resetRoutes(services: Services): Hono {
+  const { database } = services;
   const app = new Hono();
 
   app.get('/reset', (c) => askPage(c));
@@ -65,13 +65,13 @@ export function resetRoutes(house: House): Hono {
     z.object({ email: fields.email }),
     async (c, { email }) => {
       // Each one may send a mail, so each one counts; apart from the failures to sign in.
-      await countReset(house, c, email);
+      await countReset(services, c, email);
       const origin = originOf(c);
       // Not waited for: what is done for an address that somebody has would take longer.
-      afterAnswer(house, 'a link to a new password', async () => {
+      afterAnswer(services, 'a link to a new password', async () => {
         const token = mintToken();
         const to = await database.run(askPasswordReset(email, tokenDigest(token), origin));
-        if (to !== null) void mailReset(house, to, token);
+        if (to !== null) void mailReset(services, to, token);
       });
       return { json: { message: sent }, go: '/reset/sent' };
     },
@@ -105,7 +105,7 @@ export function resetRoutes(house: House): Hono {
       if (!(await database.run(resetPassword(tokenDigest(token), phc, originOf(c))))) throw linkExpired();
       clearTokenCookie(c, 'dealkeep');
       void mailSecurityChange(
-        house,
+        services,
         person,
         'your password at Dealkeep was set anew. Every session and every connected client was ended, and writing through tools is turned off.',
       );

@@ -3,7 +3,7 @@
 import { Hono, type Context } from 'hono';
 import { toString as qrCode } from 'qrcode';
 import { z } from 'zod';
-import type { House } from '../context.ts';
+import type { Services } from '../services.ts';
 import {
   authenticatorUri,
   beginSecondFactor,
@@ -14,9 +14,9 @@ import {
   removeSecondFactor,
   renewRecoveryCodes,
   stepOfCode,
-} from '../domain/second-factor.ts';
-import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
-import type { SessionCaller } from '../domain/sessions.ts';
+} from '../domain/accounts/second-factor.ts';
+import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
+import type { SessionCaller } from '../domain/accounts/sessions.ts';
 import { csrfField, csrfGuard, csrfToken } from '../http/csrf.ts';
 import { html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
@@ -57,13 +57,13 @@ function showRecoveryCodes(c: Context, codes: readonly string[]) {
   });
 }
 
-async function confirm(house: House, c: Context, typed: string) {
+async function confirm(services: Services, c: Context, typed: string) {
   const digest = sessionDigest(c);
-  const [caller, secret] = await asCaller(house, c, pendingSecret(digest));
+  const [caller, secret] = await asCaller(services, c, pendingSecret(digest));
   if (secret === null) throw new Fault(409, 'nothing_pending', 'Start again: set up an authenticator first.');
-  const attempts = await attemptsOn(house, c, caller.email);
+  const attempts = await attemptsOn(services, c, caller.email);
   await attempts.check();
-  const step = await stepOfCode(secret, typed.replace(/\s/g, ''), house.clock());
+  const step = await stepOfCode(secret, typed.replace(/\s/g, ''), services.clock());
   if (step === null) {
     await attempts.failed();
     throw new Fault(
@@ -75,15 +75,15 @@ async function confirm(house: House, c: Context, typed: string) {
   const codes = mintRecoveryCodes();
   const token = mintToken();
   const statement = confirmSecondFactor(digest, step, codes, tokenDigest(token), originOf(c));
-  if (!(await house.database.run(statement)))
+  if (!(await services.database.run(statement)))
     throw new Fault(409, 'nothing_pending', 'Start again: set up an authenticator first.');
   setTokenCookie(c, 'dealkeep', token);
-  void mailSecurityChange(house, caller, 'an authenticator was set up for your account at Dealkeep.');
+  void mailSecurityChange(services, caller, 'an authenticator was set up for your account at Dealkeep.');
   return { json: { recovery_codes: codes, csrf_token: csrfToken(token) }, go: () => showRecoveryCodes(c, codes) };
 }
 
 /** /settings/security/second-factor… and recovery-codes, and the same for programs under /api/auth. */
-export function secondFactorRoutes(house: House, security: Again): Hono {
+export function secondFactorRoutes(services: Services, security: Again): Hono {
   const app = new Hono();
   const nothing = z.object({});
 
@@ -91,7 +91,7 @@ export function secondFactorRoutes(house: House, security: Again): Hono {
     nothing,
     async (c) => {
       const secret = mintSecret();
-      const [{ email }] = await asCaller(house, c, beginSecondFactor(sessionDigest(c), secret));
+      const [{ email }] = await asCaller(services, c, beginSecondFactor(sessionDigest(c), secret));
       return { json: { secret, uri: authenticatorUri(email, secret) }, go: setUpPath };
     },
     security,
@@ -100,7 +100,7 @@ export function secondFactorRoutes(house: House, security: Again): Hono {
   app.post('/api/auth/second-factor/begin', smallBody, csrfGuard, begin);
 
   const pendingPage = async (c: Context, fault?: Fault) => {
-    const [{ email }, secret] = await asCaller(house, c, pendingSecret(sessionDigest(c)));
+    const [{ email }, secret] = await asCaller(services, c, pendingSecret(sessionDigest(c)));
     return secret === null ? c.redirect('/settings/security', 303) : showSecret(c, email, secret, fault);
   };
   app.get(
@@ -109,18 +109,18 @@ export function secondFactorRoutes(house: House, security: Again): Hono {
   );
   const switchOn = action(
     z.object({ code: z.string({ error: 'Enter the code.' }).max(64, 'The code is too long.') }),
-    (c, { code }) => confirm(house, c, code),
+    (c, { code }) => confirm(services, c, code),
     pendingPage,
   );
   app.post(`${setUpPath}/confirm`, smallBody, csrfGuard, switchOn);
   app.post('/api/auth/second-factor/confirm', smallBody, csrfGuard, switchOn);
 
   const changed = (caller: SessionCaller, what: string) =>
-    void mailSecurityChange(house, caller, `${what} of your account at Dealkeep.`);
+    void mailSecurityChange(services, caller, `${what} of your account at Dealkeep.`);
   const remove = action(
     nothing,
     async (c) => {
-      const [caller, removed] = await asCaller(house, c, removeSecondFactor(sessionDigest(c), originOf(c)));
+      const [caller, removed] = await asCaller(services, c, removeSecondFactor(sessionDigest(c), originOf(c)));
       if (removed) changed(caller, 'the authenticator was removed from the sign-in');
       return { json: { removed }, go: '/settings/security?done=second_factor_off' };
     },
@@ -133,7 +133,7 @@ export function secondFactorRoutes(house: House, security: Again): Hono {
     nothing,
     async (c) => {
       const codes = mintRecoveryCodes();
-      const [caller, renewed] = await asCaller(house, c, renewRecoveryCodes(sessionDigest(c), codes, originOf(c)));
+      const [caller, renewed] = await asCaller(services, c, renewRecoveryCodes(sessionDigest(c), codes, originOf(c)));
       if (!renewed)
         throw new Fault(409, 'no_second_factor', 'Recovery codes belong to an authenticator: set one up first.');
       changed(caller, 'new recovery codes were made for the sign-in');

@@ -1,11 +1,11 @@
 /** Settings, Security: what protects the account, and every session, on one page. */
 
 import type { Context } from 'hono';
-import type { House } from '../context.ts';
-import { secondFactorOwed, type SecondFactorOwed } from '../domain/brokerages.ts';
-import { listPasskeys, type OwnPasskey } from '../domain/passkeys.ts';
-import { recoveryCodesLeft } from '../domain/second-factor.ts';
-import { listSessions, type OwnSession, type SessionCaller } from '../domain/sessions.ts';
+import type { Services } from '../services.ts';
+import { secondFactorOwed, type SecondFactorOwed } from '../domain/people/brokerages.ts';
+import { listPasskeys, type OwnPasskey } from '../domain/accounts/passkeys.ts';
+import { recoveryCodesLeft } from '../domain/accounts/second-factor.ts';
+import { listSessions, type OwnSession, type SessionCaller } from '../domain/accounts/sessions.ts';
 import { csrfField, csrfToken } from '../http/csrf.ts';
 import { html, type Html } from '../http/html.ts';
 import { ownValue } from '../http/own-value.ts';
@@ -173,10 +173,10 @@ function owedNotice({ brokerage_name, has_one }: SecondFactorOwed): Html {
 }
 
 /** Shows the page, with why the last change was not made. */
-export async function securityPage(house: House, c: Context, fault?: Fault): Promise<Response> {
+export async function securityPage(services: Services, c: Context, fault?: Fault): Promise<Response> {
   const digest = sessionDigest(c);
   const [caller, codesLeft, passkeys, sessions, owed] = await asCaller(
-    house,
+    services,
     c,
     recoveryCodesLeft(digest),
     listPasskeys(digest),

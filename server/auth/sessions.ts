@@ -2,8 +2,8 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../context.ts';
-import { endSession, listSessions, signOut, signOutEverywhere } from '../domain/sessions.ts';
+import type { Services } from '../services.ts';
+import { endSession, listSessions, signOut, signOutEverywhere } from '../domain/accounts/sessions.ts';
 import { csrfField, csrfGuard, csrfGuardOfAnySession } from '../http/csrf.ts';
 import { html } from '../http/html.ts';
 import { originOf } from '../http/origin.ts';
@@ -22,7 +22,7 @@ function forgetPerson(c: Context): void {
 }
 
 /** /sign-out, the ends of sessions under /settings/security, and the same for programs under /api/auth. */
-export function sessionRoutes(house: House, security: Again): Hono {
+export function sessionRoutes(services: Services, security: Again): Hono {
   const app = new Hono();
 
   app.get('/sign-out', (c) => {
@@ -39,7 +39,7 @@ export function sessionRoutes(house: House, security: Again): Hono {
   const leave = action(
     z.object({}),
     async (c) => {
-      await house.database.run(signOut(sessionDigest(c), originOf(c)));
+      await services.database.run(signOut(sessionDigest(c), originOf(c)));
       forgetPerson(c);
       return { json: { signed_out: true }, go: '/sign-in' };
     },
@@ -51,7 +51,7 @@ export function sessionRoutes(house: House, security: Again): Hono {
   const leaveEverywhere = action(
     z.object({}),
     async (c) => {
-      await asCaller(house, c, signOutEverywhere(sessionDigest(c), originOf(c)));
+      await asCaller(services, c, signOutEverywhere(sessionDigest(c), originOf(c)));
       forgetPerson(c);
       return { json: { signed_out: true }, go: '/sign-in' };
     },
@@ -63,7 +63,7 @@ export function sessionRoutes(house: House, security: Again): Hono {
   app.get(
     '/api/auth/sessions',
     view(async (c) => {
-      const [, sessions] = await asCaller(house, c, listSessions(sessionDigest(c)));
+      const [, sessions] = await asCaller(services, c, listSessions(sessionDigest(c)));
       return c.json({ sessions });
     }),
   );
@@ -71,7 +71,7 @@ export function sessionRoutes(house: House, security: Again): Hono {
     z.object({ id: z.union([z.uuid(), z.literal('others')], { error: 'Send the id of a session, or "others".' }) }),
     async (c, { id }) => {
       const others = id === 'others';
-      const [, ended] = await asCaller(house, c, endSession(sessionDigest(c), others ? null : id, originOf(c)));
+      const [, ended] = await asCaller(services, c, endSession(sessionDigest(c), others ? null : id, originOf(c)));
       if (!others && ended === 0) throw new Fault(404, 'not_found', 'This session is over already.');
       return { json: { ended }, go: `/settings/security?done=${others ? 'sessions' : 'session'}` };
     },

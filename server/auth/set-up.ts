@@ -2,12 +2,12 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../context.ts';
-import { hashPassword } from '../domain/password-hashes.ts';
-import { passwordFault } from '../domain/password-rules.ts';
-import { tokenDigest } from '../domain/secret-tokens.ts';
-import { enterWithSession } from '../domain/sessions.ts';
-import { isSetUpLink, isSetUpOpen, setUp, slugOf } from '../domain/set-up.ts';
+import type { Services } from '../services.ts';
+import { hashPassword } from '../domain/accounts/password-hashes.ts';
+import { passwordFault } from '../domain/accounts/password-rules.ts';
+import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
+import { enterWithSession } from '../domain/accounts/sessions.ts';
+import { isSetUpLink, isSetUpOpen, setUp, slugOf } from '../domain/accounts/set-up.ts';
 import { originGuard } from '../http/csrf.ts';
 import { html } from '../http/html.ts';
 import { action, Fault, fields, smallBody, view } from './action.ts';
@@ -39,8 +39,8 @@ function setUpPage(c: Context, token: string, entered: Readonly<Record<string, s
 }
 
 /** GET and POST of /set-up, POST /api/auth/set-up, and GET /api/auth/ways: how one can get in here. */
-export function setUpRoutes(house: House): Hono {
-  const { database } = house;
+export function setUpRoutes(services: Services): Hono {
+  const { database } = services;
   const app = new Hono();
   app.get('/api/auth/ways', async (c) => {
     return c.json({ set_up_open: await database.run(isSetUpOpen()), provider: null });
@@ -79,7 +79,7 @@ export function setUpRoutes(house: House): Hono {
         enterWithSession(session.token),
       );
       if (!done || admin === null) throw used();
-      return signedIn(house, c, token, { id: admin.user_id, email: admin.email, name: admin.name }, '/');
+      return signedIn(services, c, token, { id: admin.user_id, email: admin.email, name: admin.name }, '/');
     },
     (c, fault, entered) => setUpPage(c, entered['token'] ?? '', entered, fault),
   );

@@ -2,11 +2,17 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../context.ts';
-import { hashByRecipe, hashPassword, isOutdated } from '../domain/password-hashes.ts';
-import { passwordRecipe, personOf, signInWithPassword, upgradePassword } from '../domain/passwords.ts';
-import { finishSignIn, recoveryDigest, stepOfCode, stepSecret, type SecondFactor } from '../domain/second-factor.ts';
-import { tokenDigest } from '../domain/secret-tokens.ts';
+import type { Services } from '../services.ts';
+import { hashByRecipe, hashPassword, isOutdated } from '../domain/accounts/password-hashes.ts';
+import { passwordRecipe, personOf, signInWithPassword, upgradePassword } from '../domain/accounts/passwords.ts';
+import {
+  finishSignIn,
+  recoveryDigest,
+  stepOfCode,
+  stepSecret,
+  type SecondFactor,
+} from '../domain/accounts/second-factor.ts';
+import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfGuard, originGuard } from '../http/csrf.ts';
 import { safeReturnPath } from '../http/return-path.ts';
 import { deviceDigest, readTokenCookie, setTokenCookie } from '../http/session.ts';
@@ -24,9 +30,9 @@ const stepExpired = () =>
 const codePath = (returnTo: string) => `/sign-in/code?${new URLSearchParams({ return_to: returnTo })}`;
 
 /** Checks the password; `undefined`: a second factor is owed, and the browser holds the step. Throws a fault (401, 429). */
-async function checkPassword(house: House, c: Context, email: string, password: string, then: string) {
-  const { database } = house;
-  const attempts = await attemptsOn(house, c, email);
+async function checkPassword(services: Services, c: Context, email: string, password: string, then: string) {
+  const { database } = services;
+  const attempts = await attemptsOn(services, c, email);
   await attempts.check();
   const phc = await hashByRecipe(password, await database.run(passwordRecipe(email)), attempts.share);
   // Whoever tries many at once has waited in the same line: look again before this one counts.
@@ -40,16 +46,16 @@ async function checkPassword(house: House, c: Context, email: string, password: 
   }
   await attempts.succeeded();
   if (isOutdated(phc)) await database.run(upgradePassword(phc, await hashPassword(password, attempts.share)));
-  if (answer.outcome === 'signed_in') return { done: await signedIn(house, c, token, person, then) };
+  if (answer.outcome === 'signed_in') return { done: await signedIn(services, c, token, person, then) };
   return { step: token };
 }
 
 /** Finishes a step with what was typed. Throws a fault (401, 429). */
-async function finish(house: House, c: Context, step: string, typed: string, then: string): Promise<Done> {
-  const { database, clock } = house;
+async function finish(services: Services, c: Context, step: string, typed: string, then: string): Promise<Done> {
+  const { database, clock } = services;
   const owed = await database.run(stepSecret(tokenDigest(step)));
   if (owed === null) throw stepExpired();
-  const attempts = await attemptsOn(house, c, owed.email);
+  const attempts = await attemptsOn(services, c, owed.email);
   await attempts.check();
   const recovery = recoveryDigest(typed);
   const factor: SecondFactor =
@@ -59,14 +65,14 @@ async function finish(house: House, c: Context, step: string, typed: string, the
     finishSignIn(tokenDigest(step), factor, deviceDigest(c), session, signInOriginOf(c)),
   );
   const person = personOf(answer);
-  if (answer.outcome === 'signed_in' && person !== null) return signedIn(house, c, token, person, then);
+  if (answer.outcome === 'signed_in' && person !== null) return signedIn(services, c, token, person, then);
   await attempts.failed();
   throw answer.outcome === 'refused' ? codeRefused() : stepExpired();
 }
 
 /** Signs in, with the code at once when the program sent it; else the answer says that it is owed. */
 async function signIn(
-  house: House,
+  services: Services,
   c: Context,
   {
     email,
@@ -76,9 +82,9 @@ async function signIn(
   }: { email: string; password: string; code?: string | undefined; return_to?: string | undefined },
 ): Promise<Done> {
   const then = safeReturnPath(return_to);
-  const { done, step } = await checkPassword(house, c, email, password, then);
+  const { done, step } = await checkPassword(services, c, email, password, then);
   if (done !== undefined) return done;
-  if (code !== undefined && code !== '') return finish(house, c, step, code, then);
+  if (code !== undefined && code !== '') return finish(services, c, step, code, then);
   setTokenCookie(c, 'dealkeep-step', step);
   return {
     json: { outcome: 'second_factor', second_factor_required: true, methods: ['code', 'recovery_code', 'passkey'] },
@@ -99,19 +105,19 @@ const code = z.object({
 const proof = z.object({ password: fields.password, return_to: fields.returnTo });
 
 /** GET and POST of /sign-in, /sign-in/code and /re-authenticate, and the same for programs under /api/auth. */
-export function signInRoutes(house: House): Hono {
+export function signInRoutes(services: Services): Hono {
   const app = new Hono();
 
   app.get(
     '/sign-in',
     view(async (c) => {
       const returnTo = safeReturnPath(c.req.query('return_to'));
-      return (await isSignedIn(house, c)) ? c.redirect(returnTo, 303) : signInPage(c, returnTo);
+      return (await isSignedIn(services, c)) ? c.redirect(returnTo, 303) : signInPage(c, returnTo);
     }),
   );
   const enter = action(
     credentials,
-    (c, input) => signIn(house, c, input),
+    (c, input) => signIn(services, c, input),
     (c, fault, entered) => signInPage(c, safeReturnPath(entered['return_to']), entered['email'], fault),
   );
   app.post('/sign-in', smallBody, originGuard, enter);
@@ -130,7 +136,7 @@ export function signInRoutes(house: House): Hono {
     (c, input) => {
       const step = readTokenCookie(c, 'dealkeep-step');
       if (step === null) throw stepExpired();
-      return finish(house, c, step, input.code, safeReturnPath(input.return_to));
+      return finish(services, c, step, input.code, safeReturnPath(input.return_to));
     },
     (c, fault, entered) => {
       const returnTo = safeReturnPath(entered['return_to']);
@@ -143,7 +149,7 @@ export function signInRoutes(house: House): Hono {
   app.post('/api/auth/second-factor', smallBody, originGuard, enterCode);
 
   const proofPage = async (c: Context, returnTo: string, fault?: Fault) => {
-    const [{ email }] = await asCaller(house, c);
+    const [{ email }] = await asCaller(services, c);
     return reauthenticatePage(c, email, returnTo, fault);
   };
   app.get(
@@ -153,8 +159,8 @@ export function signInRoutes(house: House): Hono {
   const prove = action(
     proof,
     async (c, input) => {
-      const [{ email }] = await asCaller(house, c);
-      return signIn(house, c, { ...input, email });
+      const [{ email }] = await asCaller(services, c);
+      return signIn(services, c, { ...input, email });
     },
     (c, fault, entered) => proofPage(c, safeReturnPath(entered['return_to']), fault),
   );

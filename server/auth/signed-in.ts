@@ -1,13 +1,13 @@
 /** What the handlers of signed-in people share: who they are, and giving the browser another session token. */
 
 import type { Context } from 'hono';
-import type { House } from '../context.ts';
+import type { Services } from '../services.ts';
 import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
-import { deviceSeconds, keepDevice } from '../domain/devices.ts';
-import type { NewSession, Person, SignInOrigin } from '../domain/passwords.ts';
-import { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
-import { enterWithSession, type SessionCaller } from '../domain/sessions.ts';
+import { deviceSeconds, keepDevice } from '../domain/accounts/devices.ts';
+import type { NewSession, Person, SignInOrigin } from '../domain/accounts/passwords.ts';
+import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
+import { enterWithSession, type SessionCaller } from '../domain/accounts/sessions.ts';
 import { csrfToken } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { clearTokenCookie, deviceDigest, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
@@ -15,7 +15,7 @@ import { SignedOut, type Done } from './action.ts';
 
 /** Runs the statements as the person of the session, in one transaction. Throws {@link SignedOut}. */
 export async function asCaller<const S extends readonly Statement<unknown>[]>(
-  { database }: House,
+  { database }: Services,
   c: Context,
   ...statements: S
 ): Promise<[SessionCaller, ...Results<S>]> {
@@ -27,7 +27,7 @@ export async function asCaller<const S extends readonly Statement<unknown>[]>(
 }
 
 /** Whether the browser's session is alive. */
-export async function isSignedIn({ database }: House, c: Context): Promise<boolean> {
+export async function isSignedIn({ database }: Services, c: Context): Promise<boolean> {
   const digest = sessionDigest(c);
   return digest !== null && (await database.run(enterWithSession(digest))) !== null;
 }
@@ -49,15 +49,21 @@ export function freshSession(c: Context): { token: string; session: NewSession }
 }
 
 /** Makes the browser known to the owner of this session: what others guess does not keep them out of it any more. */
-export async function knowDevice({ database }: House, c: Context, session: string): Promise<void> {
+export async function knowDevice({ database }: Services, c: Context, session: string): Promise<void> {
   const device = mintToken();
   await database.run(keepDevice(tokenDigest(session), deviceDigest(c), tokenDigest(device)));
   setTokenCookie(c, 'dealkeep-device', device, deviceSeconds);
 }
 
 /** Gives the browser its new session. */
-export async function signedIn(house: House, c: Context, token: string, user: Person, then: string): Promise<Done> {
-  await knowDevice(house, c, token);
+export async function signedIn(
+  services: Services,
+  c: Context,
+  token: string,
+  user: Person,
+  then: string,
+): Promise<Done> {
+  await knowDevice(services, c, token);
   setTokenCookie(c, 'dealkeep', token);
   clearTokenCookie(c, 'dealkeep-step');
   return { json: { outcome: 'signed_in', user, csrf_token: csrfToken(token) }, go: then };

@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 
-/** The house said no, in words meant for the person (app.refuse). */
+/** The database said no, in words meant for the person (app.refuse). */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly reason: string;

@@ -1,6 +1,6 @@
 /** Work that an answer does not wait for, so that how long the answer takes tells nothing of it. */
 
-import type { House } from '../context.ts';
+import type { Services } from '../services.ts';
 import { Busy } from '../database/errors.ts';
 
 const most = 200;
@@ -11,7 +11,7 @@ let line: Promise<void> = Promise.resolve();
  * Does the work once the answer is on its way, one piece after the other; a failure goes to the log, and what still
  * waits when the server stops is not done. Throws {@link Busy} when too much waits already.
  */
-export function afterAnswer({ log }: House, what: string, work: () => Promise<unknown>): void {
+export function afterAnswer({ log }: Services, what: string, work: () => Promise<unknown>): void {
   if (waiting >= most) throw new Busy('Too much is asked for at this moment: try again in a moment.');
   waiting += 1;
   line = line

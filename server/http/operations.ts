@@ -4,12 +4,12 @@ import { timingSafeEqual } from 'node:crypto';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { House } from '../context.ts';
+import type { Services } from '../services.ts';
 import { missingMigrations, migrationFiles } from '../database/migrate.ts';
 import { clientAddress } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 
-const faces: readonly [start: string, face: string][] = [
+const interfaces: readonly [start: string, name: string][] = [
   ['/api/v1', 'rest'],
   ['/api/mcp/', 'oauth'],
   ['/.well-known/', 'oauth'],
@@ -20,9 +20,9 @@ const faces: readonly [start: string, face: string][] = [
 ];
 const quiet = new Set(['/healthz', '/readyz', '/metrics']);
 
-function faceOf(path: string): string {
+function interfaceOf(path: string): string {
   if (quiet.has(path)) return 'operations';
-  return faces.find(([start]) => path.startsWith(start))?.[1] ?? 'pages';
+  return interfaces.find(([start]) => path.startsWith(start))?.[1] ?? 'pages';
 }
 
 /** The counters of one running app. */
@@ -33,19 +33,19 @@ export interface Metrics {
 }
 
 /** Starts counting; the pool's state is read whenever the metrics are. */
-export function startMetrics({ database, log }: House): Metrics {
+export function startMetrics({ database, log }: Services): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const requests = new Counter({
     name: 'dealkeep_requests_total',
     help: 'Answered requests.',
-    labelNames: ['face', 'status'],
+    labelNames: ['interface', 'status'],
     registers,
   });
   const durations = new Histogram({
     name: 'dealkeep_request_duration_seconds',
     help: 'Time from a request to its answer.',
-    labelNames: ['face'],
+    labelNames: ['interface'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
@@ -74,10 +74,10 @@ export function startMetrics({ database, log }: House): Metrics {
     const start = performance.now();
     await next();
     const millis = performance.now() - start;
-    const face = faceOf(c.req.path);
-    requests.inc({ face, status: `${Math.floor(c.res.status / 100)}xx` });
-    durations.observe({ face }, millis / 1000);
-    if (face === 'operations') return;
+    const name = interfaceOf(c.req.path);
+    requests.inc({ interface: name, status: `${Math.floor(c.res.status / 100)}xx` });
+    durations.observe({ interface: name }, millis / 1000);
+    if (name === 'operations') return;
     // The path alone: a query can carry codes, tokens and what people search for.
     const line = {
       requestId: requestIdOf(c),
@@ -105,7 +105,7 @@ function mayReadMetrics(c: Context, token: string | undefined): boolean {
 }
 
 /** /healthz: the process answers. /readyz: the database answers and its schema is current. /metrics: for Prometheus. */
-export function operations({ config, database, log, stopping }: House, { registry }: Metrics): Hono {
+export function operations({ config, database, log, stopping }: Services, { registry }: Metrics): Hono {
   const app = new Hono();
   const files = migrationFiles();
   app.get('/healthz', (c) => c.text('ok\n'));

@@ -1,4 +1,4 @@
-/** What every answer tells a browser of itself, whichever face it comes from. */
+/** What every answer tells a browser of itself, whichever routes it comes from. */
 
 import type { MiddlewareHandler } from 'hono';
 

@@ -1,11 +1,11 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { Database } from '../database/database.ts';
-import { asToken, tokenDigest } from '../domain/secret-tokens.ts';
-import { enterWithSession } from '../domain/sessions.ts';
+import { asToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
+import { enterWithSession } from '../domain/accounts/sessions.ts';
 import { signInFirst } from './sign-in-first.ts';
 
-export { mintToken, tokenDigest } from '../domain/secret-tokens.ts';
+export { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 
 /** What the middlewares of this folder leave for the handlers behind them. */
 export interface SessionVariables {
@@ -15,7 +15,7 @@ export interface SessionVariables {
   sessionToken: string;
 }
 
-/** The environment of a face that uses sessions: `new Hono<SessionEnvironment>()`. */
+/** The environment of a routes that uses sessions: `new Hono<SessionEnvironment>()`. */
 export interface SessionEnvironment {
   Variables: SessionVariables;
 }

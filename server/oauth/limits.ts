@@ -5,7 +5,7 @@
  */
 
 import type { Context } from 'hono';
-import type { House } from '../context.ts';
+import type { Services } from '../services.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -18,24 +18,24 @@ export const tooMany = ({ retryAfter }: Count): OAuthError =>
   });
 
 /** Counts a request of this address at the token or revocation endpoint; throws when there were too many. */
-export async function limitAddress({ limits }: House, c: Context): Promise<void> {
+export async function limitAddress({ limits }: Services, c: Context): Promise<void> {
   const count = await limits.take('token_ip', clientAddress(c));
   if (!count.allowed) throw tooMany(count);
 }
 
 /** Throws when the client has achieved as much in this minute as it may. */
-export async function checkClient({ limits }: House, clientId: string): Promise<void> {
+export async function checkClient({ limits }: Services, clientId: string): Promise<void> {
   const count = await limits.peek('token_client', clientId);
   if (!count.allowed) throw tooMany(count);
 }
 
 /** Counts what a client has achieved. */
-export async function countSuccess({ limits }: House, clientId: string): Promise<void> {
+export async function countSuccess({ limits }: Services, clientId: string): Promise<void> {
   await limits.take('token_client', clientId);
 }
 
 /** Counts a failure in the name of a client; throws when this address has had too many. */
-export async function countFailure({ limits }: House, c: Context, clientId: string): Promise<void> {
+export async function countFailure({ limits }: Services, c: Context, clientId: string): Promise<void> {
   const count = await limits.take('token_failure', `${clientId} ${addressGroup(clientAddress(c))}`);
   if (!count.allowed) throw tooMany(count);
 }

@@ -1,8 +1,8 @@
 /** What clients discover: the authorization server (RFC 8414) and the resources that it protects (RFC 9728). */
 
 import type { Hono } from 'hono';
-import type { House } from '../context.ts';
-import { scopes } from '../domain/connected-clients.ts';
+import type { Services } from '../services.ts';
+import { scopes } from '../domain/clients/connected-clients.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
 
 /** The paths of the endpoints (specification, section 4.2). */
@@ -43,10 +43,10 @@ export function protectedResourceMetadata(issuer: string, path: ResourcePath) {
 }
 
 /** Adds the well-known documents. The suffixed forms are for clients that insert the path of what they were given. */
-export function serveMetadata(face: Hono, { config }: House): void {
+export function serveMetadata(routes: Hono, { config }: Services): void {
   const issuer = config.baseUrl;
   const serve = (path: string, document: object) =>
-    face.get(path, (c) => {
+    routes.get(path, (c) => {
       c.header('Cache-Control', 'public, max-age=300');
       return c.json(document);
     });

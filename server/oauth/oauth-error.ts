@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { GrantFault } from '../domain/authorization.ts';
+import type { GrantFault } from '../domain/clients/authorization.ts';
 
 export type ErrorCode =
   GrantFault | 'invalid_request' | 'unsupported_grant_type' | 'temporarily_unavailable' | 'server_error';
@@ -11,7 +11,7 @@ export type ErrorCode =
 export const describable = (text: string): string =>
   text.replaceAll(/[\u2018\u2019"]/g, "'").replaceAll(/[^ !#-[\]-~]/g, '?');
 
-/** Thrown by an endpoint; the face turns it into its JSON answer. */
+/** Thrown by an endpoint; the routes turn it into its JSON answer. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: ErrorCode;

@@ -1,22 +1,22 @@
 /** Requests that present the same refresh token together: told from those that come later, and what is kept for them. */
 
-import type { House } from '../context.ts';
-import { forgetAnswers } from '../domain/tokens.ts';
+import type { Services } from '../services.ts';
+import { forgetAnswers } from '../domain/clients/tokens.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { Herd } from './herd.ts';
+import { RefreshWindow } from './refresh-window.ts';
 
 // So that what was kept just now is old enough when it is looked at.
 const slackMillis = 100;
 
 export class Overlap {
-  readonly #house: House;
+  readonly #services: Services;
   readonly #clock: DatabaseClock;
-  readonly #herd = new Herd();
+  readonly #window = new RefreshWindow();
   #forgetting: NodeJS.Timeout | undefined;
 
-  constructor(house: House) {
-    this.#house = house;
-    this.#clock = new DatabaseClock(house.database);
+  constructor(services: Services) {
+    this.#services = services;
+    this.#clock = new DatabaseClock(services.database);
   }
 
   /**
@@ -24,14 +24,17 @@ export class Overlap {
    * `arrived` is when all of it had come, by performance.now(). Null where overlapping requests count as replays.
    */
   async began(digest: Buffer, arrived: number): Promise<number | null> {
-    if (this.#house.config.refreshOverlapMillis === 0) return null;
-    const [began] = await Promise.all([this.#clock.at(arrived), this.#herd.gathered(digest.toString('hex'), arrived)]);
+    if (this.#services.config.refreshOverlapMillis === 0) return null;
+    const [began] = await Promise.all([
+      this.#clock.at(arrived),
+      this.#window.gathered(digest.toString('hex'), arrived),
+    ]);
     return began;
   }
 
   /** Sees to it that the answer just kept is forgotten once no request can overlap with it any more. */
   forgetSoon(): void {
-    const { database, config, log, stopping } = this.#house;
+    const { database, config, log, stopping } = this.#services;
     const overlap = config.refreshOverlapMillis;
     if (overlap === 0 || this.#forgetting !== undefined || stopping.aborted) return;
     const forget = async () => {
@@ -42,7 +45,7 @@ export class Overlap {
     this.#forgetting = setTimeout(() => {
       forget().catch((error: unknown) => {
         this.#forgetting = undefined;
-        // The next refresh, or the clockwork, forgets it.
+        // The next refresh, or a scheduled job, forgets it.
         if (!stopping.aborted) log.warn({ err: error }, 'answers to refreshes could not be forgotten yet');
       });
     }, overlap + slackMillis).unref();

@@ -1,8 +1,8 @@
 /** POST /api/mcp/revoke: a client gives a token back (RFC 7009). */
 
 import type { Handler } from 'hono';
-import type { House } from '../context.ts';
-import { digestOf, revokeToken } from '../domain/tokens.ts';
+import type { Services } from '../services.ts';
+import { digestOf, revokeToken } from '../domain/clients/tokens.ts';
 import { originOf } from '../http/origin.ts';
 import { bodyParameters, required } from './body.ts';
 import { checkClient, countFailure, countSuccess, limitAddress } from './limits.ts';
@@ -10,16 +10,16 @@ import { grantError } from './oauth-error.ts';
 import { asClientId } from './parameters.ts';
 
 /** The handler of the revocation endpoint. The hint of the token's type is not needed: the token tells. */
-export function revocationEndpoint(house: House): Handler {
+export function revocationEndpoint(services: Services): Handler {
   return async (c) => {
-    await limitAddress(house, c);
+    await limitAddress(services, c);
     const parameters = await bodyParameters(c, ['token', 'token_type_hint', 'client_id']);
     const token = required(parameters, 'token');
     const clientId = asClientId(required(parameters, 'client_id'));
     if (clientId === null) throw grantError('invalid_client');
-    await checkClient(house, clientId);
-    const outcome = await house.database.run(revokeToken(clientId, digestOf(token), originOf(c)));
-    await (outcome === 'revoked' ? countSuccess(house, clientId) : countFailure(house, c, clientId));
+    await checkClient(services, clientId);
+    const outcome = await services.database.run(revokeToken(clientId, digestOf(token), originOf(c)));
+    await (outcome === 'revoked' ? countSuccess(services, clientId) : countFailure(services, c, clientId));
     if (outcome === 'invalid_client') throw grantError('invalid_client');
     return c.body(null, 200);
   };

@@ -1,9 +1,9 @@
 /** POST /api/mcp/token: a code or a refresh token in exchange for tokens (specification, section 4.2; RFC 6749, section 5). */
 
 import type { Context, Handler } from 'hono';
-import type { House } from '../context.ts';
-import { challengeOf, redeemCode } from '../domain/authorization.ts';
-import { accessTokenSeconds, digestOf, mintTokens, refreshTokens, type Refreshed } from '../domain/tokens.ts';
+import type { Services } from '../services.ts';
+import { challengeOf, redeemCode } from '../domain/clients/authorization.ts';
+import { accessTokenSeconds, digestOf, mintTokens, refreshTokens, type Refreshed } from '../domain/clients/tokens.ts';
 import { originOf } from '../http/origin.ts';
 import { resourceOf } from '../http/resource-metadata.ts';
 import { bodyParameters, required } from './body.ts';
@@ -25,7 +25,7 @@ const known = [
 
 /** One request: what it presents, and when it had come. */
 interface Exchange {
-  readonly house: House;
+  readonly services: Services;
   readonly overlap: Overlap;
   readonly c: Context;
   readonly parameters: Parameters;
@@ -39,13 +39,13 @@ interface Exchange {
 }
 
 /** The canonical resource that is asked for, or null when none is. Throws invalid_target for any other. */
-function askedResource({ config }: House, parameters: Parameters): string | null {
+function askedResource({ config }: Services, parameters: Parameters): string | null {
   const asked = parameters.all('resource').map((resource) => resourceOf(config.baseUrl, resource));
   if (asked.includes(null)) throw grantError('invalid_target');
   return asked[0] ?? null;
 }
 
-async function exchangeCode({ house, c, parameters, clientId, resource }: Exchange): Promise<Refreshed> {
+async function exchangeCode({ services, c, parameters, clientId, resource }: Exchange): Promise<Refreshed> {
   const tokens = mintTokens();
   const presented = {
     clientId,
@@ -54,14 +54,14 @@ async function exchangeCode({ house, c, parameters, clientId, resource }: Exchan
     challenge: challengeOf(required(parameters, 'code_verifier')),
     resource,
   };
-  await checkClient(house, clientId);
-  const answer = await house.database.run(redeemCode(presented, tokens, originOf(c)));
+  await checkClient(services, clientId);
+  const answer = await services.database.run(redeemCode(presented, tokens, originOf(c)));
   if (typeof answer === 'string') throw grantError(answer);
   return { access: tokens.access.token, refresh: tokens.refresh.token, scopes: answer, expiresIn: accessTokenSeconds };
 }
 
 async function exchangeRefreshToken({
-  house,
+  services,
   overlap,
   c,
   parameters,
@@ -71,7 +71,7 @@ async function exchangeRefreshToken({
 }: Exchange): Promise<Refreshed> {
   const token = required(parameters, 'refresh_token');
   const digest = digestOf(token);
-  const [began] = await Promise.all([overlap.began(digest, arrived), checkClient(house, clientId)]);
+  const [began] = await Promise.all([overlap.began(digest, arrived), checkClient(services, clientId)]);
   const presented = {
     clientId,
     token,
@@ -79,9 +79,9 @@ async function exchangeRefreshToken({
     scopes: scopeList(parameters.one('scope')),
     resource,
     began,
-    overlap: house.config.refreshOverlapMillis,
+    overlap: services.config.refreshOverlapMillis,
   };
-  const answer = await house.database.run(refreshTokens(presented, mintTokens(), originOf(c)));
+  const answer = await services.database.run(refreshTokens(presented, mintTokens(), originOf(c)));
   if (typeof answer === 'string') throw grantError(answer);
   overlap.forgetSoon();
   return answer;
@@ -93,10 +93,10 @@ const grants = new Map([
 ]);
 
 /** The handler of the token endpoint. */
-export function tokenEndpoint(house: House): Handler {
-  const overlap = new Overlap(house);
+export function tokenEndpoint(services: Services): Handler {
+  const overlap = new Overlap(services);
   return async (c) => {
-    await limitAddress(house, c);
+    await limitAddress(services, c);
     const parameters = await bodyParameters(c, known);
     const arrived = performance.now();
     const grant = grants.get(required(parameters, 'grant_type'));
@@ -105,15 +105,15 @@ export function tokenEndpoint(house: House): Handler {
     for (const name of [...grant.parameters, 'client_id']) required(parameters, name);
     const clientId = asClientId(parameters.one('client_id'));
     if (clientId === null) throw grantError('invalid_client');
-    const resource = askedResource(house, parameters);
+    const resource = askedResource(services, parameters);
     const issued = await grant
-      .exchange({ house, overlap, c, parameters, clientId, resource, arrived })
+      .exchange({ services, overlap, c, parameters, clientId, resource, arrived })
       .catch(async (error: unknown) => {
         if (error instanceof OAuthError && error.code !== 'temporarily_unavailable')
-          await countFailure(house, c, clientId);
+          await countFailure(services, c, clientId);
         throw error;
       });
-    await countSuccess(house, clientId);
+    await countSuccess(services, clientId);
     return c.json({
       access_token: issued.access,
       token_type: 'Bearer',

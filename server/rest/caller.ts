@@ -1,9 +1,9 @@
 /** Lets an API key in: limits by address, the key itself, limits by key, and its scopes, in this order. */
 
 import type { Context } from 'hono';
-import type { House } from '../context.ts';
+import type { Services } from '../services.ts';
 import type { Statement } from '../database/statement.ts';
-import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyScope } from '../domain/api-keys.ts';
+import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyScope } from '../domain/clients/api-keys.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { Fault, insufficientScope, unauthorized } from './envelope.ts';
@@ -72,7 +72,7 @@ function tellLimit(c: Context, count: Count | null): void {
   c.header('X-RateLimit-Reset', count?.resetAt.toString());
 }
 
-export function openCallers({ database, limits }: Pick<House, 'database' | 'limits'>): Callers {
+export function openCallers({ database, limits }: Pick<Services, 'database' | 'limits'>): Callers {
   const holders = openHolders();
 
   /** `fault`, or 429 to an address that has failed too often. A good key behind the same address is not held up. */

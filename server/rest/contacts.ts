@@ -1,10 +1,10 @@
 /** The three endpoints of contacts (specification, section 4.1). */
 
 import type { Context } from 'hono';
-import type { House } from '../context.ts';
+import type { Services } from '../services.ts';
 import { Refusal } from '../database/errors.ts';
 import { mapped } from '../database/statement.ts';
-import { enterWithApiKey } from '../domain/api-keys.ts';
+import { enterWithApiKey } from '../domain/clients/api-keys.ts';
 import {
   contactById,
   contactsPage,
@@ -12,8 +12,8 @@ import {
   recordNotCreated,
   type Contact,
   type Position,
-} from '../domain/contacts.ts';
-import type { Origin } from '../domain/origin.ts';
+} from '../domain/contacts/contacts.ts';
+import type { Origin } from '../domain/audit/origin.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { deploymentSealer, type Sealer, type Unsealed } from '../http/sealed-cursor.ts';
@@ -71,7 +71,7 @@ export interface ContactEndpoints {
   create(c: Context): Promise<Response>;
 }
 
-export function contactEndpoints({ database, log }: House, callers: Callers): ContactEndpoints {
+export function contactEndpoints({ database, log }: Services, callers: Callers): ContactEndpoints {
   const sealerOf = deploymentSealer(database);
 
   /** Adds the contact of the request's body; `digest` enters again, in the transaction that writes. */

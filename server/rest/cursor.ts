@@ -1,6 +1,6 @@
 /** Places in the list of contacts as bytes: six of the time in milliseconds, sixteen of the id (specification, section 4.1). */
 
-import type { Position } from '../domain/contacts.ts';
+import type { Position } from '../domain/contacts/contacts.ts';
 
 const timeBytes = 6;
 const idBytes = 16;

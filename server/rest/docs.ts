@@ -51,10 +51,10 @@ const files = [
   { name: 'start.js', type: 'text/javascript', text: () => start },
 ];
 
-/** Adds /openapi.json and /docs to the face; `baseUrl` is our public origin. */
-export function serveDocs(face: Hono, baseUrl: string): void {
+/** Adds /openapi.json and /docs to the routes; `baseUrl` is our public origin. */
+export function serveDocs(routes: Hono, baseUrl: string): void {
   const document = JSON.stringify(openApiDocument(baseUrl));
-  const serve = (path: string, handler: Handler) => face.get(path, handler).all(path, only('GET', 'HEAD'));
+  const serve = (path: string, handler: Handler) => routes.get(path, handler).all(path, only('GET', 'HEAD'));
   serve('/openapi.json', (c) =>
     c.body(document, 200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache' }),
   );

@@ -1,7 +1,7 @@
 /** What the REST API takes and answers (specification, section 2.1): these validate, and the OpenAPI document is made of them. */
 
 import { z } from 'zod';
-import { isEmailAddress, longestEmailAddress } from '../domain/email-address.ts';
+import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
 import { errorCodes } from './envelope.ts';
 
 const absent = (sentence: string) => (issue: { input?: unknown }) =>

@@ -8,7 +8,7 @@ import type { Storage } from './storage.ts';
 /** Touches nothing yet: the first body that is kept finds out whether the store takes it. */
 export async function openStorage({ s3, dataDir }: Config): Promise<Storage> {
   if (!s3) return openFileStorage(path.join(dataDir, 'documents'));
-  // Loaded only here: it is large, and most houses keep files.
+  // Loaded only here: it is large, and most installations keep files.
   const { openS3Storage } = await import('./s3.ts');
   return openS3Storage(s3);
 }

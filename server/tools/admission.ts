@@ -1,8 +1,8 @@
 /** Who is let in, and how often: the access token of a request, and the limit of calls. */
 
 import type { Context } from 'hono';
-import type { House } from '../context.ts';
-import { accessTokenDigest, type TokenCaller } from '../domain/tokens.ts';
+import type { Services } from '../services.ts';
+import { accessTokenDigest, type TokenCaller } from '../domain/clients/tokens.ts';
 import { bearerChallenge, type ResourcePath } from '../http/resource-metadata.ts';
 import type { Exchange, Holder } from './exchange.ts';
 import { Fault } from './fault.ts';
@@ -13,28 +13,28 @@ const bearer = /^Bearer +(\S+) *$/i;
  * 401 that leads a client to where it gets a token (RFC 9728, section 5.1). The body always says invalid_token
  * (specification, section 7.2); the challenge says it only of a token that was sent (RFC 6750, section 3.1).
  */
-export function unauthorized(house: House, path: ResourcePath, error?: 'invalid_token'): Fault {
+export function unauthorized(services: Services, path: ResourcePath, error?: 'invalid_token'): Fault {
   const message = error
     ? 'The access token is unknown, expired or revoked: refresh it, or authorize again.'
     : 'Send an access token in the header Authorization: Bearer <token>; WWW-Authenticate says where to get one.';
-  const challenge = bearerChallenge({ baseUrl: house.config.baseUrl, path, ...(error ? { error } : {}) });
+  const challenge = bearerChallenge({ baseUrl: services.config.baseUrl, path, ...(error ? { error } : {}) });
   return new Fault(401, message, { headers: { 'WWW-Authenticate': challenge }, oauth: 'invalid_token' });
 }
 
 /** The digest of the request's token. Throws a fault of 401; a token in the URL is none, and neither is an API key or a cookie. */
-export function presentedDigest(c: Context, house: House, path: ResourcePath): Buffer {
+export function presentedDigest(c: Context, services: Services, path: ResourcePath): Buffer {
   const header = c.req.header('authorization');
   const presented = header === undefined ? undefined : bearer.exec(header)?.[1];
-  if (presented === undefined) throw unauthorized(house, path);
+  if (presented === undefined) throw unauthorized(services, path);
   const digest = accessTokenDigest(presented);
-  if (digest === null) throw unauthorized(house, path, 'invalid_token');
+  if (digest === null) throw unauthorized(services, path, 'invalid_token');
   return digest;
 }
 
 /** Who calls; the database is asked unless it has been. Throws a fault of 401 when the token is not valid. */
 export async function admit(exchange: Exchange, path: ResourcePath): Promise<TokenCaller> {
-  const caller = exchange.caller === undefined ? await exchange.house.database.run(exchange.enter) : exchange.caller;
-  if (caller === null) throw unauthorized(exchange.house, path, 'invalid_token');
+  const caller = exchange.caller === undefined ? await exchange.services.database.run(exchange.enter) : exchange.caller;
+  if (caller === null) throw unauthorized(exchange.services, path, 'invalid_token');
   return caller;
 }
 
@@ -43,7 +43,7 @@ export async function admit(exchange: Exchange, path: ResourcePath): Promise<Tok
  * apart. The headers that tell where that leaves the client. Throws a fault of 429.
  */
 export async function countCalls(
-  { limits }: House,
+  { limits }: Services,
   { userId, clientId }: Holder,
   calls: number,
 ): Promise<Record<string, string>> {

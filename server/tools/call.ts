@@ -2,8 +2,8 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
-import { recordToolCall, recordToolRead } from '../domain/audit.ts';
-import { passSecondFactor } from '../domain/tool-gate.ts';
+import { recordToolCall, recordToolRead } from '../domain/audit/audit.ts';
+import { passSecondFactor } from '../domain/clients/tool-gate.ts';
 import type { Tool } from './define.ts';
 import { isObject, type Exchange } from './exchange.ts';
 import { featureNotAvailable, internalError, missingScope, refusalOf, type CallFacts } from './refusals.ts';
@@ -28,7 +28,7 @@ function recorder({ from }: Exchange, tool: Tool, { deal_id, finding_id, source_
  * writing tool, the work, and the record. That the token carries mcp:read goes without saying: every token does.
  */
 async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown): Promise<Record<string, unknown>> {
-  const { database, config } = exchange.house;
+  const { database, config } = exchange.services;
   if (tool.feature && !config.features[tool.feature]) throw new ToolRefusal(featureNotAvailable(tool));
   // Before the input is looked at. The database asks again, in the transaction that writes.
   if (!exchange.holder?.scopes.includes(tool.scope))
@@ -41,35 +41,38 @@ async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown
   return result;
 }
 
-function factsOf({ house, holder }: Exchange, tool: Tool, input: Input): CallFacts {
+function factsOf({ services, holder }: Exchange, tool: Tool, input: Input): CallFacts {
   return {
     tool,
     dealId: asId(input['deal_id']),
     clientId: holder?.clientId ?? null,
-    baseUrl: house.config.baseUrl,
+    baseUrl: services.config.baseUrl,
   };
 }
 
 function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): RefusalBody {
-  const { house, from } = exchange;
+  const { services, from } = exchange;
   const known = refusalOf(error, factsOf(exchange, tool, input));
-  if (known === null) house.log.error({ requestId: from.requestId, tool: tool.name, err: error }, 'a tool failed');
+  if (known === null) services.log.error({ requestId: from.requestId, tool: tool.name, err: error }, 'a tool failed');
   return known ?? internalError(from.requestId);
 }
 
 /** Keeps a record of a call that came to nothing: its own transaction was rolled back, or never begun. */
 async function recordFailure(exchange: Exchange, tool: Tool, input: Input, outcome: string): Promise<void> {
-  const { house, from } = exchange;
+  const { services, from } = exchange;
   try {
-    await house.database.together(exchange.enter, recorder(exchange, tool, input)(outcome));
+    await services.database.together(exchange.enter, recorder(exchange, tool, input)(outcome));
   } catch (error) {
-    house.log.warn({ requestId: from.requestId, tool: tool.name, outcome, err: error }, 'a tool call left no record');
+    services.log.warn(
+      { requestId: from.requestId, tool: tool.name, outcome, err: error },
+      'a tool call left no record',
+    );
   }
 }
 
 /** The result of a call: what the tool answers, or why it came to nothing. `given` is what was sent for arguments. Never rejects. */
 export async function callTool(exchange: Exchange, tool: Tool, given: unknown): Promise<CallToolResult> {
-  const { house, from } = exchange;
+  const { services, from } = exchange;
   const input = isObject(given) ? given : {};
   const began = performance.now();
   let result: CallToolResult;
@@ -84,6 +87,6 @@ export async function callTool(exchange: Exchange, tool: Tool, given: unknown): 
   }
   const ms = Math.round((performance.now() - began) * 10) / 10;
   if (exchange.caller === null) outcome = 'invalid_token';
-  house.log.info({ requestId: from.requestId, tool: tool.name, outcome, ms }, 'tool call');
+  services.log.info({ requestId: from.requestId, tool: tool.name, outcome, ms }, 'tool call');
   return result;
 }

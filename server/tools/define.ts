@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
-import type { Scope } from '../domain/connected-clients.ts';
+import type { Scope } from '../domain/clients/connected-clients.ts';
 import { inputFaults, invalidInput } from './inputs.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';
 import { inputSchema, outputSchema } from './schemas.ts';

@@ -1,9 +1,9 @@
 /** One request to the tool server: whose token it carries, and what the database has said of that so far. */
 
-import type { House } from '../context.ts';
+import type { Services } from '../services.ts';
 import { mapped, type Statement } from '../database/statement.ts';
-import type { Scope } from '../domain/connected-clients.ts';
-import { enterWithAccessToken, type TokenCaller } from '../domain/tokens.ts';
+import type { Scope } from '../domain/clients/connected-clients.ts';
+import { enterWithAccessToken, type TokenCaller } from '../domain/clients/tokens.ts';
 import { canonicalResource } from '../http/resource-metadata.ts';
 
 /** The person and the client that a token was issued to, and its scopes: a token never changes hands, nor what it is good for. */
@@ -18,7 +18,7 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export interface Exchange {
-  readonly house: House;
+  readonly services: Services;
   readonly from: { readonly address: string; readonly requestId: string };
   /** Goes in front of the statements of a transaction; the answer is kept in {@link Exchange.caller}. */
   readonly enter: Statement<TokenCaller | null>;
@@ -30,11 +30,11 @@ export interface Exchange {
 }
 
 /** The exchange of a request that carries the token with this digest. */
-export function openExchange(house: House, digest: Buffer, from: Exchange['from']): Exchange {
+export function openExchange(services: Services, digest: Buffer, from: Exchange['from']): Exchange {
   const exchange: Exchange = {
-    house,
+    services,
     from,
-    enter: mapped(enterWithAccessToken(digest, canonicalResource(house.config.baseUrl)), (caller) => {
+    enter: mapped(enterWithAccessToken(digest, canonicalResource(services.config.baseUrl)), (caller) => {
       exchange.caller = caller;
       return caller;
     }),

@@ -1,7 +1,7 @@
 /** What tools take: the kinds of input, each with what is allowed in words, and the faults of an input. */
 
 import { z } from 'zod';
-import { decimalPattern, isDecimal, longestAmount } from '../domain/normalizations.ts';
+import { decimalPattern, isDecimal, longestAmount } from '../domain/diligence/normalizations.ts';
 import { isObject } from './exchange.ts';
 import type { RefusalBody } from './results.ts';
 

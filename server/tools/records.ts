@@ -4,8 +4,8 @@
  */
 
 import { z } from 'zod';
-import { callerRoles } from '../domain/deals.ts';
-import { documentSources } from '../domain/documents.ts';
+import { callerRoles } from '../domain/deals/deals.ts';
+import { documentSources } from '../domain/documents/documents.ts';
 
 const id = z.guid();
 const time = z.iso.datetime();

@@ -1,7 +1,7 @@
 /** Why a call comes to nothing, and what the model is told about it (specification, section 7.2; decisions, "Tool server"). */
 
 import { Busy, Conflict, Denied, Invalid, Refusal, Unavailable } from '../database/errors.ts';
-import { gateReasons, type GateReason } from '../domain/tool-gate.ts';
+import { gateReasons, type GateReason } from '../domain/clients/tool-gate.ts';
 import type { Tool } from './define.ts';
 import { invalidInput, nobodysId } from './inputs.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';

@@ -134,7 +134,7 @@ export interface Application {
  * The built application's files and pages. What it reads of the build stays in memory, so that a new build is served
  * whole or not at all. When nothing is built it has no routes, and the plain pages are there alone.
  */
-export function staticFaces(directory = built): Application {
+export function staticRoutes(directory = built): Application {
   const first = new Hono();
   const last = new Hono();
   const build = readBuild(directory);

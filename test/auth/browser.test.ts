@@ -1,27 +1,27 @@
 import { generate } from 'otplib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mintToken, tokenDigest } from '../../server/domain/secret-tokens.ts';
+import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { openBrowser, violationsOn } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addDevice, openDoor, type Door } from '../passkeys.ts';
 import { newPassword, openAccount } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 let door: Door;
 let origin: string;
 
 beforeAll(async () => {
-  door = await openDoor(() => house.origin);
+  door = await openDoor(() => service.origin);
   ({ origin } = door);
-  house = await openHouse({ config: { baseUrl: origin } });
+  service = await openService({ config: { baseUrl: origin } });
   browser = await openBrowser();
 });
 afterAll(async () => {
   await browser.close();
   door.close();
-  await house.close();
+  await service.close();
 });
 
 async function inContext(
@@ -46,7 +46,7 @@ async function signIn(page: Page, { email, password }: { email: string; password
 }
 
 it('everything but passkeys works in a browser without scripts', async () => {
-  const account = await openAccount(house);
+  const account = await openAccount(service);
   await inContext({ javaScriptEnabled: false }, async (page) => {
     await page.goto('/settings/security');
     await expect.poll(() => page.url()).toContain('/sign-in?return_to=');
@@ -61,7 +61,7 @@ it('everything but passkeys works in a browser without scripts', async () => {
     expect(
       await page.getByRole('img').evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
     ).toBeGreaterThan(0);
-    const now = () => Math.floor(house.clock.now().getTime() / 1000);
+    const now = () => Math.floor(service.clock.now().getTime() / 1000);
     await page.getByLabel('Code').fill(await generate({ secret: key, epoch: now() }));
     await page.getByRole('button', { name: 'Switch it on' }).click();
     expect(await page.locator('.codes span').count()).toBe(10);
@@ -69,7 +69,7 @@ it('everything but passkeys works in a browser without scripts', async () => {
 
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     expect(new URL(page.url()).pathname).toBe('/sign-in');
-    house.clock.advance(60_000);
+    service.clock.advance(60_000);
     await page.goto('/settings/security');
     await signIn(page, account);
     await page.getByLabel('Code').fill(await generate({ secret: key, epoch: now() }));
@@ -87,7 +87,7 @@ it('everything but passkeys works in a browser without scripts', async () => {
 });
 
 it('a passkey is registered, signs in by itself, stands in for the code, and is removed', async () => {
-  const account = await openAccount(house);
+  const account = await openAccount(service);
   await inContext({}, async (page, context) => {
     const { devtools, authenticatorId } = await addDevice(context, page);
     const faults: string[] = [];
@@ -118,14 +118,14 @@ it('a passkey is registered, signs in by itself, stands in for the code, and is 
     const after = (await context.cookies()).find(({ name }) => name === 'dealkeep')?.value;
     expect(after).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(after).not.toBe(before);
-    const [record] = await house.sql(
+    const [record] = await service.sql(
       `select details from audit_records where user_id = $1 and action = 'session.sign_in' order by id desc limit 1`,
       [account.id],
     );
     expect(record).toEqual({ details: { method: 'passkey' } });
 
     // In place of the code of an authenticator.
-    await house.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+    await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
       account.id,
       'A'.repeat(32),
     ]);
@@ -136,7 +136,7 @@ it('a passkey is registered, signs in by itself, stands in for the code, and is 
     await page.waitForURL((url) => url.pathname === '/settings/security');
 
     // It is what proves a recent sign-in, too.
-    house.clock.advance(11 * 60_000);
+    service.clock.advance(11 * 60_000);
     await page.reload();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByRole('button', { name: 'Use a passkey' }).click();
@@ -153,7 +153,7 @@ it('a passkey is registered, signs in by itself, stands in for the code, and is 
 });
 
 it('a passkey that is refused says so, and nobody is signed in: no verification of the user, a suspended person', async () => {
-  const account = await openAccount(house);
+  const account = await openAccount(service);
   await inContext({}, async (page, context) => {
     const { devtools, authenticatorId } = await addDevice(context, page);
     await page.goto('/sign-in?return_to=/settings/security');
@@ -177,7 +177,7 @@ it('a passkey that is refused says so, and nobody is signed in: no verification 
     await page.reload();
     await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
 
-    await house.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.getByText('This passkey is not known here').waitFor();
     expect((await context.cookies()).filter(({ name }) => name === 'dealkeep')).toEqual([]);
@@ -185,7 +185,7 @@ it('a passkey that is refused says so, and nobody is signed in: no verification 
 });
 
 it('an answer of a passkey is taken once, and for its own challenge', async () => {
-  const account = await openAccount(house);
+  const account = await openAccount(service);
   await inContext({}, async (page, context) => {
     await addDevice(context, page);
     await page.goto('/sign-in?return_to=/settings/security');
@@ -201,13 +201,13 @@ it('an answer of a passkey is taken once, and for its own challenge', async () =
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.waitForURL((url) => url.pathname === '/settings/security');
     const send = (body: string) =>
-      fetch(`${house.origin}/api/auth/passkey/sign-in`, {
+      fetch(`${service.origin}/api/auth/passkey/sign-in`, {
         method: 'POST',
         body,
         headers: { 'content-type': 'application/json' },
       });
     // Many passkeys count nothing: it is the challenge that makes an answer good for once.
-    await house.sql('update vault.passkeys set counter = 0 where user_id = $1', [account.id]);
+    await service.sql('update vault.passkeys set counter = 0 where user_id = $1', [account.id]);
     expect((await send(sent[0] ?? '')).status).toBe(401);
     const { response } = JSON.parse(sent[0] ?? '{}') as { response: { response: { clientDataJSON: string } } };
     for (const change of [
@@ -228,35 +228,35 @@ describe('the pages', () => {
 
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`have no fault that axe finds, and nothing wider than a phone, in ${colorScheme}`, async () => {
-      const account = await openAccount(house, { name: 'Anna Miller' });
-      const [brokerage] = await house.sql<{ id: string }>(
+      const account = await openAccount(service, { name: 'Anna Miller' });
+      const [brokerage] = await service.sql<{ id: string }>(
         `insert into brokerages (slug, name) values ($1, 'Harbor Brokers') returning id`,
         [`harbor-${colorScheme}`],
       );
-      await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+      await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
         brokerage?.id,
         account.id,
       ]);
-      await house.sql(
+      await service.sql(
         `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name)
          values ($1, $2, '\\x00', 0, '{internal}', 'Laptop')`,
         [account.id, `credential-${colorScheme}`],
       );
       const reset = mintToken();
-      await house.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [
+      await service.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [
         tokenDigest(reset),
         account.id,
       ]);
       const invitation = mintToken();
-      const [guest] = await house.sql<{ id: string }>(
+      const [guest] = await service.sql<{ id: string }>(
         `insert into users (email, name) values ($1, 'Gina') returning id`,
         [`gina-${colorScheme}@example.com`],
       );
-      await house.sql(
+      await service.sql(
         `insert into members (brokerage_id, user_id, role, status) values ($1, $2, 'broker', 'invited')`,
         [brokerage?.id, guest?.id],
       );
-      await house.sql(
+      await service.sql(
         'insert into vault.invitations (digest, user_id, brokerage_id, mailed) values ($1, $2, $3, false)',
         [tokenDigest(invitation), guest?.id, brokerage?.id],
       );

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { acceptFirstInvitation } from '../../server/domain/invitations.ts';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
-import { mintToken, tokenDigest } from '../../server/domain/secret-tokens.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { acceptFirstInvitation } from '../../server/domain/people/invitations.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
+import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import { openService, type TestService } from '../harness.ts';
 import { hiddenField, mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let admin: Account;
 let asAdmin: Visitor;
 let brokerageId: string;
@@ -14,22 +14,22 @@ const day = 24 * 60 * minute;
 let count = 0;
 
 beforeAll(async () => {
-  house = await openHouse();
-  admin = await openAccount(house, { name: 'Ada Admin' });
-  const [brokerage] = await house.sql<{ id: string }>(
+  service = await openService();
+  admin = await openAccount(service, { name: 'Ada Admin' });
+  const [brokerage] = await service.sql<{ id: string }>(
     `insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id`,
   );
   brokerageId = brokerage?.id ?? '';
-  await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
     brokerageId,
     admin.id,
   ]);
 });
 beforeEach(async () => {
-  house.clock.advance(minute);
-  asAdmin = await signedInVisitor(house, admin);
+  service.clock.advance(minute);
+  asAdmin = await signedInVisitor(service, admin);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const newAddress = () => `guest${(count += 1)}@example.com`;
 
@@ -42,7 +42,7 @@ async function invite(email: string, role = 'broker'): Promise<string> {
 }
 
 async function membership(email: string): Promise<{ role: string; status: string } | undefined> {
-  const [member] = await house.sql<{ role: string; status: string }>(
+  const [member] = await service.sql<{ role: string; status: string }>(
     'select m.role, m.status from members m join users u on u.id = m.user_id where u.email = $1 and m.brokerage_id = $2',
     [email, brokerageId],
   );
@@ -54,7 +54,7 @@ describe('an invitation to a brokerage', () => {
     const email = newAddress();
     const token = await invite(email);
     expect(await membership(email)).toEqual({ role: 'broker', status: 'invited' });
-    const guest = new Visitor(house.origin);
+    const guest = new Visitor(service.origin);
     const page = await (await guest.get(`/accept-invitation?token=${token}`)).text();
     expect(page).toContain('Harbor Brokers</strong> invites you to join them as a broker');
     const password = newPassword();
@@ -62,8 +62,8 @@ describe('an invitation to a brokerage', () => {
     expect((await guest.form('/accept-invitation/new', fields)).headers.get('location')).toBe('/');
     expect((await guest.session())?.user).toMatchObject({ email, name: 'Gina Guest' });
     expect(await membership(email)).toEqual({ role: 'broker', status: 'active' });
-    expect((await new Visitor(house.origin).signIn({ email, password })).status).toBe(200);
-    const again = new Visitor(house.origin);
+    expect((await new Visitor(service.origin).signIn({ email, password })).status).toBe(200);
+    const again = new Visitor(service.origin);
     expect((await again.form('/accept-invitation/new', fields)).status).toBe(410);
     expect((await again.get(`/accept-invitation?token=${token}`)).status).toBe(410);
   });
@@ -73,10 +73,10 @@ describe('an invitation to a brokerage', () => {
     const input = { brokerage_id: brokerageId, email, name: 'Guest', role: 'staff' };
     const { body } = await asAdmin.change('/api/auth/invitations', input);
     expect(body).toEqual({ invited: email });
-    await expect.poll(() => house.mails.at(-1)?.to).toBe(email);
-    expect(house.mails.at(-1)?.text).toContain('Ada Admin invites you to Harbor Brokers');
-    const token = mailedToken(house, 'Ada Admin invites you');
-    const guest = new Visitor(house.origin);
+    await expect.poll(() => service.mails.at(-1)?.to).toBe(email);
+    expect(service.mails.at(-1)?.text).toContain('Ada Admin invites you to Harbor Brokers');
+    const token = mailedToken(service, 'Ada Admin invites you');
+    const guest = new Visitor(service.origin);
     const known = (await guest.json('/api/auth/invitation', { token })).body;
     expect(known).toMatchObject({
       email,
@@ -90,9 +90,9 @@ describe('an invitation to a brokerage', () => {
   });
 
   it('is accepted by signing in where there is an account, and never opens one with the link alone', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const token = await invite(account.email, 'staff');
-    const stranger = new Visitor(house.origin);
+    const stranger = new Visitor(service.origin);
     const offered = await (await stranger.get(`/accept-invitation?token=${token}`)).text();
     expect(offered).toContain(`/sign-in?return_to=${encodeURIComponent(`/accept-invitation?token=${token}`)}`);
     const taken = await stranger.json('/api/auth/invitation/accept', { token, name: 'X', password: newPassword() });
@@ -102,15 +102,15 @@ describe('an invitation to a brokerage', () => {
     const session = { token: tokenDigest(mintToken()), earlier: null };
     const from = { address: null, agent: null, requestId: null };
     const phc = await hashPassword(newPassword());
-    const [opened] = await house.asServer(acceptFirstInvitation(tokenDigest(token), 'X', phc, session, from));
+    const [opened] = await service.asServer(acceptFirstInvitation(tokenDigest(token), 'X', phc, session, from));
     expect(opened).toBe(false);
 
-    const other = await signedInVisitor(house, await openAccount(house));
+    const other = await signedInVisitor(service, await openAccount(service));
     expect((await other.get(`/accept-invitation?token=${token}`)).status).toBe(200);
     expect((await other.change('/api/auth/invitation/join', { token })).status).toBe(410);
     expect(await membership(account.email)).toMatchObject({ status: 'invited' });
 
-    const guest = await signedInVisitor(house, account);
+    const guest = await signedInVisitor(service, account);
     const page = await (await guest.get(`/accept-invitation?token=${token}`)).text();
     const done = await guest.form('/accept-invitation', { csrf: hiddenField(page, 'csrf'), token });
     expect(done.headers.get('location')).toBe('/');
@@ -121,7 +121,7 @@ describe('an invitation to a brokerage', () => {
     const token = await invite(newAddress());
     const answers = await Promise.all(
       Array.from({ length: 5 }, () =>
-        new Visitor(house.origin).json('/api/auth/invitation/accept', { token, name: 'G', password: newPassword() }),
+        new Visitor(service.origin).json('/api/auth/invitation/accept', { token, name: 'G', password: newPassword() }),
       ),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -131,9 +131,9 @@ describe('an invitation to a brokerage', () => {
   it('ends after 14 days, when it is renewed, and when it is taken back', async () => {
     const first = newAddress();
     const expired = await invite(first);
-    house.clock.advance(14 * day + 1000);
-    asAdmin = await signedInVisitor(house, admin);
-    const guest = new Visitor(house.origin);
+    service.clock.advance(14 * day + 1000);
+    asAdmin = await signedInVisitor(service, admin);
+    const guest = new Visitor(service.origin);
     expect((await guest.get(`/accept-invitation?token=${expired}`)).status).toBe(410);
 
     const replaced = await invite(first);
@@ -141,7 +141,7 @@ describe('an invitation to a brokerage', () => {
     expect((await guest.get(`/accept-invitation?token=${replaced}`)).status).toBe(410);
     expect((await guest.get(`/accept-invitation?token=${renewed}`)).status).toBe(200);
 
-    const [user] = await house.sql<{ id: string }>('select person_id as id from members where invited_email = $1', [
+    const [user] = await service.sql<{ id: string }>('select person_id as id from members where invited_email = $1', [
       first,
     ]);
     await asAdmin.change('/api/auth/members/remove', { brokerage_id: brokerageId, user_id: user?.id });
@@ -152,7 +152,7 @@ describe('an invitation to a brokerage', () => {
 
   it('refuses a weak password without being used up', async () => {
     const token = await invite(newAddress());
-    const guest = new Visitor(house.origin);
+    const guest = new Visitor(service.origin);
     const answer = await guest.form('/accept-invitation/new', { token, name: 'Guest', password: 'password1' });
     expect(answer.status).toBe(400);
     expect(await answer.text()).toContain('easy to guess');
@@ -162,31 +162,31 @@ describe('an invitation to a brokerage', () => {
   });
 
   it('is for admins to give, of their own brokerage', async () => {
-    const broker = await openAccount(house);
-    await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [
+    const broker = await openAccount(service);
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [
       brokerageId,
       broker.id,
     ]);
-    const stranger = await openAccount(house);
+    const stranger = await openAccount(service);
     for (const account of [broker, stranger]) {
-      const visitor = await signedInVisitor(house, account);
+      const visitor = await signedInVisitor(service, account);
       const email = newAddress();
       const input = { brokerage_id: brokerageId, email, name: 'G', role: 'admin', deliver: 'link' };
       expect((await visitor.change('/api/auth/invitations', input)).status).toBe(403);
       expect(
         (await visitor.change('/api/auth/members/remove', { brokerage_id: brokerageId, user_id: admin.id })).status,
       ).toBe(404);
-      expect(await house.sql('select from users where email = $1', [email])).toHaveLength(0);
+      expect(await service.sql('select from users where email = $1', [email])).toHaveLength(0);
     }
-    const page = await (await (await signedInVisitor(house, broker)).get('/settings/people')).text();
+    const page = await (await (await signedInVisitor(service, broker)).get('/settings/people')).text();
     expect(page).toContain('Ada Admin');
     expect(page).not.toContain('Invite somebody');
   });
 
   it('does not invite a member again, nor rename a person who is known', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     await invite(account.email);
-    const [{ name } = { name: '' }] = await house.sql<{ name: string }>('select name from users where id = $1', [
+    const [{ name } = { name: '' }] = await service.sql<{ name: string }>('select name from users where id = $1', [
       account.id,
     ]);
     expect(name).toBe(account.name);
@@ -217,7 +217,7 @@ describe('an invitation to a brokerage', () => {
     const made = await asAdmin.form('/settings/people/invite', fields);
     const link = /<pre class="code">\s*(\S+)\s*<\/pre>/.exec(await made.text())?.[1] ?? '';
     expect(
-      (await new Visitor(house.origin).get(link.slice(house.config.baseUrl.length).replace('#', '?'))).status,
+      (await new Visitor(service.origin).get(link.slice(service.config.baseUrl.length).replace('#', '?'))).status,
     ).toBe(200);
     expect(await (await asAdmin.get('/settings/people')).text()).toContain(`${email}, broker, invited`);
   });
@@ -225,15 +225,15 @@ describe('an invitation to a brokerage', () => {
 
 describe('an invitation to a deal', () => {
   async function inviteToDeal(email: string) {
-    const [deal] = await house.sql<{ id: string }>(
+    const [deal] = await service.sql<{ id: string }>(
       `insert into deals (organization_id, title) values ($1, 'Bakery with three shops') returning id`,
       [brokerageId],
     );
-    const [user] = await house.sql<{ id: string }>(
+    const [user] = await service.sql<{ id: string }>(
       `insert into users (email, name) values ($1, 'Guest') on conflict (email) do update set name = users.name returning id`,
       [email],
     );
-    const [participant] = await house.sql<{ id: string }>(
+    const [participant] = await service.sql<{ id: string }>(
       `insert into participants (deal_id, user_id, role) values ($1, $2, 'buyer') returning id`,
       [deal?.id, user?.id],
     );
@@ -247,30 +247,30 @@ describe('an invitation to a deal', () => {
       deliver: 'link',
     });
     const token = new URLSearchParams(new URL(body.link).hash.slice(1)).get('token') ?? '';
-    const guest = new Visitor(house.origin);
+    const guest = new Visitor(service.origin);
     const page = await (await guest.get(`/accept-invitation?token=${token}`)).text();
     expect(page).toContain('take part in the deal <strong>Bakery with three shops</strong> as a buyer');
     const done = await guest.form('/accept-invitation/new', { token, name: 'Guest', password: newPassword() });
     expect(done.headers.get('location')).toBe(`/deals/${dealId}`);
-    const [participant] = await house.sql('select status from participants where id = $1', [participantId]);
+    const [participant] = await service.sql('select status from participants where id = $1', [participantId]);
     expect(participant).toEqual({ status: 'active' });
   });
 
   it('is accepted by whoever has an account', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const { participantId } = await inviteToDeal(account.email);
     await asAdmin.change('/api/auth/invitations/deal', { participant_id: participantId });
-    await expect.poll(() => house.mails.at(-1)?.to).toBe(account.email);
-    const token = mailedToken(house, 'invites you');
-    const guest = await signedInVisitor(house, account);
+    await expect.poll(() => service.mails.at(-1)?.to).toBe(account.email);
+    const token = mailedToken(service, 'invites you');
+    const guest = await signedInVisitor(service, account);
     expect((await guest.change('/api/auth/invitation/join', { token })).body).toMatchObject({ accepted: true });
-    const [participant] = await house.sql('select status from participants where id = $1', [participantId]);
+    const [participant] = await service.sql('select status from participants where id = $1', [participantId]);
     expect(participant).toEqual({ status: 'active' });
   });
 
   it('is not made by strangers', async () => {
     const { participantId } = await inviteToDeal(newAddress());
-    const stranger = await signedInVisitor(house, await openAccount(house));
+    const stranger = await signedInVisitor(service, await openAccount(service));
     expect(
       (await stranger.change('/api/auth/invitations/deal', { participant_id: participantId, deliver: 'link' })).status,
     ).toBe(403);

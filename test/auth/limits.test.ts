@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { readConfig } from '../../server/config.ts';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { newPassword, openAccount, Visitor, type Account } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 
 beforeAll(async () => {
-  house = await openHouse({
+  service = await openService({
     config: { trustedProxies: ['127.0.0.1'], rateLimits: { ...readConfig({}).rateLimits, sign_in_success: 30 } },
   });
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 let addresses = 0;
 /** A visitor from an address of their own, as a trusted proxy reports it. */
 function fromElsewhere(): Visitor {
   addresses += 1;
-  return new Visitor(house.origin, { 'x-forwarded-for': `198.51.100.${addresses}` });
+  return new Visitor(service.origin, { 'x-forwarded-for': `198.51.100.${addresses}` });
 }
 
 /** To the beginning of the next window, so that no test runs across the end of one. */
 function nextMinute(): void {
-  house.clock.set(new Date(Math.ceil((house.clock.now().getTime() + 1) / 60_000) * 60_000));
+  service.clock.set(new Date(Math.ceil((service.clock.now().getTime() + 1) / 60_000) * 60_000));
 }
 
 async function guess(email: string, visitor = fromElsewhere()) {
@@ -34,7 +34,7 @@ describe('guessing passwords', () => {
   it.each(['known', 'unknown'])(
     '114. stops after ten failures a minute for a %s account, and begins again after it',
     async (kind) => {
-      const account = kind === 'known' ? await openAccount(house) : { email: `nobody-${Math.random()}@example.com` };
+      const account = kind === 'known' ? await openAccount(service) : { email: `nobody-${Math.random()}@example.com` };
       nextMinute();
       for (let round = 0; round < 10; round += 1) expect((await guess(account.email)).status).toBe(401);
       const { status, retryAfter, body } = await guess(account.email);
@@ -42,14 +42,14 @@ describe('guessing passwords', () => {
       expect(retryAfter).toBeGreaterThan(50);
       expect(retryAfter).toBeLessThanOrEqual(60);
       expect(body).toMatchObject({ error: { code: 'rate_limited' } });
-      house.clock.advance(retryAfter * 1000);
+      service.clock.advance(retryAfter * 1000);
       expect((await guess(account.email)).status).toBe(401);
     },
   );
 
   it('114. does not let the right password through in the meantime, and locks nobody else out', async () => {
-    const account = await openAccount(house);
-    const other = await openAccount(house);
+    const account = await openAccount(service);
+    const other = await openAccount(service);
     nextMinute();
     for (let round = 0; round < 10; round += 1) await guess(account.email);
     expect((await fromElsewhere().signIn(account)).status).toBe(429);
@@ -60,7 +60,7 @@ describe('guessing passwords', () => {
   });
 
   it('is not helped by trying many at once', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     nextMinute();
     const answers = await Promise.all(Array.from({ length: 60 }, () => guess(account.email)));
     const tried = answers.filter(({ status }) => status === 401).length;
@@ -71,7 +71,7 @@ describe('guessing passwords', () => {
   });
 
   it('does not count successes as failures', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     nextMinute();
     const visitor = fromElsewhere();
     for (let round = 0; round < 15; round += 1) expect((await visitor.signIn(account)).status).toBe(200);
@@ -86,7 +86,7 @@ describe('guessing passwords', () => {
       for (let round = 0; round < 60; round += 1) {
         expect((await guess(`stuffing${round}@example.com`, visitor)).status).toBe(401);
       }
-      const account = await openAccount(house);
+      const account = await openAccount(service);
       expect((await visitor.signIn(account)).status).toBe(429);
       // The next address of the same IPv6 subscriber is the same; another IPv4 address is not.
       expect((await fromElsewhere().signIn(account)).status).toBe(200);
@@ -94,8 +94,8 @@ describe('guessing passwords', () => {
   );
 
   it('114. counts right passwords too, for an account', async () => {
-    const account = await openAccount(house);
-    const other = await openAccount(house);
+    const account = await openAccount(service);
+    const other = await openAccount(service);
     nextMinute();
     for (let round = 0; round < 30; round += 1) expect((await fromElsewhere().signIn(account)).status).toBe(200);
     const { status, headers } = await fromElsewhere().signIn(account);
@@ -107,7 +107,7 @@ describe('guessing passwords', () => {
 
   describe('in a browser in which the account was signed in to before', () => {
     async function knownBrowser() {
-      const account = await openAccount(house);
+      const account = await openAccount(service);
       const browser = fromElsewhere();
       expect((await browser.signIn(account)).status).toBe(200);
       await browser.change('/api/auth/sign-out');
@@ -140,7 +140,7 @@ describe('guessing passwords', () => {
 
     it('another account is as it is everywhere, and so is this one by what the browser was known by before', async () => {
       const { account, browser } = await knownBrowser();
-      const victim = await openAccount(house);
+      const victim = await openAccount(service);
       await lockOut(victim);
       expect((await browser.signIn(victim)).status).toBe(429);
       const earlier = browser.cookies.get('dealkeep-device') ?? '';
@@ -160,7 +160,7 @@ describe('guessing passwords', () => {
 
     it('is known for 180 days, and until everything is ended or the password is another', async () => {
       const ends: ((account: Account, elsewhere: Visitor) => Promise<unknown>)[] = [
-        async () => house.clock.advance(181 * 24 * 3_600_000),
+        async () => service.clock.advance(181 * 24 * 3_600_000),
         async (_, elsewhere) => elsewhere.change('/api/auth/sign-out-everywhere'),
         async ({ password }, elsewhere) =>
           elsewhere.change('/api/auth/password', { current_password: password, password }),
@@ -178,7 +178,7 @@ describe('guessing passwords', () => {
   });
 
   it('is told to a person on the page, with the form again', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     nextMinute();
     for (let round = 0; round < 10; round += 1) await guess(account.email);
     const answer = await fromElsewhere().form('/sign-in', { email: account.email, password: account.password });
@@ -189,7 +189,7 @@ describe('guessing passwords', () => {
 });
 
 it('asks for reset links are limited for an account, known or not, without touching its sign-in', async () => {
-  const account = await openAccount(house);
+  const account = await openAccount(service);
   for (const email of [account.email, 'nobody-at-all@example.com']) {
     nextMinute();
     for (let round = 0; round < 10; round += 1) {
@@ -199,13 +199,13 @@ it('asks for reset links are limited for an account, known or not, without touch
   }
   expect((await fromElsewhere().signIn(account)).status).toBe(200);
   // No more than five links at a time go to one mailbox.
-  await expect.poll(() => house.mails.filter(({ to }) => to === account.email)).toHaveLength(5);
+  await expect.poll(() => service.mails.filter(({ to }) => to === account.email)).toHaveLength(5);
 });
 
 describe('the line in which passwords are hashed', { timeout: 90_000 }, () => {
   /** So many sign-ins at once, each from an address of its own or all from one; and others who sign in after them. */
   async function floodAndOthers(flood: readonly (() => Promise<{ status: number }>)[]) {
-    const others = await Promise.all(Array.from({ length: 3 }, () => openAccount(house)));
+    const others = await Promise.all(Array.from({ length: 3 }, () => openAccount(service)));
     nextMinute();
     const flooding = flood.map(async (send) => (await send()).status);
     // They come when the line is as long as it gets.
@@ -216,18 +216,18 @@ describe('the line in which passwords are hashed', { timeout: 90_000 }, () => {
   }
 
   it('has room for ten of one account, and lets others past them', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const statuses = await floodAndOthers(Array.from({ length: 215 }, () => () => fromElsewhere().signIn(account)));
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(33);
   });
 
   it('has room for twenty from one address, be it an IPv6 /64, whatever the accounts', async () => {
-    const accounts = await Promise.all(Array.from({ length: 30 }, () => openAccount(house)));
+    const accounts = await Promise.all(Array.from({ length: 30 }, () => openAccount(service)));
     const statuses = await floodAndOthers(
       accounts.map(
         (account, index) => () =>
-          new Visitor(house.origin, { 'x-forwarded-for': `2001:db8:0:7::${index.toString(16)}` }).signIn(account),
+          new Visitor(service.origin, { 'x-forwarded-for': `2001:db8:0:7::${index.toString(16)}` }).signIn(account),
       ),
     );
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
@@ -250,7 +250,7 @@ it('a flood of sign-ins is answered in bounded memory: some are told to wait', {
   nextMinute();
   const answers = await Promise.all(
     Array.from({ length: 400 }, (_, index) => {
-      const visitor = new Visitor(house.origin, { 'x-forwarded-for': `203.0.113.${index % 250}` });
+      const visitor = new Visitor(service.origin, { 'x-forwarded-for': `203.0.113.${index % 250}` });
       return guess(`flood${index}@example.com`, visitor);
     }),
   );

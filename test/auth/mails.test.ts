@@ -1,33 +1,33 @@
 /** How many mails somebody can cause. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { signInAs } from '../web/person.ts';
 import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let admin: Account;
 let brokerageId = '';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
 beforeAll(async () => {
-  house = await openHouse({ config: { smtpUrl: 'smtp://mail.example.com' } });
-  admin = await openAccount(house, { name: 'Ada Admin' });
-  const [brokerage] = await house.sql<{ id: string }>(
+  service = await openService({ config: { smtpUrl: 'smtp://mail.example.com' } });
+  admin = await openAccount(service, { name: 'Ada Admin' });
+  const [brokerage] = await service.sql<{ id: string }>(
     `insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id`,
   );
   brokerageId = brokerage?.id ?? '';
-  await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
     brokerageId,
     admin.id,
   ]);
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 // To the beginning of a day, so that no test runs across the end of one.
-beforeEach(() => house.clock.set(new Date(Math.ceil((house.clock.now().getTime() + 1) / day) * day)));
+beforeEach(() => service.clock.set(new Date(Math.ceil((service.clock.now().getTime() + 1) / day) * day)));
 
-const mailsTo = (email: string) => house.mails.filter(({ to }) => to === email).length;
+const mailsTo = (email: string) => service.mails.filter(({ to }) => to === email).length;
 const statusesOf = (answers: readonly { status: number }[]) =>
   Object.fromEntries(
     Map.groupBy(answers, ({ status }) => status)
@@ -37,36 +37,36 @@ const statusesOf = (answers: readonly { status: number }[]) =>
 
 describe('invitations', () => {
   const invite = async (email: string, deliver?: 'link') => {
-    const person = await signInAs(house, admin.id);
+    const person = await signInAs(service, admin.id);
     return person.ask(`/brokerages/${brokerageId}/members`, { email, name: 'Guest', role: 'broker', deliver });
   };
 
   it('are mailed twenty a minute and a hundred a day by one person; one too many is not made', async () => {
-    const before = house.mails.length;
+    const before = service.mails.length;
     const answers = await Promise.all(Array.from({ length: 80 }, (_, index) => invite(`many${index}@example.com`)));
     expect(statusesOf(answers)).toEqual({ 201: 20, 429: 60 });
-    await expect.poll(() => house.mails.length).toBe(before + 20);
+    await expect.poll(() => service.mails.length).toBe(before + 20);
     const refused = answers.find(({ status }) => status === 429);
     expect(refused?.body).toEqual({
       error: { code: 'too_many_mails', message: 'You have sent 20 mails within a minute: go on in a minute.' },
     });
-    const made = await house.sql(`select from users where email like 'many%'`);
+    const made = await service.sql(`select from users where email like 'many%'`);
     expect(made).toHaveLength(20);
     for (let round = 1; round < 5; round += 1) {
-      house.clock.advance(minute);
+      service.clock.advance(minute);
       const more = Array.from({ length: 20 }, (_, index) => invite(`more${round}-${index}@example.com`));
       expect(statusesOf(await Promise.all(more))).toEqual({ 201: 20 });
     }
-    house.clock.advance(minute);
+    service.clock.advance(minute);
     expect((await invite('one-more@example.com')).body.error.message).toContain('100 mails today');
     expect((await invite('one-more@example.com', 'link')).body).toMatchObject({ mailed: false });
-    house.clock.advance(day);
+    service.clock.advance(day);
     expect((await invite('another@example.com')).status).toBe(201);
   });
 
   it('go to one address five times a day for a brokerage, through every door', async () => {
     const email = 'again@example.com';
-    const visitor = await signedInVisitor(house, admin);
+    const visitor = await signedInVisitor(service, admin);
     const input = { brokerage_id: brokerageId, email, name: 'Guest', role: 'broker', deliver: 'mail' };
     for (let round = 0; round < 3; round += 1) {
       expect((await visitor.change('/api/auth/invitations', input)).status).toBe(200);
@@ -76,13 +76,13 @@ describe('invitations', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3600']);
     expect((await invite(email)).status).toBe(429);
     await expect.poll(() => mailsTo(email)).toBe(5);
-    house.clock.advance(day);
+    service.clock.advance(day);
     expect((await invite(email)).status).toBe(201);
   });
 
   it('count for nothing when they are refused to who may not invite', async () => {
-    const stranger = await openAccount(house);
-    const visitor = await signedInVisitor(house, stranger);
+    const stranger = await openAccount(service);
+    const visitor = await signedInVisitor(service, stranger);
     const input = { brokerage_id: brokerageId, email: 'x@example.com', name: 'X', role: 'broker', deliver: 'mail' };
     for (let round = 0; round < 6; round += 1)
       expect((await visitor.change('/api/auth/invitations', input)).status).toBe(403);
@@ -91,8 +91,8 @@ describe('invitations', () => {
 });
 
 it('a new address is asked to confirm five times a day, and twenty addresses a minute', async () => {
-  const account = await openAccount(house);
-  const visitor = await signedInVisitor(house, account);
+  const account = await openAccount(service);
+  const visitor = await signedInVisitor(service, account);
   const move = async (email: string) => (await visitor.change('/api/auth/address', { email })).status;
   for (let round = 0; round < 5; round += 1) expect(await move('victim@example.com')).toBe(200);
   expect(await move('victim@example.com')).toBe(429);
@@ -100,37 +100,39 @@ it('a new address is asked to confirm five times a day, and twenty addresses a m
   expect(await move('victim15@example.com')).toBe(429);
   await expect.poll(() => mailsTo('victim@example.com')).toBe(5);
   // The last link still works: what was refused changed nothing.
-  const [pending] = await house.sql('select new_email from vault.address_changes where user_id = $1', [account.id]);
+  const [pending] = await service.sql('select new_email from vault.address_changes where user_id = $1', [account.id]);
   expect(pending).toEqual({ new_email: 'victim14@example.com' });
 });
 
 it('a mailbox is sent twenty links to a new password a day, and whoever asks is told the same', async () => {
-  const account = await openAccount(house);
+  const account = await openAccount(service);
   const said = new Set<string>();
   for (let round = 0; round < 25; round += 1) {
-    if (round % 5 === 0) house.clock.advance(31 * minute);
-    const { status, body } = await new Visitor(house.origin).json('/api/auth/reset', { email: account.email });
+    if (round % 5 === 0) service.clock.advance(31 * minute);
+    const { status, body } = await new Visitor(service.origin).json('/api/auth/reset', { email: account.email });
     said.add(JSON.stringify([status, body]));
     // Made after the answer: the clock waits for it.
     if (round < 20) await expect.poll(() => mailsTo(account.email), { timeout: 30_000 }).toBe(round + 1);
   }
   expect(said.size).toBe(1);
-  const other = await openAccount(house);
-  await new Visitor(house.origin).json('/api/auth/reset', { email: other.email });
+  const other = await openAccount(service);
+  await new Visitor(service.origin).json('/api/auth/reset', { email: other.email });
   // Asked for last, and sent last.
   await expect.poll(() => mailsTo(other.email)).toBe(1);
   expect(mailsTo(account.email)).toBe(20);
 });
 
 it('twenty changes of what protects an account are told of in a day, and no more are made', async () => {
-  const account = await openAccount(house);
-  const visitor = await signedInVisitor(house, account);
-  await house.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, 'JBSWY3DPEHPK3PXP', app.now())`, [
-    account.id,
-  ]);
+  const account = await openAccount(service);
+  const visitor = await signedInVisitor(service, account);
+  await service.sql(
+    `insert into vault.totp (user_id, secret, confirmed_at) values ($1, 'JBSWY3DPEHPK3PXP', app.now())`,
+    [account.id],
+  );
   for (let round = 0; round < 20; round += 1)
     expect((await visitor.change('/api/auth/recovery-codes')).status).toBe(200);
-  const codes = () => house.sql('select digest from vault.recovery_codes where user_id = $1 order by 1', [account.id]);
+  const codes = () =>
+    service.sql('select digest from vault.recovery_codes where user_id = $1 order by 1', [account.id]);
   const before = await codes();
   expect((await visitor.change('/api/auth/recovery-codes')).status).toBe(429);
   expect((await visitor.change('/api/auth/second-factor/remove')).status).toBe(429);

@@ -2,27 +2,27 @@
 
 import { generate } from 'otplib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { mintApiKey } from '../../server/domain/api-keys.ts';
+import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addFullDeal, addToken, allow, caller, insert, type FullDeal } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 
-let house: TestHouse;
+let service: TestService;
 let full: FullDeal;
 let admin: SignedIn;
 let broker: SignedIn;
 let buyer: SignedIn;
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 beforeEach(async () => {
-  full = await addFullDeal(house);
-  admin = await signInAs(house, full.people.admin.userId);
-  broker = await signInAs(house, full.people.broker.userId);
-  buyer = await signInAs(house, full.people['other buyer'].userId);
+  full = await addFullDeal(service);
+  admin = await signInAs(service, full.people.admin.userId);
+  broker = await signInAs(service, full.people.broker.userId);
+  buyer = await signInAs(service, full.people['other buyer'].userId);
 });
 
 const ours = (rest = '') => `/brokerages/${full.brokerage}${rest}`;
@@ -35,7 +35,7 @@ function renewed(person: SignedIn, token: string): SignedIn {
     cookie: { name: 'dealkeep', value: token },
     headers,
     async ask(path, body, method = body === undefined ? 'GET' : 'POST') {
-      const response = await fetch(`${house.origin}/api/web${path}`, {
+      const response = await fetch(`${service.origin}/api/web${path}`, {
         method,
         headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -47,7 +47,7 @@ function renewed(person: SignedIn, token: string): SignedIn {
 }
 
 async function auth(person: SignedIn, path: string, body: object = {}) {
-  const response = await fetch(`${house.origin}/api/auth/${path}`, {
+  const response = await fetch(`${service.origin}/api/auth/${path}`, {
     method: 'POST',
     headers: { ...person.headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -60,21 +60,21 @@ async function auth(person: SignedIn, path: string, body: object = {}) {
 /** Sets up an authenticator, in the way of the pages; the session goes on under a new token. */
 async function setUp(person: SignedIn): Promise<SignedIn> {
   const { secret = '' } = (await auth(person, 'second-factor/begin')).body;
-  const code = await generate({ secret, epoch: Math.floor(house.clock.now().getTime() / 1000) });
+  const code = await generate({ secret, epoch: Math.floor(service.clock.now().getTime() / 1000) });
   const { token } = await auth(person, 'second-factor/confirm', { code });
   return renewed(person, token ?? '');
 }
 
 const keyOf = async (userId: string) => {
   const key = mintApiKey('live');
-  await house.sql(`select app.issue_api_key($1, $2, 'Sync', 'live', '{contacts:read}', null, null, $3, $4)`, [
+  await service.sql(`select app.issue_api_key($1, $2, 'Sync', 'live', '{contacts:read}', null, null, $3, $4)`, [
     full.brokerage,
     userId,
     key.digest,
     key.lastFour,
   ]);
   return async () =>
-    (await fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${key.token}` } })).status;
+    (await fetch(`${service.restUrl}/contacts`, { headers: { authorization: `Bearer ${key.token}` } })).status;
 };
 
 /** What the person reaches of the brokerage as a member. */
@@ -97,9 +97,9 @@ describe('a brokerage that requires a second factor', () => {
   it('is closed at every door to a member without one, until they have set one up', async () => {
     admin = await setUp(admin);
     const key = await keyOf(full.people.broker.userId);
-    const assistant = caller(house, full.people.broker);
-    await allow(house, full.people.broker, ['svc_qoe_normalization_create'], [full.deal]);
-    const elsewhere = await signInAs(house, full.people.broker.userId);
+    const assistant = caller(service, full.people.broker);
+    await allow(service, full.people.broker, ['svc_qoe_normalization_create'], [full.deal]);
+    const elsewhere = await signInAs(service, full.people.broker.userId);
     expect([await reach(broker), await key()]).toEqual([all, 200]);
 
     expect((await required(admin)).body.requires_second_factor).toBe(true);
@@ -110,7 +110,7 @@ describe('a brokerage that requires a second factor', () => {
     expect((await broker.ask('/me')).body.second_factor_owed).toEqual([
       { brokerage_id: full.brokerage, brokerage_name: 'Harbor Brokers', has_one: false },
     ]);
-    const plain = await fetch(`${house.origin}/settings/security`, {
+    const plain = await fetch(`${service.origin}/settings/security`, {
       headers: { ...broker.headers, accept: 'text/html' },
     });
     expect(await plain.text()).toContain('Harbor Brokers asks its members for a second factor');
@@ -129,11 +129,11 @@ describe('a brokerage that requires a second factor', () => {
         structuredContent: {
           error: 'second_factor_required',
           tool,
-          resolve_url: `${house.config.baseUrl}/settings/security`,
+          resolve_url: `${service.config.baseUrl}/settings/security`,
         },
       });
     }
-    expect(await house.sql('select from normalizations where deal_id = $1', [full.deal])).toEqual([]);
+    expect(await service.sql('select from normalizations where deal_id = $1', [full.deal])).toEqual([]);
     // Others are as before, and so is who turned it on.
     expect((await buyer.ask(`/deals/${full.deal}`)).status).toBe(200);
     expect(await reach(admin)).toMatchObject({ ...all, contact: 201 });
@@ -155,13 +155,13 @@ describe('a brokerage that requires a second factor', () => {
     expect((await required(admin)).body.error.code).toBe('second_factor_missing');
     const before = admin;
     admin = await setUp(admin);
-    const plain = await signInAs(house, full.people.admin.userId);
+    const plain = await signInAs(service, full.people.admin.userId);
     expect((await required(plain)).body.error.code).toBe('second_factor_missing');
-    await house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+    await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
       full.people.admin.userId,
     ]);
     expect((await required(admin)).body.error.code).toBe('recent_sign_in_required');
-    await house.sql(`update vault.sessions set authenticated_at = app.now() where user_id = $1`, [
+    await service.sql(`update vault.sessions set authenticated_at = app.now() where user_id = $1`, [
       full.people.admin.userId,
     ]);
     expect((await required(admin)).status).toBe(200);
@@ -169,7 +169,7 @@ describe('a brokerage that requires a second factor', () => {
     expect((await required(plain, false)).status).toBe(404);
     expect((await required(admin, false)).body.requires_second_factor).toBe(false);
     expect((await reach(broker)).deal).toBe(200);
-    const records = await house.sql(
+    const records = await service.sql(
       `select details from audit_records where action = 'brokerage.second_factor' and brokerage_id = $1 order by at, id`,
       [full.brokerage],
     );
@@ -179,7 +179,7 @@ describe('a brokerage that requires a second factor', () => {
   it('is satisfied by a passkey, by the session that signed in with it', async () => {
     admin = await setUp(admin);
     await required(admin);
-    await insert(house, 'vault.passkeys', {
+    await insert(service, 'vault.passkeys', {
       user_id: full.people.broker.userId,
       credential_id: full.deal,
       public_key: Buffer.from('k'),
@@ -188,11 +188,11 @@ describe('a brokerage that requires a second factor', () => {
       name: 'Phone',
     });
     expect((await reach(broker)).deal).toBe(404);
-    const [session] = await house.sql<{ token: string }>(
+    const [session] = await service.sql<{ token: string }>(
       `select encode(gen_random_uuid()::text::bytea, 'hex') as token`,
     );
     const token = (session?.token ?? '').slice(0, 43);
-    await house.sql(`select app.open_session($1, sha256($2::bytea), null, 'passkey', null, 'test', null)`, [
+    await service.sql(`select app.open_session($1, sha256($2::bytea), null, 'passkey', null, 'test', null)`, [
       full.people.broker.userId,
       token,
     ]);
@@ -222,13 +222,13 @@ describe('ending a member’s sessions', () => {
     person.ask(ours(`/members/${userId}/sessions/end`), {});
 
   it('ends all of them and what was granted to clients, and is kept in the trail', async () => {
-    const second = await signInAs(house, full.people.broker.userId);
-    const assistant = await addToken(house, full.people.broker.userId);
+    const second = await signInAs(service, full.people.broker.userId);
+    const assistant = await addToken(service, full.people.broker.userId);
     expect((await end(admin)).body).toEqual({ ended: 2 });
     for (const session of [broker, second]) expect((await session.ask('/me')).status).toBe(401);
-    await expect(caller(house, assistant)('svc_deals_list')).rejects.toThrow('401');
+    await expect(caller(service, assistant)('svc_deals_list')).rejects.toThrow('401');
     expect((await admin.ask('/me')).status).toBe(200);
-    const records = await house.sql(
+    const records = await service.sql(
       `select user_id, subject_id, details from audit_records where action = 'member.end_sessions' and brokerage_id = $1`,
       [full.brokerage],
     );
@@ -241,7 +241,7 @@ describe('ending a member’s sessions', () => {
     expect((await end(broker, full.people.admin.userId)).status).toBe(403);
     expect((await end(buyer)).status).toBe(404);
     expect((await end(admin, full.people['other buyer'].userId)).status).toBe(404);
-    await house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+    await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
       full.people.admin.userId,
     ]);
     expect(await end(admin)).toMatchObject({ status: 403, body: { error: { code: 'recent_sign_in_required' } } });

@@ -1,50 +1,50 @@
 import { randomBytes } from 'node:crypto';
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { passwordFault } from '../../server/domain/password-rules.ts';
-import { mintApiKey } from '../../server/domain/api-keys.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { passwordFault } from '../../server/domain/accounts/password-rules.ts';
+import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, connect, openSession, refresh } from '../oauth/scene.ts';
 import { hiddenField, mailedToken, newPassword, openAccount, signedInVisitor, Visitor } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 const minute = 60_000;
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house.close());
-beforeEach(() => house.clock.advance(minute));
+afterAll(() => service.close());
+beforeEach(() => service.clock.advance(minute));
 
 const asked = 'Choose a new password';
 
 async function askReset(email: string): Promise<string> {
-  const before = house.mails.length;
-  await new Visitor(house.origin).json('/api/auth/reset', { email });
-  await expect.poll(() => house.mails.length).toBe(before + 1);
-  return mailedToken(house, asked);
+  const before = service.mails.length;
+  await new Visitor(service.origin).json('/api/auth/reset', { email });
+  await expect.poll(() => service.mails.length).toBe(before + 1);
+  return mailedToken(service, asked);
 }
 
 const confirm = (token: string, password: string) =>
-  new Visitor(house.origin).json<{ error?: { code: string; message: string } }>('/api/auth/reset/confirm', {
+  new Visitor(service.origin).json<{ error?: { code: string; message: string } }>('/api/auth/reset/confirm', {
     token,
     password,
   });
 
 describe('a reset link', () => {
   it('123. sets a new password once, ends every session, and works in forms alone', async () => {
-    const account = await openAccount(house);
-    const elsewhere = await signedInVisitor(house, account);
-    const visitor = new Visitor(house.origin);
+    const account = await openAccount(service);
+    const elsewhere = await signedInVisitor(service, account);
+    const visitor = new Visitor(service.origin);
     const sent = await visitor.form('/reset', { email: account.email.toUpperCase() });
     expect(sent.headers.get('location')).toBe('/reset/sent');
-    await expect.poll(() => mailedToken(house, asked)).not.toBe('');
-    const mail = house.mails.findLast(({ subject }) => subject === asked);
+    await expect.poll(() => mailedToken(service, asked)).not.toBe('');
+    const mail = service.mails.findLast(({ subject }) => subject === asked);
     expect(mail?.to).toBe(account.email);
     const link = /http\S+/.exec(mail?.text ?? '')?.[0] ?? '';
-    expect(link.startsWith(`${house.config.baseUrl}/reset/new#token=`)).toBe(true);
+    expect(link.startsWith(`${service.config.baseUrl}/reset/new#token=`)).toBe(true);
 
-    const page = await visitor.get(link.slice(house.config.baseUrl.length).replace('#', '?'));
+    const page = await visitor.get(link.slice(service.config.baseUrl.length).replace('#', '?'));
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
     const token = hiddenField(await page.text(), 'token');
     const password = newPassword();
@@ -59,24 +59,24 @@ describe('a reset link', () => {
   });
 
   it('123. is used by one of many who come at once', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const token = await askReset(account.email);
     const answers = await Promise.all(Array.from({ length: 6 }, () => confirm(token, newPassword())));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 410, 410, 410, 410, 410]);
   });
 
   it('works for 30 minutes', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const token = await askReset(account.email);
-    house.clock.advance(29 * minute);
+    service.clock.advance(29 * minute);
     const later = await askReset(account.email);
-    house.clock.advance(minute + 1000);
+    service.clock.advance(minute + 1000);
     expect((await confirm(token, newPassword())).status).toBe(410);
     expect((await confirm(later, newPassword())).status).toBe(200);
   });
 
   it('122. is not spent by a password that is refused', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const token = await askReset(account.email);
     expect((await confirm(token, 'short')).body.error?.code).toBe('password_refused');
     expect((await confirm(token, 'password123')).body.error?.code).toBe('password_refused');
@@ -84,69 +84,69 @@ describe('a reset link', () => {
   });
 
   it('is worth nothing after the password was changed, and for a suspended person', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const token = await askReset(account.email);
-    const visitor = await signedInVisitor(house, account);
+    const visitor = await signedInVisitor(service, account);
     await visitor.change('/api/auth/password', { current_password: account.password, password: newPassword() });
     expect((await confirm(token, newPassword())).status).toBe(410);
 
-    const suspended = await openAccount(house);
+    const suspended = await openAccount(service);
     const theirs = await askReset(suspended.email);
-    await house.sql('update users set suspended_at = app.now() where id = $1', [suspended.id]);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [suspended.id]);
     expect((await confirm(theirs, newPassword())).status).toBe(410);
   });
 
   it('opens nothing by itself: the second factor is still asked for', async () => {
-    const account = await openAccount(house);
-    await house.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+    const account = await openAccount(service);
+    await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
       account.id,
       'A'.repeat(32),
     ]);
     const password = newPassword();
     await confirm(await askReset(account.email), password);
-    expect((await new Visitor(house.origin).signIn({ ...account, password })).body).toMatchObject({
+    expect((await new Visitor(service.origin).signIn({ ...account, password })).body).toMatchObject({
       outcome: 'second_factor',
     });
   });
 
   it('clears what a stranger may have fitted to an account whose mailbox nobody had shown to be theirs', async () => {
-    const account = await openAccount(house);
-    await house.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
-    await house.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+    const account = await openAccount(service);
+    await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
+    await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
       account.id,
       'A'.repeat(32),
     ]);
     const password = newPassword();
     await confirm(await askReset(account.email), password);
-    expect((await new Visitor(house.origin).signIn({ ...account, password })).body).toMatchObject({
+    expect((await new Visitor(service.origin).signIn({ ...account, password })).body).toMatchObject({
       outcome: 'signed_in',
     });
   });
 
   /** What somebody fits an account with: a client of their own with tokens, a shared one, its switches, and an API key. */
   async function fitted(account: { id: string }) {
-    const brokerage = await addBrokerage(house);
-    await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    const brokerage = await addBrokerage(service);
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
       brokerage,
       account.id,
     ]);
-    const session = await openSession(house, account.id);
+    const session = await openSession(service, account.id);
     const person = { ...account, name: '', email: '', session, cookie: `dealkeep=${session}` };
-    const [own, shared] = [await addClient(house, person), await addClient(house, person, { brokerage })];
-    const grant = await connect(house, person, own);
-    const colleague = await addPerson(house, 'Colleague', { brokerage, role: 'staff' });
-    const colleagues = await connect(house, colleague, shared);
-    await house.sql(`insert into tool_grants (user_id, client_id, tool) values ($1, $2, 'svc_questions_create')`, [
+    const [own, shared] = [await addClient(service, person), await addClient(service, person, { brokerage })];
+    const grant = await connect(service, person, own);
+    const colleague = await addPerson(service, 'Colleague', { brokerage, role: 'staff' });
+    const colleagues = await connect(service, colleague, shared);
+    await service.sql(`insert into tool_grants (user_id, client_id, tool) values ($1, $2, 'svc_questions_create')`, [
       account.id,
       own,
     ]);
-    const [deal] = await house.sql<{ id: string }>(
+    const [deal] = await service.sql<{ id: string }>(
       `insert into deals (organization_id, title) values ($1, 'A bakery') returning id`,
       [brokerage],
     );
-    await house.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [account.id, deal?.id]);
+    await service.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [account.id, deal?.id]);
     const key = mintApiKey('live');
-    await house.sql(`select app.issue_api_key($1, $2, 'Sync', 'live', '{contacts:read}', null, null, $3, $4)`, [
+    await service.sql(`select app.issue_api_key($1, $2, 'Sync', 'live', '{contacts:read}', null, null, $3, $4)`, [
       brokerage,
       account.id,
       key.digest,
@@ -154,23 +154,23 @@ describe('a reset link', () => {
     ]);
     return async () => ({
       clients: (
-        await house.sql('select from connected_clients where created_by = $1 and deleted_at is null', [account.id])
+        await service.sql('select from connected_clients where created_by = $1 and deleted_at is null', [account.id])
       ).length,
-      refresh: (await refresh(house, own, grant.refresh)).status,
-      colleagues: (await refresh(house, shared, colleagues.refresh)).status,
-      tool_grants: (await house.sql('select from tool_grants where user_id = $1', [account.id])).length,
-      opt_ins: (await house.sql('select from deal_opt_ins where user_id = $1', [account.id])).length,
-      key: (await fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${key.token}` } })).status,
+      refresh: (await refresh(service, own, grant.refresh)).status,
+      colleagues: (await refresh(service, shared, colleagues.refresh)).status,
+      tool_grants: (await service.sql('select from tool_grants where user_id = $1', [account.id])).length,
+      opt_ins: (await service.sql('select from deal_opt_ins where user_id = $1', [account.id])).length,
+      key: (await fetch(`${service.restUrl}/contacts`, { headers: { authorization: `Bearer ${key.token}` } })).status,
     });
   }
 
   it('clears the clients, grants, opt-ins and keys of a stranger, the first time that the mailbox is shown to be theirs', async () => {
-    const account = await openAccount(house);
-    await house.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
+    const account = await openAccount(service);
+    await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
     const left = await fitted(account);
     expect((await confirm(await askReset(account.email), newPassword())).status).toBe(200);
     expect(await left()).toEqual({ clients: 0, refresh: 401, colleagues: 401, tool_grants: 0, opt_ins: 0, key: 401 });
-    const [recorded] = await house.sql(
+    const [recorded] = await service.sql(
       `select details from audit_records where action = 'password.reset' and user_id = $1`,
       [account.id],
     );
@@ -178,24 +178,24 @@ describe('a reset link', () => {
   });
 
   it('turns writing through tools off every time, and leaves the clients and keys of somebody whose mailbox it was before', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const left = await fitted(account);
     expect((await confirm(await askReset(account.email), newPassword())).status).toBe(200);
     expect(await left()).toEqual({ clients: 2, refresh: 400, colleagues: 200, tool_grants: 0, opt_ins: 0, key: 200 });
   });
 
   it('121. says the same for an address that nobody has, and mails nothing', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const ask = async (email: string) => {
-      const { status, body, headers } = await new Visitor(house.origin).json('/api/auth/reset', { email });
+      const { status, body, headers } = await new Visitor(service.origin).json('/api/auth/reset', { email });
       return { status, body, names: [...headers.keys()].toSorted() };
     };
-    const before = house.mails.length;
+    const before = service.mails.length;
     expect(await ask('nobody@example.com')).toEqual(await ask(account.email));
-    await expect.poll(() => house.mails.length).toBe(before + 1);
+    await expect.poll(() => service.mails.length).toBe(before + 1);
     const pages = await Promise.all(
       ['nobody@example.com', account.email].map(async (email) => {
-        const answer = await new Visitor(house.origin).form('/reset', { email });
+        const answer = await new Visitor(service.origin).form('/reset', { email });
         return [answer.status, answer.headers.get('location'), await answer.text()];
       }),
     );
@@ -203,13 +203,13 @@ describe('a reset link', () => {
   });
 
   it('121. is answered before its mail is out: the time would tell who has an account', async () => {
-    const account = await openAccount(house);
-    const { mail } = house.house;
+    const account = await openAccount(service);
+    const { mail } = service.services;
     const { send } = mail;
     const { promise: sent, resolve: goesOut } = Promise.withResolvers<void>();
     let waiting = 0;
     Object.assign(mail, { send: async () => ((waiting += 1), sent) });
-    const { status } = await new Visitor(house.origin).json('/api/auth/reset', { email: account.email });
+    const { status } = await new Visitor(service.origin).json('/api/auth/reset', { email: account.email });
     expect(status).toBe(200);
     await expect.poll(() => waiting).toBe(1);
     Object.assign(mail, { send });
@@ -217,17 +217,17 @@ describe('a reset link', () => {
   });
 
   it('stands in the log, alone, where no mail server is configured', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const token = await askReset(account.email);
-    const lines = house.log.filter((line) => line.includes(token));
+    const lines = service.log.filter((line) => line.includes(token));
     expect(lines).toHaveLength(1);
     const { msg, link, level } = JSON.parse(lines[0] ?? '{}') as Record<string, string>;
     expect({ msg, link, level }).toEqual({
       level: 'info',
       msg: 'SMTP_URL is not set: link to a new password',
-      link: `${house.config.baseUrl}/reset/new#token=${token}`,
+      link: `${service.config.baseUrl}/reset/new#token=${token}`,
     });
-    const configured = await openHouse({ config: { smtpUrl: 'smtp://mail.example.com' } });
+    const configured = await openService({ config: { smtpUrl: 'smtp://mail.example.com' } });
     try {
       const other = await openAccount(configured);
       await new Visitor(configured.origin).json('/api/auth/reset', { email: other.email });
@@ -239,7 +239,7 @@ describe('a reset link', () => {
   });
 
   it.each(['', 'x', 'A'.repeat(43), `${'A'.repeat(42)}'`])('is not %j', async (token) => {
-    expect((await new Visitor(house.origin).get(`/reset/new?token=${encodeURIComponent(token)}`)).status).toBe(410);
+    expect((await new Visitor(service.origin).get(`/reset/new?token=${encodeURIComponent(token)}`)).status).toBe(410);
     expect([400, 410]).toContain((await confirm(token, newPassword())).status);
   });
 });

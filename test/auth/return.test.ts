@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { safeReturnPath } from '../../server/http/return-path.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { hiddenField, openAccount, Visitor, type Account } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ann: Account;
 
 beforeAll(async () => {
-  house = await openHouse();
-  ann = await openAccount(house);
+  service = await openService();
+  ann = await openAccount(service);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const elsewhere = [
   '//evil.example',
@@ -44,7 +44,7 @@ const elsewhere = [
 describe('after signing in', () => {
   it.each(elsewhere)('%j does not lead away', async (returnTo) => {
     expect(safeReturnPath(returnTo)).toBe('/');
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     const page = await visitor.get(`/sign-in?${new URLSearchParams({ return_to: returnTo })}`);
     expect(hiddenField(await page.text(), 'return_to')).toBe('/');
     const answer = await visitor.form('/sign-in', { email: ann.email, password: ann.password, return_to: returnTo });
@@ -52,7 +52,7 @@ describe('after signing in', () => {
     expect(answer.headers.get('location')).toBe('/');
     // Signed in already, the page sends on at once.
     const again = await visitor.get(`/sign-in?${new URLSearchParams({ return_to: returnTo })}`);
-    expect(new URL(again.headers.get('location') ?? '', house.origin).origin).toBe(house.origin);
+    expect(new URL(again.headers.get('location') ?? '', service.origin).origin).toBe(service.origin);
   });
 
   it.each([
@@ -62,7 +62,7 @@ describe('after signing in', () => {
     '/%5c%5cevil.example',
     `/api/mcp/authorize?state=${encodeURIComponent('+&=% /ü😀'.repeat(60))}&redirect_uri=https%3A%2F%2Fclient.example%2Fcb%3Fx%3D1`,
   ])('%j is reached as it is', async (returnTo) => {
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     const page = await visitor.get(`/sign-in?${new URLSearchParams({ return_to: returnTo })}`);
     const kept = hiddenField(await page.text(), 'return_to').replaceAll('&amp;', '&');
     expect(kept).toBe(returnTo);
@@ -76,7 +76,7 @@ describe('an authorization request of somebody who is signed out', () => {
   let clientId: string;
 
   beforeAll(async () => {
-    const [client] = await house.sql<{ id: string }>(
+    const [client] = await service.sql<{ id: string }>(
       `insert into connected_clients (created_by, name, redirect_uris) values ($1, 'Assistant', $2) returning id`,
       [ann.id, [callback]],
     );
@@ -96,7 +96,7 @@ describe('an authorization request of somebody who is signed out', () => {
     })}`;
 
   it('comes back to the same request, all of it intact', async () => {
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     const sent = await visitor.get(request());
     expect([302, 303]).toContain(sent.status);
     const signIn = sent.headers.get('location') ?? '';
@@ -113,7 +113,7 @@ describe('an authorization request of somebody who is signed out', () => {
     { response_type: 'token' },
     { code_challenge_method: 'plain' },
   ])('signs in before it is told of its fault: %j', async (fault) => {
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     const sent = await visitor.get(request(fault));
     expect(sent.headers.get('location')).toMatch(/^\/sign-in\?return_to=/);
     await visitor.signIn(ann);
@@ -122,13 +122,13 @@ describe('an authorization request of somebody who is signed out', () => {
   });
 
   it('is answered for whoever arrives from another site by a link', async () => {
-    const visitor = new Visitor(house.origin, { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' });
+    const visitor = new Visitor(service.origin, { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' });
     visitor.cookies.set('dealkeep', (await signInToken()) ?? '');
     expect((await visitor.get(request())).status).toBe(200);
   });
 
   async function signInToken() {
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     await visitor.signIn(ann);
     return visitor.cookies.get('dealkeep');
   }

@@ -1,8 +1,8 @@
 /** People who sign in, and a visitor that keeps cookies and fills in forms as a browser without scripts does. */
 
 import { randomBytes } from 'node:crypto';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
-import type { TestHouse } from '../harness.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
+import type { TestService } from '../harness.ts';
 
 export interface Account {
   readonly id: string;
@@ -17,14 +17,14 @@ export const newPassword = (): string => `pass ${randomBytes(12).toString('base6
 let count = 0;
 
 /** A person with a password. */
-export async function openAccount(house: TestHouse, given: Partial<Account> = {}): Promise<Account> {
+export async function openAccount(service: TestService, given: Partial<Account> = {}): Promise<Account> {
   count += 1;
   const { email = `person${count}@example.com`, name = `Person ${count}`, password = newPassword() } = given;
-  const [user] = await house.sql<{ id: string }>('insert into users (email, name) values ($1, $2) returning id', [
+  const [user] = await service.sql<{ id: string }>('insert into users (email, name) values ($1, $2) returning id', [
     email,
     name,
   ]);
-  await house.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
+  await service.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
     user?.id,
     await hashPassword(password),
   ]);
@@ -115,16 +115,16 @@ export class Visitor {
 }
 
 /** A visitor who is signed in. */
-export async function signedInVisitor(house: TestHouse, account: Account): Promise<Visitor> {
-  const visitor = new Visitor(house.origin);
+export async function signedInVisitor(service: TestService, account: Account): Promise<Visitor> {
+  const visitor = new Visitor(service.origin);
   const { status } = await visitor.signIn(account);
   if (status !== 200) throw new Error(`signing in gave ${status}`);
   return visitor;
 }
 
 /** The token in the last mail whose subject has these words. */
-export function mailedToken(house: TestHouse, subject: string): string {
-  const mail = house.mails.findLast((sent) => sent.subject.includes(subject));
+export function mailedToken(service: TestService, subject: string): string {
+  const mail = service.mails.findLast((sent) => sent.subject.includes(subject));
   return /[#&]token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
 }
 

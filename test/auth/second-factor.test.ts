@@ -1,19 +1,19 @@
 import { generate } from 'otplib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 const minute = 60_000;
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house.close());
-beforeEach(() => house.clock.advance(16 * minute));
+afterAll(() => service.close());
+beforeEach(() => service.clock.advance(16 * minute));
 
 const codeAt = (secret: string, date: Date) => generate({ secret, epoch: Math.floor(date.getTime() / 1000) });
-const codeNow = (secret: string) => codeAt(secret, house.clock.now());
+const codeNow = (secret: string) => codeAt(secret, service.clock.now());
 
 interface WithFactor extends Account {
   readonly secret: string;
@@ -22,20 +22,20 @@ interface WithFactor extends Account {
 }
 
 async function withSecondFactor(): Promise<WithFactor> {
-  const account = await openAccount(house);
-  const visitor = await signedInVisitor(house, account);
+  const account = await openAccount(service);
+  const visitor = await signedInVisitor(service, account);
   const begun = await visitor.change<{ secret: string }>('/api/auth/second-factor/begin');
   const { secret } = begun.body;
   const confirmed = await visitor.change<{ recovery_codes: string[] }>('/api/auth/second-factor/confirm', {
     code: await codeNow(secret),
   });
   if (confirmed.status !== 200) throw new Error(JSON.stringify(confirmed.body));
-  house.clock.advance(minute);
+  service.clock.advance(minute);
   return { ...account, secret, recoveryCodes: confirmed.body.recovery_codes, visitor };
 }
 
 async function passwordStep(account: Account) {
-  const visitor = new Visitor(house.origin);
+  const visitor = new Visitor(service.origin);
   const answer = await visitor.signIn(account);
   expect(answer.body).toMatchObject({ outcome: 'second_factor', second_factor_required: true });
   expect(answer.body.user).toBeUndefined();
@@ -49,7 +49,7 @@ describe('signing in with a second factor', () => {
     const visitor = await passwordStep(account);
     expect(await visitor.session()).toBeNull();
     // The step is no session.
-    const thief = new Visitor(house.origin);
+    const thief = new Visitor(service.origin);
     thief.cookies.set('dealkeep', visitor.cookies.get('dealkeep-step') ?? '');
     expect(await thief.session()).toBeNull();
     const done = await visitor.json('/api/auth/second-factor', { code: await codeNow(account.secret) });
@@ -61,14 +61,14 @@ describe('signing in with a second factor', () => {
 
   it('takes the code with the password in one request', async () => {
     const account = await withSecondFactor();
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     expect((await visitor.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
     expect(await visitor.session()).not.toBeNull();
   });
 
   it('goes on to where the person was going, by forms alone', async () => {
     const account = await withSecondFactor();
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     const sent = await visitor.form('/sign-in', {
       email: account.email,
       password: account.password,
@@ -90,15 +90,15 @@ describe('signing in with a second factor', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 401, 401, 401]);
     const later = await passwordStep(account);
     expect((await later.json('/api/auth/second-factor', { code })).status).toBe(401);
-    house.clock.advance(30_000);
+    service.clock.advance(30_000);
     expect((await later.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(200);
   });
 
   it('takes the code of the step before and after, and no other', async () => {
     const account = await withSecondFactor();
     // The clock goes on meanwhile: from the beginning of a step it does not reach the next one.
-    house.clock.advance(30_000 - (house.clock.now().getTime() % 30_000));
-    const now = house.clock.now().getTime();
+    service.clock.advance(30_000 - (service.clock.now().getTime() % 30_000));
+    const now = service.clock.now().getTime();
     for (const [offset, status] of [
       [-60_000, 401],
       [60_000, 401],
@@ -116,8 +116,8 @@ describe('signing in with a second factor', () => {
   });
 
   it('does not take the code that switched it on', async () => {
-    const account = await openAccount(house);
-    const visitor = await signedInVisitor(house, account);
+    const account = await openAccount(service);
+    const visitor = await signedInVisitor(service, account);
     const { secret } = (await visitor.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
     const code = await codeNow(secret);
     expect((await visitor.change('/api/auth/second-factor/confirm', { code })).status).toBe(200);
@@ -144,28 +144,28 @@ describe('signing in with a second factor', () => {
     { timeout: 90_000 },
     async () => {
       const account = await withSecondFactor();
-      const known = new Visitor(house.origin);
+      const known = new Visitor(service.origin);
       await known.signIn(account, { code: await codeNow(account.secret) });
       const guess = async (visitor: Visitor) =>
         (await visitor.signIn(account, { code: '000000' })).body.error?.code ?? 'none';
-      const stranger = new Visitor(house.origin);
+      const stranger = new Visitor(service.origin);
       for (let round = 0; round < 10; round += 1) {
         expect(await guess(stranger)).toBe('code_refused');
-        if (round === 4) house.clock.advance(minute);
+        if (round === 4) service.clock.advance(minute);
       }
-      house.clock.advance(minute);
+      service.clock.advance(minute);
       expect((await stranger.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
       expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
       // The stranger gains nothing by it, and a known browser has no more than ten of its own.
-      house.clock.advance(minute);
+      service.clock.advance(minute);
       expect((await stranger.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
       for (let round = 0; round < 10; round += 1) {
         expect(await guess(known)).toBe('code_refused');
-        if (round === 4) house.clock.advance(minute);
+        if (round === 4) service.clock.advance(minute);
       }
-      house.clock.advance(minute);
+      service.clock.advance(minute);
       expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
-      house.clock.advance(16 * minute);
+      service.clock.advance(16 * minute);
       expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
     },
   );
@@ -181,14 +181,14 @@ describe('signing in with a second factor', () => {
     expect(codes).toEqual(['code_refused', 'code_refused', 'code_refused', 'code_refused', 'sign_in_expired']);
     expect((await visitor.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
     const slow = await passwordStep(account);
-    house.clock.advance(10 * minute + 1000);
+    service.clock.advance(10 * minute + 1000);
     expect((await slow.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
   });
 
   it('looks at no code for a quarter of an hour after ten wrong ones in a row', async () => {
     const account = await withSecondFactor();
     for (let round = 0; round < 10; round += 1) {
-      house.clock.advance(minute);
+      service.clock.advance(minute);
       const visitor = await passwordStep(account);
       expect((await visitor.json('/api/auth/second-factor', { code: '00000' })).status).toBe(401);
     }
@@ -197,7 +197,7 @@ describe('signing in with a second factor', () => {
     // A recovery code is too long to be guessed, so it still helps.
     const rescued = await passwordStep(account);
     expect((await rescued.json('/api/auth/second-factor', { code: account.recoveryCodes[1] })).status).toBe(200);
-    house.clock.advance(15 * minute);
+    service.clock.advance(15 * minute);
     const later = await passwordStep(account);
     expect((await later.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(200);
   });
@@ -205,13 +205,13 @@ describe('signing in with a second factor', () => {
   it('is over when the person is suspended between password and code', async () => {
     const account = await withSecondFactor();
     const visitor = await passwordStep(account);
-    await house.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
     expect((await visitor.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
   });
 
   it('says nothing of the second factor to whoever has the wrong password', async () => {
     const account = await withSecondFactor();
-    const { status, body } = await new Visitor(house.origin).signIn({ ...account, password: `${account.password}x` });
+    const { status, body } = await new Visitor(service.origin).signIn({ ...account, password: `${account.password}x` });
     expect(status).toBe(401);
     expect(body.error?.code).toBe('sign_in_refused');
   });
@@ -219,28 +219,28 @@ describe('signing in with a second factor', () => {
 
 describe('setting it up', () => {
   it('118. renews the session id, and the old one is dead', async () => {
-    const account = await openAccount(house);
-    const visitor = await signedInVisitor(house, account);
+    const account = await openAccount(service);
+    const visitor = await signedInVisitor(service, account);
     const { secret } = (await visitor.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
     const before = visitor.cookies.get('dealkeep') ?? '';
     await visitor.change('/api/auth/second-factor/confirm', { code: await codeNow(secret) });
-    const old = new Visitor(house.origin);
+    const old = new Visitor(service.origin);
     old.cookies.set('dealkeep', before);
     expect(await old.session()).toBeNull();
     expect(await visitor.session()).not.toBeNull();
   });
 
   it('is off until a first code confirms it', async () => {
-    const account = await openAccount(house);
-    const visitor = await signedInVisitor(house, account);
+    const account = await openAccount(service);
+    const visitor = await signedInVisitor(service, account);
     await visitor.change('/api/auth/second-factor/begin');
     expect((await visitor.change('/api/auth/second-factor/confirm', { code: '123' })).status).toBe(400);
-    expect((await new Visitor(house.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
+    expect((await new Visitor(service.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
   });
 
   it('118, 124. needs a recent sign-in, as do removing it and new recovery codes; signing in again is enough', async () => {
     const account = await withSecondFactor();
-    house.clock.advance(10 * minute);
+    service.clock.advance(10 * minute);
     for (const path of ['begin', 'confirm', 'remove'].map((name) => `/api/auth/second-factor/${name}`)) {
       const { status, body } = await account.visitor.change(path, { code: '123456' });
       expect([path, status, body]).toMatchObject([path, 403, { error: { code: 'recent_sign_in_required' } }]);
@@ -260,7 +260,7 @@ describe('setting it up', () => {
     expect(proof.headers.get('location')).toMatch(/^\/sign-in\/code/);
     await account.visitor.form('/sign-in/code', { code: await codeNow(account.secret) });
     expect(account.visitor.cookies.get('dealkeep')).not.toBe(before);
-    const earlier = new Visitor(house.origin);
+    const earlier = new Visitor(service.origin);
     earlier.cookies.set('dealkeep', before ?? '');
     expect(await earlier.session()).toBeNull();
 
@@ -269,7 +269,7 @@ describe('setting it up', () => {
     const old = await passwordStep(account);
     expect((await old.json('/api/auth/second-factor', { code: account.recoveryCodes[0] })).status).toBe(401);
     expect((await account.visitor.change('/api/auth/second-factor/remove')).body).toEqual({ removed: true });
-    expect((await new Visitor(house.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
+    expect((await new Visitor(service.origin).signIn(account)).body).toMatchObject({ outcome: 'signed_in' });
   });
 
   it('does not put another authenticator in the place of the one that is on', async () => {
@@ -280,8 +280,8 @@ describe('setting it up', () => {
   });
 
   it('shows the key as a QR code and in letters, and the recovery codes once', async () => {
-    const account = await openAccount(house);
-    const visitor = await signedInVisitor(house, account);
+    const account = await openAccount(service);
+    const visitor = await signedInVisitor(service, account);
     const csrf = async () => (await visitor.session())?.csrf_token ?? '';
     const begun = await visitor.form('/settings/security/second-factor', { csrf: await csrf() });
     const page = await (await visitor.get(begun.headers.get('location') ?? '')).text();

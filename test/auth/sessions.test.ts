@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addClient, connect } from '../oauth/scene.ts';
 import { hiddenField, mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 const minute = 60_000;
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house.close());
-beforeEach(() => house.clock.advance(minute));
+afterAll(() => service.close());
+beforeEach(() => service.clock.advance(minute));
 
 interface Session {
   id: string;
@@ -25,9 +25,9 @@ async function sessionsOf(visitor: Visitor): Promise<Session[]> {
 }
 
 async function with3Sessions(): Promise<{ account: Account; here: Visitor; phone: Visitor; laptop: Visitor }> {
-  const account = await openAccount(house);
-  const here = await signedInVisitor(house, account);
-  const [phone, laptop] = ['Phone', 'Laptop'].map((agent) => new Visitor(house.origin, { 'user-agent': agent }));
+  const account = await openAccount(service);
+  const here = await signedInVisitor(service, account);
+  const [phone, laptop] = ['Phone', 'Laptop'].map((agent) => new Visitor(service.origin, { 'user-agent': agent }));
   if (!phone || !laptop) throw new Error('no visitors');
   await phone.signIn(account);
   await laptop.signIn(account);
@@ -82,14 +82,14 @@ describe('sessions', () => {
     expect(here.cookies.has('dealkeep')).toBe(false);
     expect(done.headers.get('clear-site-data')).toBe('"cache", "storage"');
     expect(here.cookies.has('dealkeep-device')).toBe(true);
-    const thief = new Visitor(house.origin);
+    const thief = new Visitor(service.origin);
     thief.cookies.set('dealkeep', token);
     expect(await thief.session()).toBeNull();
     expect(await phone.session()).not.toBeNull();
   });
 
   it('are all dead after signing out everywhere, on every node', async () => {
-    const twoNodes = await openHouse({ nodes: 2 });
+    const twoNodes = await openService({ nodes: 2 });
     try {
       const account = await openAccount(twoNodes);
       const [here, there] = twoNodes.nodes.map(({ origin }) => new Visitor(origin));
@@ -109,9 +109,9 @@ describe('sessions', () => {
 async function connectClient({ id, name, email }: Account, browser: Visitor): Promise<() => Promise<boolean>> {
   const session = browser.cookies.get('dealkeep') ?? '';
   const person = { id, name, email, session, cookie: `dealkeep=${session}` };
-  const { access } = await connect(house, person, await addClient(house, person));
+  const { access } = await connect(service, person, await addClient(service, person));
   return async () => {
-    const response = await fetch(`${house.mcpUrl}/api/mcp`, {
+    const response = await fetch(`${service.mcpUrl}/api/mcp`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${access}`,
@@ -140,14 +140,14 @@ describe('changing the password', () => {
     expect(done.status).toBe(200);
     expect(here.cookies.get('dealkeep')).not.toBe(before);
     expect(await here.session()).not.toBeNull();
-    const old = new Visitor(house.origin);
+    const old = new Visitor(service.origin);
     old.cookies.set('dealkeep', before);
     expect(await old.session()).toBeNull();
     expect(await phone.session()).toBeNull();
     expect(await isConnected()).toBe(false);
-    expect((await new Visitor(house.origin).signIn(account)).status).toBe(401);
-    expect((await new Visitor(house.origin).signIn({ ...account, password })).status).toBe(200);
-    expect(house.mails.findLast(({ to }) => to === account.email)?.text).toContain(
+    expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
+    expect((await new Visitor(service.origin).signIn({ ...account, password })).status).toBe(200);
+    expect(service.mails.findLast(({ to }) => to === account.email)?.text).toContain(
       'your password at Dealkeep was changed',
     );
   });
@@ -159,12 +159,12 @@ describe('changing the password', () => {
       password: 'Password1',
     });
     expect([status, body]).toMatchObject([400, { error: { code: 'password_refused' } }]);
-    expect((await new Visitor(house.origin).signIn(account)).status).toBe(200);
+    expect((await new Visitor(service.origin).signIn(account)).status).toBe(200);
   });
 
   it('cannot be guessed at with somebody’s session', async () => {
     const { here } = await with3Sessions();
-    house.clock.set(new Date(Math.ceil(house.clock.now().getTime() / minute) * minute));
+    service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / minute) * minute));
     const statuses: number[] = [];
     for (let round = 0; round < 11; round += 1) {
       const input = { current_password: newPassword(), password: newPassword() };
@@ -177,16 +177,16 @@ describe('changing the password', () => {
 describe('what ends connected clients', () => {
   const ends: [string, (account: Account, here: Visitor) => Promise<unknown>][] = [
     ['signing out everywhere', (_, here) => here.change('/api/auth/sign-out-everywhere')],
-    ['suspension', ({ id }) => house.sql('update users set suspended_at = app.now() where id = $1', [id])],
+    ['suspension', ({ id }) => service.sql('update users set suspended_at = app.now() where id = $1', [id])],
     [
       'a reset',
       async ({ email }) => {
-        const before = house.mails.length;
-        const visitor = new Visitor(house.origin);
+        const before = service.mails.length;
+        const visitor = new Visitor(service.origin);
         await visitor.json('/api/auth/reset', { email });
-        await expect.poll(() => house.mails.length).toBe(before + 1);
+        await expect.poll(() => service.mails.length).toBe(before + 1);
         await visitor.json('/api/auth/reset/confirm', {
-          token: mailedToken(house, 'new password'),
+          token: mailedToken(service, 'new password'),
           password: newPassword(),
         });
       },
@@ -214,7 +214,7 @@ it.each([
   ['/api/auth/sign-out-everywhere', {}],
 ])('124. ending sessions needs a recent sign-in: %s', async (path, input) => {
   const { here, phone } = await with3Sessions();
-  house.clock.advance(10 * minute);
+  service.clock.advance(10 * minute);
   const { status, body } = await here.change(path, input);
   expect([status, body]).toMatchObject([403, { error: { code: 'recent_sign_in_required' } }]);
   expect(await phone.session()).not.toBeNull();
@@ -224,12 +224,12 @@ describe('changing the address', () => {
   const confirmMail = 'Confirm your new address';
 
   async function ask(here: Visitor, email: string): Promise<string> {
-    const before = house.mails.length;
+    const before = service.mails.length;
     const { status } = await here.change('/api/auth/address', { email });
     expect(status).toBe(200);
-    await expect.poll(() => house.mails.length).toBe(before + 1);
-    expect(house.mails.at(-1)?.to).toBe(email);
-    return mailedToken(house, confirmMail);
+    await expect.poll(() => service.mails.length).toBe(before + 1);
+    expect(service.mails.at(-1)?.to).toBe(email);
+    return mailedToken(service, confirmMail);
   }
 
   it('takes effect with the link in the new mailbox, once, and tells the old one', async () => {
@@ -244,14 +244,14 @@ describe('changing the address', () => {
     );
     expect((await here.session())?.user.email).toBe(email);
     expect((await here.form('/confirm-address', fields)).status).toBe(410);
-    await expect.poll(() => house.mails.at(-1)?.to).toBe(account.email);
-    expect((await new Visitor(house.origin).signIn(account)).status).toBe(401);
-    expect((await new Visitor(house.origin).signIn({ ...account, email })).status).toBe(200);
+    await expect.poll(() => service.mails.at(-1)?.to).toBe(account.email);
+    expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
+    expect((await new Visitor(service.origin).signIn({ ...account, email })).status).toBe(200);
   });
 
   it('124. needs a recent sign-in', async () => {
     const { here } = await with3Sessions();
-    house.clock.advance(10 * minute);
+    service.clock.advance(10 * minute);
     const { status, body } = await here.change('/api/auth/address', { email: 'later@example.com' });
     expect([status, body]).toMatchObject([403, { error: { code: 'recent_sign_in_required' } }]);
   });
@@ -261,13 +261,13 @@ describe('changing the address', () => {
     const other = await with3Sessions();
     const token = await ask(here, 'typo@example.com');
     expect((await other.here.change('/api/auth/address/confirm', { token })).status).toBe(410);
-    house.clock.advance(30 * minute);
+    service.clock.advance(30 * minute);
     expect((await here.change('/api/auth/address/confirm', { token })).status).toBe(410);
   });
 
   it('is not told of an address that somebody has until the mailbox is shown to be theirs', async () => {
     const { here } = await with3Sessions();
-    const other = await openAccount(house);
+    const other = await openAccount(service);
     const token = await ask(here, other.email);
     const { status, body } = await here.change('/api/auth/address/confirm', { token });
     expect([status, body]).toMatchObject([409, { error: { code: 'address_taken' } }]);
@@ -290,7 +290,7 @@ it('shows all of it on one page, and says what was done', async () => {
   }
   // Where a refused form leaves the browser, loading again leads back.
   expect((await here.get('/settings/security/password')).headers.get('location')).toBe('/settings/security');
-  expect((await new Visitor(house.origin).get('/settings/security')).headers.get('location')).toBe(
+  expect((await new Visitor(service.origin).get('/settings/security')).headers.get('location')).toBe(
     '/sign-in?return_to=%2Fsettings%2Fsecurity',
   );
 });

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { row } from '../../server/database/statement.ts';
-import { mintToken, tokenDigest } from '../../server/domain/secret-tokens.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import { openService, type TestService } from '../harness.ts';
 import { newPassword, Visitor } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const offer = row<{ kept: boolean }>('test_offer_set_up', 'select app.offer_set_up($1) as kept');
 
 async function offerLink(): Promise<string | null> {
   const token = mintToken();
-  const [answer] = await house.asServer(offer(tokenDigest(token)));
+  const [answer] = await service.asServer(offer(tokenDigest(token)));
   return answer?.kept ? token : null;
 }
 
@@ -26,13 +26,16 @@ const fieldsOf = (token: string, name = 'Harbor Brokers & Söhne') => ({
   password: newPassword(),
 });
 
-describe('an empty house', () => {
+describe('an empty service', () => {
   it('is set up by one of the links, once, and its creator is signed in as the admin', async () => {
-    expect(await (await fetch(`${house.origin}/api/auth/ways`)).json()).toEqual({ set_up_open: true, provider: null });
+    expect(await (await fetch(`${service.origin}/api/auth/ways`)).json()).toEqual({
+      set_up_open: true,
+      provider: null,
+    });
     const [first, second, late] = [await offerLink(), await offerLink(), await offerLink()];
     if (!first || !second || !late) throw new Error('no links');
-    house.clock.advance(60_000);
-    const visitor = new Visitor(house.origin);
+    service.clock.advance(60_000);
+    const visitor = new Visitor(service.origin);
     expect((await visitor.get('/set-up?token=x')).status).toBe(410);
     expect((await visitor.get(`/set-up?token=${mintToken()}`)).status).toBe(410);
     expect((await visitor.get(`/set-up?token=${first}`)).status).toBe(200);
@@ -42,10 +45,10 @@ describe('an empty house', () => {
     expect(await weak.text()).toContain('value="Harbor Brokers &amp; Söhne"');
 
     const both = await Promise.all(
-      [first, second].map((token) => new Visitor(house.origin).form('/set-up', fieldsOf(token))),
+      [first, second].map((token) => new Visitor(service.origin).form('/set-up', fieldsOf(token))),
     );
     expect(both.map(({ status }) => status).toSorted()).toEqual([303, 410]);
-    const found = await house.sql(
+    const found = await service.sql(
       `select b.name, b.slug, m.role, m.status from brokerages b join members m on m.brokerage_id = b.id`,
     );
     expect(found).toEqual([
@@ -55,11 +58,11 @@ describe('an empty house', () => {
     expect((await visitor.get(`/set-up?token=${late}`)).status).toBe(410);
     expect((await visitor.json('/api/auth/set-up', fieldsOf(late))).status).toBe(410);
     expect(await offerLink()).toBeNull();
-    expect(await (await fetch(`${house.origin}/api/auth/ways`)).json()).toMatchObject({ set_up_open: false });
+    expect(await (await fetch(`${service.origin}/api/auth/ways`)).json()).toMatchObject({ set_up_open: false });
   });
 
   it('is not set up by a link of yesterday', async () => {
-    const empty = await openHouse();
+    const empty = await openService();
     try {
       const token = mintToken();
       await empty.asServer(offer(tokenDigest(token)));

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
 
-let house: TestHouse;
+let service: TestService;
 let ann: Account;
 
 beforeAll(async () => {
-  house = await openHouse();
-  ann = await openAccount(house, { email: 'ann@example.com', name: 'Ann' });
+  service = await openService();
+  ann = await openAccount(service, { email: 'ann@example.com', name: 'Ann' });
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 function cookieLine(response: { headers: Headers }): string {
   return response.headers.getSetCookie().find((line) => line.includes('dealkeep=')) ?? '';
@@ -21,7 +21,7 @@ function cookieLine(response: { headers: Headers }): string {
 
 describe('signing in with a password', () => {
   it('117. answers a program with JSON and a cookie of 256 bits', async () => {
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     const answer = await visitor.signIn(ann);
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({ outcome: 'signed_in', user: { id: ann.id, email: ann.email, name: 'Ann' } });
@@ -31,7 +31,7 @@ describe('signing in with a password', () => {
   });
 
   it('sends a form on with 303, and keeps the address as typed in another case', async () => {
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     const answer = await visitor.form('/api/auth/sign-in', {
       email: 'ANN@Example.com ',
       password: ann.password,
@@ -45,30 +45,30 @@ describe('signing in with a password', () => {
   it('gives every sign-in its own session', async () => {
     const seen = new Set<string>();
     for (let round = 0; round < 5; round += 1) {
-      seen.add((await signedInVisitor(house, ann)).cookies.get('dealkeep') ?? '');
+      seen.add((await signedInVisitor(service, ann)).cookies.get('dealkeep') ?? '');
     }
     expect(seen.size).toBe(5);
   });
 
   it('118. ends the session that the browser had before', async () => {
-    const visitor = await signedInVisitor(house, ann);
+    const visitor = await signedInVisitor(service, ann);
     const before = visitor.cookies.get('dealkeep') ?? '';
     await visitor.signIn(ann);
     expect(visitor.cookies.get('dealkeep')).not.toBe(before);
-    const thief = new Visitor(house.origin);
+    const thief = new Visitor(service.origin);
     thief.cookies.set('dealkeep', before);
     expect(await thief.session()).toBeNull();
   });
 
   it('118. does not take a session token that somebody else chose', async () => {
-    const visitor = new Visitor(house.origin);
+    const visitor = new Visitor(service.origin);
     visitor.cookies.set('dealkeep', 'A'.repeat(43));
     await visitor.signIn(ann);
     expect(visitor.cookies.get('dealkeep')).not.toBe('A'.repeat(43));
   });
 
   it('117. marks the cookie __Host- and Secure behind https', async () => {
-    const secure = await openHouse({ config: { baseUrl: 'https://deals.example.com' } });
+    const secure = await openService({ config: { baseUrl: 'https://deals.example.com' } });
     try {
       const account = await openAccount(secure);
       const visitor = new Visitor(secure.origin);
@@ -90,9 +90,9 @@ describe('signing in with a password', () => {
 
 describe('refusing', () => {
   it('121. says the same of an unknown address, a wrong password, a suspended person and one without a password', async () => {
-    const suspended = await openAccount(house);
-    await house.sql('update users set suspended_at = app.now() where id = $1', [suspended.id]);
-    await house.sql(`insert into users (email, name) values ('invited@example.com', 'Invited')`);
+    const suspended = await openAccount(service);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [suspended.id]);
+    await service.sql(`insert into users (email, name) values ('invited@example.com', 'Invited')`);
     const tries = [
       { email: 'nobody@example.com', password: newPassword() },
       { email: ann.email, password: newPassword() },
@@ -101,7 +101,7 @@ describe('refusing', () => {
     ];
     const answers = await Promise.all(
       tries.map(async (one) => {
-        const { status, body, headers } = await new Visitor(house.origin).signIn(one);
+        const { status, body, headers } = await new Visitor(service.origin).signIn(one);
         return { status, body, names: [...headers.keys()].toSorted() };
       }),
     );
@@ -112,14 +112,14 @@ describe('refusing', () => {
   it('121. takes as long for an unknown address as for a wrong password', async () => {
     const time = async (email: string) => {
       const start = performance.now();
-      await new Visitor(house.origin).signIn({ email, password: newPassword() });
+      await new Visitor(service.origin).signIn({ email, password: newPassword() });
       return performance.now() - start;
     };
     const middle = (times: number[]) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
     const known: number[] = [];
     const unknown: number[] = [];
     for (let round = 0; round < 9; round += 1) {
-      house.clock.advance(minute);
+      service.clock.advance(minute);
       known.push(await time(ann.email));
       unknown.push(await time(`nobody${round}@example.com`));
     }
@@ -130,7 +130,7 @@ describe('refusing', () => {
 
   it('keeps the typed address, and nothing of the password, in the page that it shows again', async () => {
     const password = newPassword();
-    const answer = await new Visitor(house.origin).form('/sign-in', {
+    const answer = await new Visitor(service.origin).form('/sign-in', {
       email: '"><script>x"@example.com',
       password,
       return_to: '/deals',
@@ -152,7 +152,7 @@ describe('refusing', () => {
     ['too much', `{"email":"a@example.com","password":"${'x'.repeat(70_000)}"}`, 'application/json', 413],
     ['a zero byte', '{"email":"a\\u0000@example.com","password":"x"}', 'application/json', 400],
   ])('answers %s with a fault of the sender', async (_, body, type, status) => {
-    const response = await fetch(`${house.origin}/api/auth/sign-in`, {
+    const response = await fetch(`${service.origin}/api/auth/sign-in`, {
       method: 'POST',
       body,
       headers: { 'content-type': type },
@@ -170,91 +170,93 @@ describe('passwords', () => {
     ['of eight emoji', () => '🦀🌵🪐🧭🥁🪁🧊🦉'],
   ])('122. %s work to the last character', async (_, make) => {
     const password = make();
-    const account = await openAccount(house, { password });
-    expect((await new Visitor(house.origin).signIn(account)).status).toBe(200);
+    const account = await openAccount(service, { password });
+    expect((await new Visitor(service.origin).signIn(account)).status).toBe(200);
     const characters = [...password];
     const shorter = characters.slice(0, -1).join('');
     const changed = `${shorter}${characters.at(-1) === 'x' ? 'y' : 'x'}`;
-    expect((await new Visitor(house.origin).signIn({ ...account, password: shorter })).status).toBe(401);
-    expect((await new Visitor(house.origin).signIn({ ...account, password: changed })).status).toBe(401);
+    expect((await new Visitor(service.origin).signIn({ ...account, password: shorter })).status).toBe(401);
+    expect((await new Visitor(service.origin).signIn({ ...account, password: changed })).status).toBe(401);
   });
 
   it('122. are the same however the keyboard composes the letters', async () => {
-    const account = await openAccount(house, { password: `Grüße ${randomBytes(6).toString('hex')}`.normalize('NFC') });
+    const account = await openAccount(service, {
+      password: `Grüße ${randomBytes(6).toString('hex')}`.normalize('NFC'),
+    });
     const decomposed = { ...account, password: account.password.normalize('NFD') };
     expect(decomposed.password).not.toBe(account.password);
-    expect((await new Visitor(house.origin).signIn(decomposed)).status).toBe(200);
+    expect((await new Visitor(service.origin).signIn(decomposed)).status).toBe(200);
   });
 
   it('get stronger parameters at the next sign-in', async () => {
-    const account = await openAccount(house);
-    const { hashByRecipe } = await import('../../server/domain/password-hashes.ts');
+    const account = await openAccount(service);
+    const { hashByRecipe } = await import('../../server/domain/accounts/password-hashes.ts');
     const weak = await hashByRecipe(
       account.password,
       `$argon2id$v=19$m=8192,t=1,p=1$${randomBytes(16).toString('base64').replace(/=+$/, '')}`,
     );
-    await house.sql('update vault.passwords set phc = $1 where user_id = $2', [weak, account.id]);
-    expect((await new Visitor(house.origin).signIn(account)).status).toBe(200);
-    const [stored] = await house.sql<{ phc: string }>('select phc from vault.passwords where user_id = $1', [
+    await service.sql('update vault.passwords set phc = $1 where user_id = $2', [weak, account.id]);
+    expect((await new Visitor(service.origin).signIn(account)).status).toBe(200);
+    const [stored] = await service.sql<{ phc: string }>('select phc from vault.passwords where user_id = $1', [
       account.id,
     ]);
     expect(stored?.phc).toContain('$m=19456,t=2,p=1$');
-    expect((await new Visitor(house.origin).signIn(account)).status).toBe(200);
+    expect((await new Visitor(service.origin).signIn(account)).status).toBe(200);
   });
 });
 
 describe('the life of a session', () => {
   it('120. ends after 12 hours without use, and use keeps it alive', async () => {
-    const visitor = await signedInVisitor(house, ann);
-    house.clock.advance(11 * hour);
+    const visitor = await signedInVisitor(service, ann);
+    service.clock.advance(11 * hour);
     expect(await visitor.session()).not.toBeNull();
-    house.clock.advance(11 * hour);
+    service.clock.advance(11 * hour);
     expect(await visitor.session()).not.toBeNull();
-    house.clock.advance(12 * hour + minute);
+    service.clock.advance(12 * hour + minute);
     expect(await visitor.session()).toBeNull();
   });
 
   it('120. ends after 30 days however much it is used', async () => {
-    const visitor = await signedInVisitor(house, ann);
+    const visitor = await signedInVisitor(service, ann);
     for (let half = 0; half < 71; half += 1) {
-      house.clock.advance(10 * hour);
+      service.clock.advance(10 * hour);
       if ((await visitor.session()) === null) throw new Error(`over after ${half * 10} hours`);
     }
-    house.clock.advance(10 * hour + minute);
+    service.clock.advance(10 * hour + minute);
     expect(await visitor.session()).toBeNull();
   });
 
   it('writes its last use at most once a minute', async () => {
-    const visitor = await signedInVisitor(house, ann);
+    const visitor = await signedInVisitor(service, ann);
     const lastSeen = async () => {
-      const [row] = await house.sql<{ last_seen_at: Date }>(
+      const [row] = await service.sql<{ last_seen_at: Date }>(
         'select last_seen_at from vault.sessions where user_id = $1 order by created_at desc limit 1',
         [ann.id],
       );
       return row?.last_seen_at.getTime();
     };
     const first = await lastSeen();
-    house.clock.advance(30_000);
+    service.clock.advance(30_000);
     await visitor.session();
     expect(await lastSeen()).toBe(first);
-    house.clock.advance(31_000);
+    service.clock.advance(31_000);
     await Promise.all(Array.from({ length: 10 }, () => visitor.session()));
     expect(await lastSeen()).toBeGreaterThan((first ?? 0) + minute);
   });
 
   it('ends at once when the person is suspended', async () => {
-    const account = await openAccount(house);
-    const visitor = await signedInVisitor(house, account);
-    await house.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
+    const account = await openAccount(service);
+    const visitor = await signedInVisitor(service, account);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
     expect(await visitor.session()).toBeNull();
-    await house.sql('update users set suspended_at = null where id = $1', [account.id]);
+    await service.sql('update users set suspended_at = null where id = $1', [account.id]);
     expect(await visitor.session()).toBeNull();
   });
 
   it.each(['', 'x', 'A'.repeat(42), 'A'.repeat(44), 'A'.repeat(43), `${'A'.repeat(42)}=`])(
     'is not opened by the cookie %s',
     async (token) => {
-      const visitor = new Visitor(house.origin);
+      const visitor = new Visitor(service.origin);
       visitor.cookies.set('dealkeep', token);
       expect((await visitor.send('/api/auth/session')).status).toBe(401);
     },
@@ -262,12 +264,12 @@ describe('the life of a session', () => {
 });
 
 it('leaves records of what happened', async () => {
-  const account = await openAccount(house);
-  const visitor = new Visitor(house.origin);
+  const account = await openAccount(service);
+  const visitor = new Visitor(service.origin);
   await visitor.signIn({ ...account, password: newPassword() });
   await visitor.signIn(account);
   await visitor.change('/api/auth/sign-out');
-  const records = await house.sql(
+  const records = await service.sql(
     'select action, outcome, details, host(address) as address, request_id from audit_records where user_id = $1 order by id',
     [account.id],
   );

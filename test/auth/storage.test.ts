@@ -1,38 +1,38 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { mailedToken, newPassword, openAccount, signedInVisitor, Visitor } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 /** Every row of every table, as text. */
 async function dump(): Promise<string> {
-  const tables = await house.sql<{ name: string }>(
+  const tables = await service.sql<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
      where schemaname not in ('pg_catalog', 'information_schema')`,
   );
   const texts = await Promise.all(
     tables.map(async ({ name }) =>
-      (await house.sql<{ text: string }>(`select t::text as text from ${name} t`)).map(({ text }) => text).join('\n'),
+      (await service.sql<{ text: string }>(`select t::text as text from ${name} t`)).map(({ text }) => text).join('\n'),
     ),
   );
   return texts.join('\n');
 }
 
 it('113. keeps no token and no password, neither in a table nor in the log', async () => {
-  const account = await openAccount(house);
+  const account = await openAccount(service);
   const secrets: string[] = [account.password];
-  const visitor = await signedInVisitor(house, account);
+  const visitor = await signedInVisitor(service, account);
   secrets.push(visitor.cookies.get('dealkeep') ?? '');
 
   const wrong = newPassword();
   await visitor.signIn({ ...account, password: wrong });
   secrets.push(wrong);
-  await new Visitor(house.origin).form('/sign-in', { email: account.email, password: wrong });
+  await new Visitor(service.origin).form('/sign-in', { email: account.email, password: wrong });
   const csrf = (await visitor.session())?.csrf_token ?? '';
   secrets.push(csrf);
   const password = newPassword();
@@ -40,16 +40,16 @@ it('113. keeps no token and no password, neither in a table nor in the log', asy
   secrets.push(password, visitor.cookies.get('dealkeep') ?? '');
 
   await visitor.change('/api/auth/address', { email: 'elsewhere@example.com' });
-  await expect.poll(() => mailedToken(house, 'Confirm your new address')).not.toBe('');
-  const address = mailedToken(house, 'Confirm your new address');
+  await expect.poll(() => mailedToken(service, 'Confirm your new address')).not.toBe('');
+  const address = mailedToken(service, 'Confirm your new address');
   await visitor.json('/api/auth/reset', { email: account.email });
-  await expect.poll(() => mailedToken(house, 'Choose a new password')).not.toBe('');
-  const reset = mailedToken(house, 'Choose a new password');
+  await expect.poll(() => mailedToken(service, 'Choose a new password')).not.toBe('');
+  const reset = mailedToken(service, 'Choose a new password');
   await visitor.get(`/reset/new?token=${reset}`);
 
   const factor = await visitor.change<{ secret: string }>('/api/auth/second-factor/begin');
   const { generate } = await import('otplib');
-  const code = await generate({ secret: factor.body.secret, epoch: Math.floor(house.clock.now().getTime() / 1000) });
+  const code = await generate({ secret: factor.body.secret, epoch: Math.floor(service.clock.now().getTime() / 1000) });
   const confirmed = await visitor.change<{ recovery_codes: string[] }>('/api/auth/second-factor/confirm', { code });
   secrets.push(
     ...confirmed.body.recovery_codes,
@@ -60,7 +60,7 @@ it('113. keeps no token and no password, neither in a table nor in the log', asy
 
   expect(secrets.every((secret) => secret.length >= 16)).toBe(true);
   const stored = await dump();
-  const log = house.log.join('\n');
+  const log = service.log.join('\n');
   expect(stored).toContain(account.email);
   for (const secret of [...secrets, reset, address]) {
     expect(stored).not.toContain(secret);
@@ -73,10 +73,10 @@ it('113. keeps no token and no password, neither in a table nor in the log', asy
 });
 
 it('gives the server no right on the vault', async () => {
-  const client = new pg.Client(house.connections.server);
+  const client = new pg.Client(service.connections.server);
   await client.connect();
   try {
-    const tables = await house.sql<{ name: string }>(
+    const tables = await service.sql<{ name: string }>(
       `select format('%I.%I', schemaname, relname) as name from (
          select schemaname, tablename as relname from pg_tables union all select schemaname, viewname from pg_views) r
        where schemaname = 'vault'`,
@@ -94,7 +94,7 @@ it('gives the server no right on the vault', async () => {
       'take_code',
       'use_invitation',
     ];
-    const open = await house.sql(
+    const open = await service.sql(
       `select p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
        where n.nspname = 'app' and p.proname = any ($1) and has_function_privilege('dealkeep_server', p.oid, 'execute')`,
       [inside],
@@ -106,18 +106,18 @@ it('gives the server no right on the vault', async () => {
 });
 
 it('forgets what has ended, and keeps what lives', async () => {
-  const account = await openAccount(house);
-  const visitor = await signedInVisitor(house, account);
+  const account = await openAccount(service);
+  const visitor = await signedInVisitor(service, account);
   await visitor.json('/api/auth/reset', { email: account.email });
-  await new Visitor(house.origin).json('/api/auth/passkey/options');
-  const gone = await signedInVisitor(house, account);
+  await new Visitor(service.origin).json('/api/auth/passkey/options');
+  const gone = await signedInVisitor(service, account);
   await gone.change('/api/auth/sign-out');
   for (let round = 0; round < 3; round += 1) {
-    house.clock.advance(11 * 3_600_000);
+    service.clock.advance(11 * 3_600_000);
     await visitor.session();
   }
-  await house.sql('select app.purge_sign_in()');
-  const [left] = await house.sql(
+  await service.sql('select app.purge_sign_in()');
+  const [left] = await service.sql(
     `select (select count(*)::int from vault.sessions where user_id = $1) as sessions,
        (select count(*)::int from vault.password_resets) as resets, (select count(*)::int from vault.challenges) as challenges`,
     [account.id],

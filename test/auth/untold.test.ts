@@ -21,14 +21,14 @@ afterAll(() => web?.close());
 /** Who may be behind an address. */
 const behind = {
   nobody: async () => null,
-  'somebody with an account': (email: string) => openAccount(web.house, { email, name: 'Real Name' }),
+  'somebody with an account': (email: string) => openAccount(web.service, { email, name: 'Real Name' }),
   'somebody who is suspended': async (email: string) => {
-    const account = await openAccount(web.house, { email, name: 'Real Name' });
-    await web.house.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
+    const account = await openAccount(web.service, { email, name: 'Real Name' });
+    await web.service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
     return account;
   },
   'somebody invited elsewhere': async (email: string) => {
-    const [user] = await web.house.sql<{ id: string }>(
+    const [user] = await web.service.sql<{ id: string }>(
       `insert into users (email, name) values ($1, 'Real Name') returning id`,
       [email],
     );
@@ -49,7 +49,7 @@ function alike(value: unknown, email: string): string {
 const tokenOf = (url: string) => new URLSearchParams(new URL(url).hash.slice(1)).get('token') ?? '';
 
 async function page(path: string, headers: Record<string, string> = {}, init: RequestInit = {}) {
-  const response = await fetch(web.house.origin + path, {
+  const response = await fetch(web.service.origin + path, {
     redirect: 'manual',
     ...init,
     headers: { accept: 'text/html', ...headers, ...(init.headers as Record<string, string>) },
@@ -67,8 +67,8 @@ async function linkAsSeen(token: string) {
 }
 
 const mailTo = async (email: string) => {
-  await expect.poll(() => web.house.mails.some(({ to }) => to === email)).toBe(true);
-  return web.house.mails.filter(({ to }) => to === email);
+  await expect.poll(() => web.service.mails.some(({ to }) => to === email)).toBe(true);
+  return web.service.mails.filter(({ to }) => to === email);
 };
 
 async function toADeal(email: string) {
@@ -78,7 +78,7 @@ async function toADeal(email: string) {
   const { id } = made.body.participant;
   const { participants } = (await broker.ask(`/deals/${web.scene.deal}`)).body;
   const nda = await broker.ask(`/deals/${web.scene.deal}/ndas`, { participant_id: id, terms: 'Keep it.' });
-  const tool = toolCaller(web.house, await addToken(web.house, web.scene.people['broker']!));
+  const tool = toolCaller(web.service, await addToken(web.service, web.scene.people['broker']!));
   const people = (await tool('svc_deals_get', { deal_id: web.scene.deal })).structuredContent['participants'];
   const ids = [made.body.participant.user_id, (people as { user_id: string }[]).at(-1)?.user_id];
   const renewed = await broker.ask(`${path}/${id}/invitation`, { deliver: 'mail' });
@@ -132,7 +132,7 @@ describe.each([
       const email = `somebody.${(count += 1)}@people.example`;
       const account = await arrange(email);
       const { told: answers, ids } = await invite(email);
-      const [user] = await web.house.sql<{ id: string }>('select id from users where email = $1', [email]);
+      const [user] = await web.service.sql<{ id: string }>('select id from users where email = $1', [email]);
       const text = JSON.stringify(answers);
       expect(text).not.toContain('Real Name');
       expect(text).not.toContain(user?.id);
@@ -146,11 +146,11 @@ describe.each([
 
 it('shows the person once they have accepted', async () => {
   const email = `somebody.${(count += 1)}@people.example`;
-  const account = await openAccount(web.house, { email, name: 'Real Name' });
+  const account = await openAccount(web.service, { email, name: 'Real Name' });
   const path = `/deals/${web.scene.deal}/participants`;
   const input = { email, name: 'Typed Name', role: 'viewer', advises: null };
   const { participant } = (await broker.ask(path, input)).body;
-  await (await signInAs(web.house, account.id)).ask(`/invitations/${participant.id}/accept`, {});
+  await (await signInAs(web.service, account.id)).ask(`/invitations/${participant.id}/accept`, {});
   const { participants } = (await broker.ask(`/deals/${web.scene.deal}`)).body;
   expect(participants.find((one: { id: string }) => one.id === participant.id)).toMatchObject({
     user_id: account.id,
@@ -161,10 +161,10 @@ it('shows the person once they have accepted', async () => {
 
 it('leaves no trace of the account of somebody who declines', async () => {
   const email = `somebody.${(count += 1)}@people.example`;
-  const account = await openAccount(web.house, { email, name: 'Real Name' });
+  const account = await openAccount(web.service, { email, name: 'Real Name' });
   const input = { email, name: 'Typed Name', role: 'viewer', advises: null };
   const { participant } = (await broker.ask(`/deals/${web.scene.deal}/participants`, input)).body;
-  const invited = await signInAs(web.house, account.id);
+  const invited = await signInAs(web.service, account.id);
   expect((await invited.ask(`/invitations/${participant.id}/decline`, {})).status).toBe(204);
   const activity = (await broker.ask(`/deals/${web.scene.deal}/activity`)).body.items;
   expect(activity[0]).toMatchObject({ user_id: null, user_name: 'Typed Name', summary: 'declined an invitation' });
@@ -179,30 +179,30 @@ describe('a link', () => {
     const { body } = await broker.ask(`/deals/${web.scene.deal}/participants`, input);
     if (deliver === 'link') return tokenOf(body.invitation_url);
     await mailTo(email);
-    return mailedToken(web.house, 'invites you');
+    return mailedToken(web.service, 'invites you');
   };
 
   it('that was mailed says whether to sign in: it is read by who reads the mailbox', async () => {
     for (const has of [true, false]) {
       const email = `somebody.${(count += 1)}@people.example`;
-      if (has) await openAccount(web.house, { email });
+      if (has) await openAccount(web.service, { email });
       const token = await made('mail', email);
-      const response = await fetch(`${web.house.origin}/api/auth/invitation`, lookUp(token));
+      const response = await fetch(`${web.service.origin}/api/auth/invitation`, lookUp(token));
       expect(await response.json()).toMatchObject({ has_password: has });
     }
   });
 
   it('that was passed on is accepted in both ways', async () => {
-    const account = await openAccount(web.house, { email: `somebody.${(count += 1)}@people.example` });
+    const account = await openAccount(web.service, { email: `somebody.${(count += 1)}@people.example` });
     const token = await made('link', account.email);
-    const guest = new Visitor(web.house.origin);
+    const guest = new Visitor(web.service.origin);
     const markup = await (await guest.get(`/accept-invitation?token=${token}`)).text();
     expect(markup).toContain('href="/sign-in?return_to=');
     await guest.signIn(account);
     const { body } = await guest.change('/api/auth/invitation/join', { token });
     expect(body).toMatchObject({ accepted: true, deal_id: web.scene.deal });
 
-    const fresh = new Visitor(web.house.origin);
+    const fresh = new Visitor(web.service.origin);
     const email = `somebody.${(count += 1)}@people.example`;
     const input = { token: await made('link', email), name: 'Own Name', password: newPassword() };
     expect((await fresh.json('/api/auth/invitation/accept', input)).body).toMatchObject({ outcome: 'signed_in' });

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { openDatabase, type Database, type DatabaseOptions } from '../../server/database/database.ts';
 import { mapped, row, rows } from '../../server/database/statement.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 
 const arrangement = `
   create table jottings (
@@ -44,14 +44,14 @@ export const caller = mapped(
   (found) => found?.id,
 );
 
-let house: TestHouse;
+let service: TestService;
 const opened: Database[] = [];
 
 /** How the server connects. */
-export const connection = (): pg.ClientConfig => house.connections.server;
+export const connection = (): pg.ClientConfig => service.connections.server;
 
 /** The rows of a query as the owner. */
-export const sql = (text: string, values?: unknown[]) => house.sql(text, values);
+export const sql = (text: string, values?: unknown[]) => service.sql(text, values);
 
 /** A database of one connection, closed after the test. */
 export function open(options: DatabaseOptions = {}): Database {
@@ -66,11 +66,11 @@ export async function countJottings(): Promise<number> {
 }
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
   await sql(arrangement);
 });
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((database) => database.close()));
   await sql('truncate jottings, pairs, owned');
 });
-afterAll(() => house.close());
+afterAll(() => service.close());

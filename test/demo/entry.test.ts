@@ -4,17 +4,17 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadDemo } from '../../database/demo/load.ts';
-import { hashByRecipe } from '../../server/domain/password-hashes.ts';
-import { openHouse } from '../harness.ts';
-import { leads, openDemoHouse, type DemoHouse } from './house.ts';
+import { hashByRecipe } from '../../server/domain/accounts/password-hashes.ts';
+import { openService } from '../harness.ts';
+import { leads, openDemoService, type DemoService } from './service.ts';
 
-let it: DemoHouse;
+let it: DemoService;
 beforeAll(async () => {
-  it = await openDemoHouse();
+  it = await openDemoService();
 });
-afterAll(() => it?.house.close());
+afterAll(() => it?.service.close());
 
-const contacts = (key: keyof DemoHouse['demo']['keys'], body?: object): Promise<Response> =>
+const contacts = (key: keyof DemoService['demo']['keys'], body?: object): Promise<Response> =>
   fetch(`${it.demo.rest_url}/contacts?limit=200`, {
     method: body ? 'POST' : 'GET',
     headers: { authorization: `Bearer ${it.demo.keys[key]}`, ...(body && { 'content-type': 'application/json' }) },
@@ -45,7 +45,7 @@ test('demo.json has the shape that is promised', () => {
 test('each password is the one that is stored as a hash', async () => {
   for (const lead of leads) {
     const { user_id, password } = it.demo.people[lead];
-    const [stored] = await it.house.sql<{ phc: string }>('select phc from vault.passwords where user_id = $1', [
+    const [stored] = await it.service.sql<{ phc: string }>('select phc from vault.passwords where user_id = $1', [
       user_id,
     ]);
     const recipe = stored?.phc.replace(/\$[^$]*$/, '') ?? '';
@@ -76,18 +76,18 @@ test('each brokerage has contacts of its own, with addresses and numbers that no
     expect(email ?? 'none.example').toMatch(/\.example$/);
     expect(phone ?? '+1 200-555-0100').toMatch(/^\+1 [2-9]\d\d-555-01\d\d$/);
   }
-  const users = await it.house.sql<{ email: string }>('select email from users');
+  const users = await it.service.sql<{ email: string }>('select email from users');
   for (const { email } of users) expect(email).toMatch(/\.example$/);
 });
 
 test('no password and no key is in the database', async () => {
   const secrets = [...leads.map((lead) => it.demo.people[lead].password), ...Object.values(it.demo.keys)];
-  const tables = await it.house.sql<{ name: string }>(
+  const tables = await it.service.sql<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'vault', 'app', 'limits')`,
   );
   expect(tables.length).toBeGreaterThan(40);
   for (const { name } of tables) {
-    const found = await it.house.sql(
+    const found = await it.service.sql(
       `select from ${name} t, unnest($1::text[]) as s (told)
        where position(s.told in t::text) > 0 or position(encode(convert_to(s.told, 'UTF8'), 'hex') in t::text) > 0`,
       [secrets],
@@ -98,14 +98,14 @@ test('no password and no key is in the database', async () => {
 
 test('loading it twice is refused as a whole', async () => {
   const count = () =>
-    it.house.sql('select (select count(*) from users) as users, (select count(*) from api_keys) as keys');
+    it.service.sql('select (select count(*) from users) as users, (select count(*) from api_keys) as keys');
   const before = await count();
-  await expect(loadDemo(it.house.connections.owner)).rejects.toBeInstanceOf(pg.DatabaseError);
+  await expect(loadDemo(it.service.connections.owner)).rejects.toBeInstanceOf(pg.DatabaseError);
   expect(await count()).toEqual(before);
 });
 
 test('every load has ids, passwords and keys of its own; a password that is given is that of everybody', async () => {
-  const empty = await openHouse();
+  const empty = await openService();
   try {
     const password = randomBytes(12).toString('hex');
     const demo = await loadDemo(empty.connections.owner, { password });

@@ -5,16 +5,16 @@ import { parse } from 'csv-parse/sync';
 import { fileTypeFromBuffer } from 'file-type';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { demoBodies } from '../../database/demo/load.ts';
-import { openDemoHouse, type DemoHouse } from './house.ts';
+import { openDemoService, type DemoService } from './service.ts';
 
-let it: DemoHouse;
+let it: DemoService;
 beforeAll(async () => {
-  it = await openDemoHouse();
+  it = await openDemoService();
 });
-afterAll(() => it?.house.close());
+afterAll(() => it?.service.close());
 
 test('every document that is shown has the body that its row describes, and no body is without a row', async () => {
-  const rows = await it.house.sql(
+  const rows = await it.service.sql(
     `select storage_key, media_type, size_bytes::int, encode(sha256, 'hex') as sha256 from documents where removed_at is null
      union all select storage_key, media_type, size_bytes::int, encode(sha256, 'hex') from production_documents order by 1`,
   );
@@ -29,7 +29,7 @@ test('every document that is shown has the body that its row describes, and no b
 });
 
 test('every file is of the type that it claims, and named for it', async () => {
-  const names = await it.house.sql<{ storage_key: string; filename: string }>(
+  const names = await it.service.sql<{ storage_key: string; filename: string }>(
     'select storage_key, filename from documents union all select storage_key, filename from production_documents',
   );
   const nameOf = new Map(names.map(({ storage_key, filename }) => [storage_key, filename]));

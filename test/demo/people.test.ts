@@ -1,24 +1,24 @@
 /** The people of the demo see and may do what demo.json promises of them. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deal, deals, type CallerRole } from '../../server/domain/deals.ts';
-import { documents } from '../../server/domain/documents.ts';
-import { createNormalization } from '../../server/domain/normalizations.ts';
-import { offers } from '../../server/domain/offers.ts';
-import { participants } from '../../server/domain/participants.ts';
-import { checklist, plPeriods } from '../../server/domain/qoe.ts';
-import { createQuestion, questions } from '../../server/domain/questions.ts';
-import { writeTools } from '../../server/domain/tool-grants.ts';
-import { leads, openDemoHouse, type DemoHouse, type Lead } from './house.ts';
+import { deal, deals, type CallerRole } from '../../server/domain/deals/deals.ts';
+import { documents } from '../../server/domain/documents/documents.ts';
+import { createNormalization } from '../../server/domain/diligence/normalizations.ts';
+import { offers } from '../../server/domain/offers/offers.ts';
+import { participants } from '../../server/domain/deals/participants.ts';
+import { checklist, plPeriods } from '../../server/domain/diligence/qoe.ts';
+import { createQuestion, questions } from '../../server/domain/diligence/questions.ts';
+import { writeTools } from '../../server/domain/clients/tool-grants.ts';
+import { leads, openDemoService, type DemoService, type Lead } from './service.ts';
 
-let it: DemoHouse;
+let it: DemoService;
 beforeAll(async () => {
-  it = await openDemoHouse();
+  it = await openDemoService();
 });
-afterAll(() => it?.house.close());
+afterAll(() => it?.service.close());
 
 /** What each of them is to the four deals that demo.json names; null: does not see it. */
-const roles: Record<Lead, Record<keyof DemoHouse['demo']['deals'], CallerRole | null>> = {
+const roles: Record<Lead, Record<keyof DemoService['demo']['deals'], CallerRole | null>> = {
   admin: { with_everything: 'viewer', draft: 'viewer', without_broker: 'viewer', of_other_brokerage: null },
   broker: {
     with_everything: 'broker_assigned',
@@ -128,12 +128,16 @@ test('the draft has a broker and no buyer', async () => {
 });
 
 test('everybody has a client of their own; broker and buyer alone may write through it, on the deal with everything', async () => {
-  const clients = await it.house.sql<{ id: string; created_by: string; redirect_uris: string[] }>(
+  const clients = await it.service.sql<{ id: string; created_by: string; redirect_uris: string[] }>(
     'select id, created_by, redirect_uris from connected_clients order by id',
   );
   expect(clients).toHaveLength(leads.length);
-  const grants = await it.house.sql<{ user_id: string; client_id: string; tool: string }>('select * from tool_grants');
-  const optIns = await it.house.sql<{ user_id: string; deal_id: string }>('select user_id, deal_id from deal_opt_ins');
+  const grants = await it.service.sql<{ user_id: string; client_id: string; tool: string }>(
+    'select * from tool_grants',
+  );
+  const optIns = await it.service.sql<{ user_id: string; deal_id: string }>(
+    'select user_id, deal_id from deal_opt_ins',
+  );
   for (const lead of leads) {
     const { user_id, client_id } = it.demo.people[lead];
     expect(clients).toContainEqual({ id: client_id, created_by: user_id, redirect_uris: [it.demo.redirect_uri] });
@@ -149,7 +153,7 @@ test('everybody has a client of their own; broker and buyer alone may write thro
 
 test('the outsider belongs to nothing', async () => {
   const { user_id } = it.demo.people.outsider;
-  const [found] = await it.house.sql(
+  const [found] = await it.service.sql(
     `select (select count(*) from members where user_id = $1)::int as members,
        (select count(*) from participants where user_id = $1)::int as deals`,
     [user_id],

@@ -1,18 +1,18 @@
 /** The records of the demo are complete, add up, and come in an order that could have happened. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { customerConcentration, plPeriods, recentSnapshots } from '../../server/domain/qoe.ts';
-import { openDemoHouse, type DemoHouse } from './house.ts';
+import { customerConcentration, plPeriods, recentSnapshots } from '../../server/domain/diligence/qoe.ts';
+import { openDemoService, type DemoService } from './service.ts';
 
-let it: DemoHouse;
+let it: DemoService;
 beforeAll(async () => {
-  it = await openDemoHouse();
+  it = await openDemoService();
 });
-afterAll(() => it?.house.close());
+afterAll(() => it?.service.close());
 
 /** The different values of a column on the deal with everything, or in the whole demo. */
 async function kinds(table: string, column: string, everywhere = false): Promise<string[]> {
-  const rows = await it.house.sql<{ kind: string }>(
+  const rows = await it.service.sql<{ kind: string }>(
     `select distinct ${column}::text as kind from ${table} where $1::uuid is null or deal_id = $1 order by 1`,
     [everywhere ? null : it.demo.deals.with_everything],
   );
@@ -24,7 +24,7 @@ describe('profit and loss', () => {
 
   test('runs over the 36 months before it was read, without a gap', async () => {
     const periods = await it.as('broker', plPeriods(it.demo.deals.with_everything, null, null));
-    const [snapshot] = await it.house.sql<{ read: Date }>(
+    const [snapshot] = await it.service.sql<{ read: Date }>(
       `select max(requested_at) as read from accounting_snapshots s
        where deal_id = $1 and exists (select from pl_periods p where p.snapshot_id = s.id)`,
       [it.demo.deals.with_everything],
@@ -46,14 +46,14 @@ describe('profit and loss', () => {
   });
 
   test('adds up in every period of every deal', async () => {
-    const wrong = await it.house.sql(
+    const wrong = await it.service.sql(
       `select id from pl_periods where gross_profit <> revenue - cost_of_goods_sold
          or ebitda <> net_income + interest_expense + tax_expense + depreciation_amortization
          or ebitda <> gross_profit - operating_expenses - owner_compensation
          or num_nulls(gross_profit, ebitda, net_income, owner_compensation) > 0 or revenue <> round(revenue, 2)`,
     );
     expect(wrong).toEqual([]);
-    expect(await it.house.sql('select from pl_periods')).not.toHaveLength(36);
+    expect(await it.service.sql('select from pl_periods')).not.toHaveLength(36);
   });
 
   test('is busier in summer than in spring and autumn, and grows', async () => {
@@ -90,7 +90,7 @@ describe('profit and loss', () => {
 });
 
 test('the customers of the listing make the revenue of their year', async () => {
-  const [year] = await it.house.sql(
+  const [year] = await it.service.sql(
     `with listing as (
        select c.period_start_date as first, c.period_end_date as last, sum(c.revenue_total) as revenue
        from customer_revenues c join accounting_snapshots s on s.id = c.snapshot_id
@@ -138,7 +138,7 @@ test('the deal with everything has every status of everything', async () => {
 });
 
 test('the demo has every state of a deal, an NDA and a membership', async () => {
-  const states = await it.house.sql<{ state: string }>(
+  const states = await it.service.sql<{ state: string }>(
     'select distinct app.actual_state(id) as state from deals order by 1',
   );
   expect(states.map(({ state }) => state)).toEqual([
@@ -152,12 +152,12 @@ test('the demo has every state of a deal, an NDA and a membership', async () => 
     'withdrawn',
   ]);
   expect(await kinds('ndas', 'status', true)).toEqual(['active', 'expired', 'revoked', 'sent']);
-  const members = await it.house.sql('select distinct role, status from members');
+  const members = await it.service.sql('select distinct role, status from members');
   expect(members).toHaveLength(5);
 });
 
 test('each buyer has one current offer, the latest of an unbroken count', async () => {
-  const offers = await it.house.sql<{ revisions: number[]; current: number[] }>(
+  const offers = await it.service.sql<{ revisions: number[]; current: number[] }>(
     `select array_agg(revision_number order by submitted_at) as revisions,
        array_agg(revision_number) filter (where is_current) as current
      from offers group by deal_id, buyer_user_id`,
@@ -170,7 +170,7 @@ test('each buyer has one current offer, the latest of an unbroken count', async 
 });
 
 test('exactly one closing condition of the deal with everything is overdue', async () => {
-  const overdue = await it.house.sql(
+  const overdue = await it.service.sql(
     `select name from closing_conditions where deal_id = $1 and completed_at is null and deadline < current_date`,
     [it.demo.deals.with_everything],
   );
@@ -178,7 +178,7 @@ test('exactly one closing condition of the deal with everything is overdue', asy
 });
 
 test('the history of each finding leads from open to where it is', async () => {
-  const broken = await it.house.sql(
+  const broken = await it.service.sql(
     `select f.id from findings f
      join lateral (select array_agg(c.from_status order by c.changed_at) as froms,
        array_agg(c.to_status order by c.changed_at) as tos, bool_and(c.changed_by is not null) as known
@@ -190,13 +190,13 @@ test('the history of each finding leads from open to where it is', async () => {
 });
 
 test('nothing happened in the future, and nothing before what it follows from', async () => {
-  const columns = await it.house.sql<{ of_table: string; name: string }>(
+  const columns = await it.service.sql<{ of_table: string; name: string }>(
     `select format('%I.%I', table_schema, table_name) as of_table, column_name as name from information_schema.columns
      join pg_tables on schemaname = table_schema and tablename = table_name
      where table_schema in ('public', 'vault') and data_type like 'timestamp%' and column_name <> 'expires_at'`,
   );
   for (const { of_table, name } of columns) {
-    const later = await it.house.sql(`select from ${of_table} where ${name} > now()`);
+    const later = await it.service.sql(`select from ${of_table} where ${name} > now()`);
     expect(later, `${of_table}.${name}`).toEqual([]);
   }
   const disorders: Record<string, string> = {
@@ -227,13 +227,13 @@ test('nothing happened in the future, and nothing before what it follows from', 
     'commented before found': `select c.id from finding_comments c join findings f on f.id = c.finding_id
       where c.created_at < f.created_at`,
   };
-  for (const [disorder, query] of Object.entries(disorders)) expect(await it.house.sql(query), disorder).toEqual([]);
+  for (const [disorder, query] of Object.entries(disorders)) expect(await it.service.sql(query), disorder).toEqual([]);
 });
 
 test('ids come in the order of time', async () => {
   for (const table of ['deals', 'contacts', 'users']) {
     const [byTime, byId] = await Promise.all(
-      ['created_at, id', 'id'].map((order) => it.house.sql(`select id from ${table} order by ${order}`)),
+      ['created_at, id', 'id'].map((order) => it.service.sql(`select id from ${table} order by ${order}`)),
     );
     expect(byId).toEqual(byTime);
   }

@@ -40,7 +40,7 @@ async function sendLongPdf(): Promise<{
     yield start;
     for (let left = size - start.length; left > 0; left -= megabyte) yield part.subarray(0, Math.min(left, megabyte));
   }
-  const { hostname, port } = new URL(web.house.origin);
+  const { hostname, port } = new URL(web.service.origin);
   const query = new URLSearchParams({ filename: 'Scans.pdf', category: 'other', confidentiality: 'public' });
   const { headers } = await web.as('broker');
   const path = `/api/web/deals/${web.scene.deal}/documents?${query}`;
@@ -61,7 +61,7 @@ test('300 MB come and go without being held in memory', { timeout: 120_000 }, as
   expect(body.size_bytes).toBe(String(size));
 
   const down = watchMemory();
-  const response = await fetchBody(web.house, broker, body);
+  const response = await fetchBody(web.service, broker, body);
   let got = 0;
   for await (const part of response.body!) got += part.byteLength;
   const whileDown = down();

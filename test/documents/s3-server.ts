@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { S3Config } from '../../server/config.ts';
 
 export interface S3Server {
-  /** How a house is configured to keep its documents here. */
+  /** How a service is configured to keep its documents here. */
   readonly config: S3Config;
   readonly objects: Map<string, Buffer>;
   /** Uploads in parts that were neither completed nor aborted. */

@@ -30,12 +30,12 @@ afterAll(() => walk?.close());
 
 /** Gives every document of the scene a body in a store of its own; the store's directory. */
 async function keepBodies(): Promise<string> {
-  const { house } = walk;
-  const directory = path.join(inject('directory'), `documents-${house.connections.owner.database}`);
+  const { service } = walk;
+  const directory = path.join(inject('directory'), `documents-${service.connections.owner.database}`);
   const storage = openFileStorage(directory);
   const body = aPdf();
   for (const table of ['documents', 'production_documents'])
-    for (const { id } of await house.sql<{ id: string }>(`select id from ${table}`)) {
+    for (const { id } of await service.sql<{ id: string }>(`select id from ${table}`)) {
       const key = newStorageKey();
       await storage.write(
         key,
@@ -43,7 +43,7 @@ async function keepBodies(): Promise<string> {
           yield body;
         })(),
       );
-      await house.sql(`update ${table} set storage_key = $2, size_bytes = $3 where id = $1`, [id, key, body.length]);
+      await service.sql(`update ${table} set storage_key = $2, size_bytes = $3 where id = $1`, [id, key, body.length]);
     }
   return directory;
 }
@@ -54,9 +54,9 @@ interface Server {
   measured(): Promise<Measured>;
 }
 
-/** Starts a node of the house in a process of its own. */
+/** Starts a node of the service in a process of its own. */
 async function startServer(documents: string): Promise<Server> {
-  const { house } = walk;
+  const { service } = walk;
   const child = fork(path.join(import.meta.dirname, 'server.ts'), { execArgv: [], serialization: 'advanced' });
   onTestFinished(async () => {
     const ended = once(child, 'exit');
@@ -69,10 +69,10 @@ async function startServer(documents: string): Promise<Server> {
     return (await answer)[0] as T;
   };
   // How many calls there may be is of another test.
-  const rateLimits = { ...house.config.rateLimits };
+  const rateLimits = { ...service.config.rateLimits };
   for (const kind of Object.keys(rateLimits)) Object.assign(rateLimits, { [kind]: 1e9 });
-  const config = { ...house.config, rateLimits };
-  const { origin } = await told<{ origin: string }>({ config, server: house.connections.server, documents });
+  const config = { ...service.config, rateLimits };
+  const { origin } = await told<{ origin: string }>({ config, server: service.connections.server, documents });
   return {
     origin,
     advance: (millis) => void child.send({ advance: millis } satisfies Asked),
@@ -81,7 +81,7 @@ async function startServer(documents: string): Promise<Server> {
 }
 
 test(`${count} hostile requests from seed ${seed} are each answered, none with a failure of ours`, async () => {
-  const { house, scene } = walk;
+  const { service, scene } = walk;
   const people = callers.map((caller) => scene.people[caller]!);
   const ids = [
     ...Object.values(scene.people),
@@ -105,12 +105,12 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
 
   async function credentials(person: string, isTool: boolean): Promise<Record<string, string>> {
     if (!isTool) {
-      const held = sessions.get(person) ?? (await signInAs(house, person)).headers;
+      const held = sessions.get(person) ?? (await signInAs(service, person)).headers;
       sessions.set(person, held);
       return held;
     }
-    const held = tokens.get(person) ?? (await addToken(house, person));
-    if (!tokens.has(person)) await allow(house, held, names, [scene.deal]);
+    const held = tokens.get(person) ?? (await addToken(service, person));
+    if (!tokens.has(person)) await allow(service, held, names, [scene.deal]);
     tokens.set(person, held);
     return { authorization: `Bearer ${held.token}` };
   }
@@ -147,7 +147,7 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
     if (status === 400 && !isTool)
       generate.learn(request, (JSON.parse(text) as { error?: { details?: unknown } }).error?.details);
     if (status === 429) {
-      house.clock.advance(60_000);
+      service.clock.advance(60_000);
       server.advance(60_000);
     }
   }
@@ -158,12 +158,12 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   const state = { done: false };
   let plain = 0;
   async function readOn(other: Server): Promise<void> {
-    let session = await signInAs(house, people[0]!);
+    let session = await signInAs(service, people[0]!);
     while (!state.done) {
       const { path: target, pattern } = reads[plain % reads.length]!;
       plain += 1;
       const { status } = await send(other, { method: 'GET', path: target, headers: {}, pattern }, session.headers);
-      if (status === 401) session = await signInAs(house, people[0]!);
+      if (status === 401) session = await signInAs(service, people[0]!);
     }
   }
 

@@ -1,4 +1,4 @@
-/** A node of a house in a process of its own, which tells how long its event loop was kept: nothing of the client is in it. */
+/** A node of a service in a process of its own, which tells how long its event loop was kept: nothing of the client is in it. */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type pg from 'pg';
@@ -7,7 +7,7 @@ import type { Config } from '../../server/config.ts';
 import { openChanges } from '../../server/database/changes.ts';
 import { openDatabase } from '../../server/database/database.ts';
 import { openLimits } from '../../server/http/limits.ts';
-import { listen } from '../../server/listen.ts';
+import { listen } from '../../server/cli/listen.ts';
 import { createLog } from '../../server/log.ts';
 import { openFileStorage } from '../../server/storage/files.ts';
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { csrfToken } from '../../server/http/csrf.ts';
-import { mintToken } from '../../server/domain/secret-tokens.ts';
+import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
 import { openAccount, signedInVisitor, Visitor, type Account } from '../auth/scene.ts';
 import { beforeSession, changing, openWalk, withoutSession, type Route, type Walk } from './routes.ts';
 
@@ -21,7 +21,7 @@ afterAll(() => walk?.close());
 const isForm = (path: string) => !path.startsWith('/api/') || path === '/api/mcp/authorize';
 
 async function attempt(method: string, path: string, headers: Record<string, string>): Promise<Response> {
-  const response = await fetch(walk.house.origin + path, {
+  const response = await fetch(walk.service.origin + path, {
     method,
     redirect: 'manual',
     body: isForm(path) ? 'x=1' : '{}',
@@ -36,7 +36,7 @@ const formOnly = new Set(['/api/mcp/authorize']);
 const changes = (): Route[] => walk.routes.filter(({ method }) => changing.includes(method));
 const bySession = () => changes().filter(({ pattern }) => !(pattern in withoutSession) && !(pattern in beforeSession));
 const untouched = () =>
-  walk.house.sql(`select (select count(*) from audit_records) as records, (select count(*) from users) as users,
+  walk.service.sql(`select (select count(*) from audit_records) as records, (select count(*) from users) as users,
     (select count(*) from deals) as deals, (select count(*) from vault.sessions where ended_at is null) as sessions`);
 
 test('every exception is a route, and there are many that are none', () => {
@@ -59,7 +59,7 @@ test('125. a change without the token of the session is refused by every route t
       await attempt(method, path, {
         cookie,
         'x-csrf-token': another,
-        origin: walk.house.origin,
+        origin: walk.service.origin,
         'sec-fetch-site': 'same-origin',
       }),
     ];
@@ -78,7 +78,7 @@ test('125. a change that another site asks for is refused by every route, even w
       await attempt(method, path, { ...right, 'sec-fetch-site': 'cross-site' }),
       await attempt(method, path, { ...right, 'sec-fetch-site': 'same-site' }),
       await attempt(method, path, { ...right, origin: 'null' }),
-      await attempt(method, path, { ...right, origin: `${walk.house.origin}.elsewhere.example` }),
+      await attempt(method, path, { ...right, origin: `${walk.service.origin}.elsewhere.example` }),
     ];
     expect([method, path, ...answers.map(({ status }) => status)]).toEqual([
       method,
@@ -107,7 +107,7 @@ test('125. a token without a session is worth nothing', async () => {
 
 test('where another credential is asked for, a session with its token is none', async () => {
   const before = await untouched();
-  const own = { cookie, 'x-csrf-token': token, origin: walk.house.origin };
+  const own = { cookie, 'x-csrf-token': token, origin: walk.service.origin };
   for (const path of Object.keys(withoutSession)) {
     for (const method of changing) {
       const { status } = await attempt(method, path, own);
@@ -122,7 +122,7 @@ test('no other method slips past: what a path does not have changes nothing', as
   const known = new Set(changes().map(({ method, path }) => `${method} ${path}`));
   for (const path of new Set(walk.routes.map((route) => route.path))) {
     for (const method of changing.filter((one) => !known.has(`${one} ${path}`))) {
-      const { status } = await attempt(method, path, { cookie, 'x-csrf-token': token, origin: walk.house.origin });
+      const { status } = await attempt(method, path, { cookie, 'x-csrf-token': token, origin: walk.service.origin });
       expect([method, path, status >= 400 && status < 500]).toEqual([method, path, true]);
     }
   }
@@ -133,8 +133,8 @@ describe('the token of a session', () => {
   let ann: Account;
   let visitor: Visitor;
   beforeAll(async () => {
-    ann = await openAccount(walk.house);
-    visitor = await signedInVisitor(walk.house, ann);
+    ann = await openAccount(walk.service);
+    visitor = await signedInVisitor(walk.service, ann);
   });
   const own = () => csrfToken(visitor.cookies.get('dealkeep') ?? '');
 

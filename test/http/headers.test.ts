@@ -1,4 +1,4 @@
-/** What every answer of the house tells a browser of itself: every route, every method, signed in or not, also when it fails. */
+/** What every answer of the service tells a browser of itself: every route, every method, signed in or not, also when it fails. */
 
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -74,12 +74,12 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
   return faults;
 }
 
-const houses = [
+const services = [
   { name: 'http', baseUrl: undefined, secure: false },
   { name: 'https', baseUrl: 'https://deals.example.com', secure: true },
 ];
 
-describe.each(houses)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure }) => {
+describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure }) => {
   let walk: Walk;
   beforeAll(async () => {
     walk = await openWalk(baseUrl);
@@ -88,7 +88,7 @@ describe.each(houses)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure }
 
   async function ask(method: string, at: string, init: RequestInit = {}): Promise<Answer> {
     const signal = AbortSignal.timeout(30_000);
-    const response = await fetch(walk.house.origin + at, { method, redirect: 'manual', signal, ...init });
+    const response = await fetch(walk.service.origin + at, { method, redirect: 'manual', signal, ...init });
     // The stream of changes has no end of its own.
     await response.body?.cancel();
     return { what: `${method} ${at}`, path: at, status: response.status, headers: response.headers };
@@ -143,9 +143,9 @@ describe.each(houses)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure }
   });
 
   test('what a key, a token and a person on the way of a grant are given', async () => {
-    const { house, scene } = walk;
-    const key = await (await brokerage(house)).key();
-    const { token, clientId } = await addToken(house, scene.people['broker']!);
+    const { service, scene } = walk;
+    const key = await (await brokerage(service)).key();
+    const { token, clientId } = await addToken(service, scene.people['broker']!);
     const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
     const call = {
@@ -154,7 +154,9 @@ describe.each(houses)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure }
       accept: 'application/json, text/event-stream',
     };
     const at = (parameters: Record<string, string>) =>
-      authorizeUrl(house, { client_id: clientId, redirect_uri: callback, ...parameters }).slice(house.origin.length);
+      authorizeUrl(service, { client_id: clientId, redirect_uri: callback, ...parameters }).slice(
+        service.origin.length,
+      );
     const headers = { ...(await walk.signedIn()), ...browser };
     const answers = [
       await ask('GET', '/api/v1/contacts', { headers: bearer(key.token) }),
@@ -197,9 +199,9 @@ describe.each(houses)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure }
   });
 
   test('a failure on our side, and a database that is away', async () => {
-    const { house, scene } = walk;
-    const key = await (await brokerage(house)).key();
-    const { token, clientId } = await addToken(house, scene.people['broker']!);
+    const { service, scene } = walk;
+    const key = await (await brokerage(service)).key();
+    const { token, clientId } = await addToken(service, scene.people['broker']!);
     const headers = await walk.signedIn();
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });
     const everywhere = async () => [
@@ -217,13 +219,13 @@ describe.each(houses)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure }
       await ask('GET', '/settings/clients', { headers: { ...headers, ...plain } }),
       await ask('GET', '/readyz'),
     ];
-    await house.sql(`create or replace function app.now() returns timestamptz language plpgsql stable set search_path = '' as
+    await service.sql(`create or replace function app.now() returns timestamptz language plpgsql stable set search_path = '' as
       $$ begin raise exception 'the clock is broken'; end $$`);
-    await house.sql('alter table vault.refresh_tokens rename to mislaid');
+    await service.sql('alter table vault.refresh_tokens rename to mislaid');
     const failed = await everywhere();
     expect(failed.map(({ status }) => status)).toEqual([500, 500, 500, 500, 500, 500, 500, 200]);
-    const server = await connect(house.connections.server);
-    await house.sql(`alter database ${house.connections.server.database} with connection limit 0`);
+    const server = await connect(service.connections.server);
+    await service.sql(`alter database ${service.connections.server.database} with connection limit 0`);
     await server.query(
       'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and datname = current_database() and pid <> pg_backend_pid()',
     );

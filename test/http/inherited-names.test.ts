@@ -14,7 +14,9 @@ const inherited = ['constructor', 'toString', 'hasOwnProperty', '__proto__', 'va
 
 test('as the ending of a file', async () => {
   for (const name of inherited) {
-    const sent = await upload(walk.house, await walk.as('broker'), walk.scene.deal, aPdf(), { filename: `x.${name}` });
+    const sent = await upload(walk.service, await walk.as('broker'), walk.scene.deal, aPdf(), {
+      filename: `x.${name}`,
+    });
     expect([name, sent.status, sent.body.error.code]).toEqual([name, 415, 'unsupported_type']);
   }
 });
@@ -23,7 +25,7 @@ test('as what was done on a settings page', async () => {
   const headers = { ...(await walk.signedIn()), accept: 'text/html' };
   for (const name of inherited)
     for (const path of ['/settings/security', '/settings/clients', '/settings/keys', '/settings/people']) {
-      const answer = await fetch(`${walk.house.origin}${path}?done=${name}`, { headers });
+      const answer = await fetch(`${walk.service.origin}${path}?done=${name}`, { headers });
       expect([path, name, answer.status]).toEqual([path, name, 200]);
       expect(await answer.text()).not.toContain('native code');
     }
@@ -33,6 +35,6 @@ test('as a column of an imported list', async () => {
   const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
   const headers = { ...(await walk.signedIn()), 'content-type': 'text/csv' };
   const body = `name,${inherited.join(',')}\nAnn${',x'.repeat(inherited.length)}\n`;
-  const answer = await fetch(walk.house.origin + path, { method: 'POST', headers, body });
+  const answer = await fetch(walk.service.origin + path, { method: 'POST', headers, body });
   expect([answer.status, ((await answer.json()) as { faults: unknown[] }).faults]).toEqual([200, []]);
 });

@@ -2,13 +2,13 @@
 
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 interface Said {
   status: number;
@@ -19,7 +19,7 @@ interface Said {
 /** What comes back for these bytes until the connection ends. */
 function raw(request: string | Buffer): Promise<Said> {
   const { promise, resolve, reject } = Promise.withResolvers<Said>();
-  const socket = connect(Number(new URL(house.origin).port), '127.0.0.1');
+  const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
   let text = '';
   socket.on('data', (part) => (text += part.toString('latin1')));
   socket.on('error', reject);
@@ -45,7 +45,7 @@ async function refused(answer: Promise<Said>, status = 400): Promise<unknown> {
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(headers.get('connection')).toBe('close');
-  expect(house.log.filter((line) => line.includes(id) && line.includes(`"status":${status}`))).toHaveLength(1);
+  expect(service.log.filter((line) => line.includes(id) && line.includes(`"status":${status}`))).toHaveLength(1);
   return JSON.parse(body);
 }
 

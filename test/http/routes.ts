@@ -1,4 +1,4 @@
-/** Every route of the house, read from the live app, and people to walk them as. */
+/** Every route of the service, read from the live app, and people to walk them as. */
 
 import { randomUUID } from 'node:crypto';
 import { createApp } from '../../server/app.ts';
@@ -56,14 +56,14 @@ export interface Walk extends WebScene {
 export async function openWalk(baseUrl?: string): Promise<Walk> {
   const features = { findings: true, financing: true };
   const web = await openScene({ config: { features, ...(baseUrl && { baseUrl }) } });
-  const { house, scene } = web;
+  const { service, scene } = web;
   const secure = baseUrl?.startsWith('https:') ?? false;
   const signedIn = async () => {
-    const { headers } = await signInAs(house, scene.people['broker']!);
+    const { headers } = await signInAs(service, scene.people['broker']!);
     return { ...headers, cookie: `${secure ? '__Host-' : ''}${headers['cookie']}` };
   };
   const person = { ...(await web.as('broker')), headers: await signedIn() };
-  const { body: document } = await upload(house, person, scene.deal, aPdf(), { filename: 'Lease.pdf' });
+  const { body: document } = await upload(service, person, scene.deal, aPdf(), { filename: 'Lease.pdf' });
   const ids: [start: string, id: string][] = [
     ['/api/web/deals/', scene.deal],
     ['/deals/', scene.deal],
@@ -83,7 +83,7 @@ export async function openWalk(baseUrl?: string): Promise<Walk> {
       .replaceAll(/:[a-z_]+(\{[^}]*\})?/gi, () => randomUUID())
       .replace('*', 'nothing');
   };
-  const known = createApp(house.house).routes.filter(({ path }) => path !== '/*');
+  const known = createApp(service.services).routes.filter(({ path }) => path !== '/*');
   const unique = new Map(known.map(({ method, path }) => [`${method} ${path}`, { method, pattern: path }]));
   const routes = [...unique.values()].map((route) => ({ ...route, path: fill(route.pattern) }));
   return { ...web, routes, signedIn };

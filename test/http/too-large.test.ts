@@ -21,7 +21,7 @@ function ask(agent: http.Agent, method: string, path: string, headers = {}, body
     port: number | undefined;
   }>();
   const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-  const request = http.request(walk.house.origin + path, { method, agent, headers: { ...headers, ...length } });
+  const request = http.request(walk.service.origin + path, { method, agent, headers: { ...headers, ...length } });
   request.on('error', reject).on('response', (response) => {
     const port = request.socket?.localPort;
     response.on('end', () => resolve({ status: response.statusCode, port })).resume();

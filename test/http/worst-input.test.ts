@@ -3,7 +3,7 @@
 import http from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { csrfToken } from '../../server/http/csrf.ts';
-import { mintToken } from '../../server/domain/secret-tokens.ts';
+import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
 import { brokerage } from '../rest/scene.ts';
 import { upload } from '../web/uploads.ts';
 import type { SignedIn } from '../web/person.ts';
@@ -20,7 +20,7 @@ afterAll(() => walk?.close());
 /** The status of a request that announces a body of 60 kB and sends nothing of it; undefined when the body is waited for. */
 function announce(method: string, path: string, headers: Record<string, string>): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
-  const request = http.request(walk.house.origin + path, {
+  const request = http.request(walk.service.origin + path, {
     method,
     headers: { ...headers, 'content-length': '60000' },
   });
@@ -41,7 +41,7 @@ const anySession = new Set(['/sign-out', '/api/auth/sign-out', '/api/mcp/authori
 
 test('nothing of a body is read before the session, key or token is known to be good', async () => {
   const madeUp = mintToken();
-  const cookie = { cookie: `dealkeep=${madeUp}`, origin: walk.house.origin };
+  const cookie = { cookie: `dealkeep=${madeUp}`, origin: walk.service.origin };
   const json = { ...cookie, 'x-csrf-token': csrfToken(madeUp), 'content-type': 'application/json' };
   const form = { ...cookie, 'content-type': 'application/x-www-form-urlencoded' };
   const routes = walk.routes.filter(({ method, pattern }) => changing.includes(method) && !anySession.has(pattern));
@@ -74,7 +74,7 @@ async function answersSoon(send: () => Promise<{ status: number }>): Promise<num
 }
 
 const send = (path: string, body: string, headers: Record<string, string>) =>
-  fetch(walk.house.origin + path, { method: 'POST', redirect: 'manual', headers, body }).then(async (response) => {
+  fetch(walk.service.origin + path, { method: 'POST', redirect: 'manual', headers, body }).then(async (response) => {
     await response.arrayBuffer();
     return response;
   });
@@ -91,7 +91,7 @@ test.each([
 });
 
 test('a text without an end is no JSON for the REST API, nor are six of them at once', async () => {
-  const { token } = await (await brokerage(walk.house)).key();
+  const { token } = await (await brokerage(walk.service)).key();
   const headers = { ...json, authorization: `Bearer ${token}` };
   const body = `{"a":"${'\\"'.repeat(32_000)}`;
   const six = () => Promise.all(Array.from({ length: 6 }, () => send('/api/v1/contacts', body, headers)));
@@ -105,7 +105,7 @@ test.each([
   const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
   let answer: Response | undefined;
   const preview = async () => {
-    answer = await fetch(walk.house.origin + path, { method: 'POST', headers: { ...broker.headers, ...csv }, body });
+    answer = await fetch(walk.service.origin + path, { method: 'POST', headers: { ...broker.headers, ...csv }, body });
     return answer;
   };
   expect(await answersSoon(preview)).toBe(refusal === null ? 200 : 400);
@@ -115,7 +115,7 @@ test.each([
 test('a list of contacts of more cells than are taken apart is refused', async () => {
   const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
   const body = `name\n${`${'a,'.repeat(190)}a\n`.repeat(2_700)}`;
-  const answer = await fetch(walk.house.origin + path, {
+  const answer = await fetch(walk.service.origin + path, {
     method: 'POST',
     headers: { ...broker.headers, ...csv },
     body,
@@ -126,7 +126,7 @@ test('a list of contacts of more cells than are taken apart is refused', async (
 test('an amount of 90,000 zeros', async () => {
   const path = `/api/web/deals/${walk.scene.deal}/qoe/snapshots/preview?snapshot_type=profit_and_loss`;
   const body = `month,revenue\n2025-01,0.${'0'.repeat(90_000)}1\n`;
-  const { status } = await fetch(walk.house.origin + path, { method: 'POST', headers: broker.headers, body: 'x' });
+  const { status } = await fetch(walk.service.origin + path, { method: 'POST', headers: broker.headers, body: 'x' });
   expect(status).toBe(400);
   expect(await answersSoon(() => send(path, body, { ...broker.headers, ...csv }))).toBe(200);
 });
@@ -149,6 +149,6 @@ test('an archive that is all headers, each with the longest name', async () => {
     head.write('PK\u0003\u0004', at, 'latin1');
     head.writeUInt16LE(65_535, at + 26);
   }
-  const sent = () => upload(walk.house, broker, walk.scene.deal, head, { filename: 'x.docx' });
+  const sent = () => upload(walk.service, broker, walk.scene.deal, head, { filename: 'x.docx' });
   expect(await answersSoon(sent)).toBe(415);
 });

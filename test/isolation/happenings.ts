@@ -1,7 +1,7 @@
 /** What happens in two worlds out of a caller's sight, and what the caller hears of it: events and mails. */
 
 import { expect } from 'vitest';
-import type { TestHouse } from '../harness.ts';
+import type { TestService } from '../harness.ts';
 import type { Pair } from './pair.ts';
 import { addressesOfOne } from './questions.ts';
 import { idOf, randomFrom, secretsOf, type World } from './world.ts';
@@ -32,9 +32,9 @@ const touches: Readonly<Record<string, readonly [set: string, key: string]>> = {
 /** What can be taken out of a deal. */
 const removable = ['qoe_checklist', 'normalizations', 'qoe_workspace_members', 'closing_conditions', 'deal_tool_stops'];
 
-async function follow(house: TestHouse, session: string): Promise<{ heard(): string[]; stop(): void }> {
+async function follow(service: TestService, session: string): Promise<{ heard(): string[]; stop(): void }> {
   const stopped = new AbortController();
-  const response = await fetch(`${house.origin}/api/web/events`, {
+  const response = await fetch(`${service.origin}/api/web/events`, {
     headers: { cookie: `dealkeep=${session}` },
     signal: stopped.signal,
   });
@@ -52,8 +52,8 @@ async function follow(house: TestHouse, session: string): Promise<{ heard(): str
 /** Other things happen in each of the worlds, all out of the caller's sight; what their stream tells is compared. */
 export async function compareEvents(pair: Pair, worlds: readonly [World, World], userId: string): Promise<void> {
   const { session } = secretsOf(pair.caller);
-  const streams = await Promise.all(pair.houses.map((house) => follow(house, session)));
-  for (const [at, house] of pair.houses.entries()) {
+  const streams = await Promise.all(pair.services.map((service) => follow(service, session)));
+  for (const [at, service] of pair.services.entries()) {
     const random = randomFrom(`happens ${pair.caller} ${at}`);
     const idsOf = (table: string, share: number) => {
       const key = touches[table]![1];
@@ -66,15 +66,16 @@ export async function compareEvents(pair: Pair, worlds: readonly [World, World],
     };
     for (const [table, [set, key]] of Object.entries(touches)) {
       const ids = idsOf(table, 0.4);
-      if (ids.length > 0) await house.sql(`update ${table} set ${set} where ${key} = any ($1::uuid[])`, [ids]);
+      if (ids.length > 0) await service.sql(`update ${table} set ${set} where ${key} = any ($1::uuid[])`, [ids]);
     }
     for (const table of removable) {
       const ids = idsOf(table, 0.3);
-      if (ids.length > 0) await house.sql(`delete from ${table} where ${touches[table]![1]} = any ($1::uuid[])`, [ids]);
+      if (ids.length > 0)
+        await service.sql(`delete from ${table} where ${touches[table]![1]} = any ($1::uuid[])`, [ids]);
     }
     const taken = idsOf('documents', 0.3);
     if (taken.length > 0)
-      await house.sql('update documents set removed_at = app.now() where id = any ($1::uuid[])', [taken]);
+      await service.sql('update documents set removed_at = app.now() where id = any ($1::uuid[])', [taken]);
   }
   // What everybody hears who may be told anything: an opt-in of their own.
   const [brokerage, deal] = [idOf('last brokerage'), idOf(`last deal ${pair.caller} ${pair.compared}`)];
@@ -101,7 +102,7 @@ export async function compareInvitations(pair: Pair, first: World, second: World
   const { caller } = pair;
   const seen = (table: string) => first.rows.find((row) => row.table === table && !row.hidden)!.values['id'] as string;
   const [deal, brokerage] = [seen('deals'), seen('brokerages')];
-  const earlier = pair.houses.map(({ mails }) => mails.length);
+  const earlier = pair.services.map(({ mails }) => mails.length);
   let sent = 0;
   for (const email of [`somebody-${pair.compared}@nowhere.test`, ...addressesOfOne(first, second)]) {
     const places = [`deals/${deal}/participants`, ...(caller === 'admin' ? [`brokerages/${brokerage}/members`] : [])];
@@ -116,7 +117,7 @@ export async function compareInvitations(pair: Pair, first: World, second: World
     await pair.ask({ method: 'GET', path: `/api/web/${path}`, as: 'session' });
   expect(sent).toBeGreaterThan(0);
   const mailed = await Promise.all(
-    pair.houses.map(async ({ mails }, at) => {
+    pair.services.map(async ({ mails }, at) => {
       await expect.poll(() => mails.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(earlier[at]! + sent);
       return mails.map(({ to, subject, text }) => [to, subject, text].join('\n')).join('\n\n');
     }),

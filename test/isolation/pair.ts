@@ -1,10 +1,10 @@
-/** Two worlds behind two listening houses, asked the same things at the same times; what they answer differently. */
+/** Two worlds behind two listening services, asked the same things at the same times; what they answer differently. */
 
 import { createApp } from '../../server/app.ts';
 import { readConfig, type Config } from '../../server/config.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { connect } from '../policies/scene.ts';
 import { beginning, secretsOf, type World, type WorldRow } from './world.ts';
 
@@ -23,7 +23,7 @@ export interface Difference {
 
 export interface Pair {
   readonly caller: string;
-  readonly houses: readonly [TestHouse, TestHouse];
+  readonly services: readonly [TestService, TestService];
   /** With which the caller asks as themself. */
   readonly headers: Readonly<Record<string, string>>;
   /** The routes of the live app. */
@@ -53,7 +53,7 @@ const random: readonly (readonly [what: RegExp, by: string, why: string])[] = [
     '"next_cursor":"…"',
     'a cursor is sealed with a random nonce; the page behind it is asked for and compared',
   ],
-  [/http:\/\/127\.0\.0\.1:\d+|127\.0\.0\.1:\d+/g, '<origin>', 'each house listens on a port of its own'],
+  [/http:\/\/127\.0\.0\.1:\d+|127\.0\.0\.1:\d+/g, '<origin>', 'each service listens on a port of its own'],
   [/accept-invitation[?#]token=[\w-]{20,}/g, '<invitation>', 'the token of an invitation is random'],
   [/nonce-[\w+/=-]+|nonce="[\w+/=-]+"/g, '<nonce>', 'a nonce of the content security policy is random'],
 ];
@@ -74,8 +74,8 @@ function normalised(text: string, known: ReadonlySet<string>): string {
 }
 
 /** Puts the rows of a world into an empty database, as they are: no trigger adds to them. */
-async function fill(house: TestHouse, rows: readonly WorldRow[]): Promise<void> {
-  const owner = await connect(house.connections.owner);
+async function fill(service: TestService, rows: readonly WorldRow[]): Promise<void> {
+  const owner = await connect(service.connections.owner);
   try {
     await owner.query('begin');
     const tables = [...new Set(rows.map(({ table }) => table))];
@@ -87,7 +87,7 @@ async function fill(house: TestHouse, rows: readonly WorldRow[]): Promise<void> 
       const bundle = `${row.table} (${Object.keys(row.values).join(', ')})`;
       bundles.set(bundle, [...(bundles.get(bundle) ?? []), row]);
     }
-    const resource = canonicalResource(house.config.baseUrl);
+    const resource = canonicalResource(service.config.baseUrl);
     // In the order in which tables refer to each other.
     const inOrder = [...bundles].toSorted(([, [a]], [, [b]]) => tables.indexOf(a!.table) - tables.indexOf(b!.table));
     for (const [bundle, same] of inOrder) {
@@ -105,7 +105,7 @@ async function fill(house: TestHouse, rows: readonly WorldRow[]): Promise<void> 
   }
   for (const { table, values, hidden } of rows)
     if (!hidden && ['documents', 'production_documents'].includes(table))
-      await house.house.storage.write(
+      await service.services.storage.write(
         values['storage_key'] as string,
         (async function* () {
           yield Buffer.from('Some bytes.');
@@ -113,8 +113,8 @@ async function fill(house: TestHouse, rows: readonly WorldRow[]): Promise<void> 
       );
 }
 
-async function openWorld(world: World): Promise<TestHouse> {
-  const house = await openHouse({
+async function openWorld(world: World): Promise<TestService> {
+  const service = await openService({
     config: {
       features: { findings: true, financing: true },
       smtpUrl: 'smtp://127.0.0.1:9',
@@ -123,9 +123,9 @@ async function openWorld(world: World): Promise<TestHouse> {
       ) as unknown as Config['rateLimits'],
     },
   });
-  house.clock.stand(beginning);
-  await fill(house, world.rows);
-  return house;
+  service.clock.stand(beginning);
+  await fill(service, world.rows);
+  return service;
 }
 
 export interface Worlds {
@@ -136,23 +136,23 @@ export interface Worlds {
 
 /** Opens two worlds. */
 export async function openWorlds(first: World, second: World): Promise<Worlds> {
-  const houses = await Promise.all([openWorld(first), openWorld(second)]);
+  const services = await Promise.all([openWorld(first), openWorld(second)]);
   const known = new Set(
     [...first.rows, ...second.rows].flatMap(({ values }) =>
       Object.values(values).flatMap((value) => (typeof value === 'string' ? (value.match(anyId) ?? []) : [])),
     ),
   );
-  const routes = createApp(houses[0].house).routes.filter(({ method }) => method !== 'ALL');
+  const routes = createApp(services[0].services).routes.filter(({ method }) => method !== 'ALL');
   return {
-    as: (caller) => pairOf(houses, known, routes, caller),
+    as: (caller) => pairOf(services, known, routes, caller),
     async close() {
-      await Promise.all(houses.map((house) => house.close()));
+      await Promise.all(services.map((service) => service.close()));
     },
   };
 }
 
 function pairOf(
-  houses: readonly [TestHouse, TestHouse],
+  services: readonly [TestService, TestService],
   known: ReadonlySet<string>,
   routes: Pair['routes'],
   caller: string,
@@ -172,13 +172,13 @@ function pairOf(
     key: { authorization: `Bearer ${secrets.key}` },
     nobody: {},
   };
-  async function send(house: TestHouse, { method, path, as, body }: Ask): Promise<Answer> {
-    const response = await fetch(house.origin + path, {
+  async function send(service: TestService, { method, path, as, body }: Ask): Promise<Answer> {
+    const response = await fetch(service.origin + path, {
       method,
       redirect: 'manual',
       headers: {
         ...credentials[as],
-        ...(as === 'session' || as === 'nobody' ? { origin: house.config.baseUrl } : {}),
+        ...(as === 'session' || as === 'nobody' ? { origin: service.config.baseUrl } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -190,7 +190,7 @@ function pairOf(
   }
   return {
     caller,
-    houses,
+    services,
     headers: caller === 'API key' ? credentials.key : caller === 'nobody' ? {} : credentials.session,
     routes,
     differences,
@@ -199,15 +199,15 @@ function pairOf(
     },
     compare,
     async ask(ask) {
-      for (const house of houses) house.clock.advance(1000);
-      const answers = await Promise.all(houses.map((house) => send(house, ask)));
+      for (const service of services) service.clock.advance(1000);
+      const answers = await Promise.all(services.map((service) => send(service, ask)));
       const [one, other] = answers as [Answer, Answer];
       const said = ask.body === undefined ? '' : ` ${JSON.stringify(ask.body)}`;
       compare(`${caller}: ${ask.as} ${ask.method} ${ask.path}${said}`, one.whole, other.whole);
       return [one, other];
     },
     async sql(text, values = []) {
-      for (const house of houses) await house.sql(text, values);
+      for (const service of services) await service.sql(text, values);
     },
   };
 }

@@ -64,7 +64,7 @@ async function read(pair: Pair, ask: Ask): Promise<void> {
 
 async function nextPage(pair: Pair, path: string, cursors: readonly string[]): Promise<void> {
   const pages = await Promise.all(
-    pair.houses.map(async ({ origin }, at) => {
+    pair.services.map(async ({ origin }, at) => {
       const url = new URL(path, origin);
       url.searchParams.set('cursor', cursors[at]!);
       const headers = pair.headers;
@@ -162,7 +162,7 @@ type Plant = (pair: Pair) => Promise<() => Promise<void>>;
 const weaker =
   (policy: string, table: string, using: string): Plant =>
   async (pair) => {
-    const [{ qual }] = (await pair.houses[0].sql<{ qual: string }>(
+    const [{ qual }] = (await pair.services[0].sql<{ qual: string }>(
       'select qual from pg_policies where policyname = $1 and tablename = $2',
       [policy, table],
     )) as [{ qual: string }];
@@ -174,7 +174,7 @@ const weaker =
 const altered =
   (signature: string, change: (definition: string) => string): Plant =>
   async (pair) => {
-    const [{ definition }] = (await pair.houses[0].sql<{ definition: string }>(
+    const [{ definition }] = (await pair.services[0].sql<{ definition: string }>(
       'select pg_get_functiondef($1::regprocedure) as definition',
       [signature],
     )) as [{ definition: string }];
@@ -188,9 +188,9 @@ const countsEverything: Plant = async (pair) => {
   await pair.sql(`create function app.every_offer() returns setof offers language sql stable security definer
     set search_path = '' as 'select * from public.offers'`);
   await pair.sql('grant execute on function app.every_offer() to dealkeep_server');
-  const originals = pair.houses.map(({ house }) => house.database.together);
-  for (const [at, { house }] of pair.houses.entries())
-    house.database.together = (...statements) =>
+  const originals = pair.services.map(({ services }) => services.database.together);
+  for (const [at, { services }] of pair.services.entries())
+    services.database.together = (...statements) =>
       originals[at]!(
         ...(statements.map((statement) =>
           statement.name === 'counts_of_deal'
@@ -203,7 +203,7 @@ const countsEverything: Plant = async (pair) => {
         ) as unknown as typeof statements),
       );
   return async () => {
-    for (const [at, { house }] of pair.houses.entries()) house.database.together = originals[at]!;
+    for (const [at, { services }] of pair.services.entries()) services.database.together = originals[at]!;
     await pair.sql('drop function app.every_offer()');
   };
 };

@@ -4,9 +4,9 @@
  */
 
 import { createHash } from 'node:crypto';
-import { apiKeyDigest } from '../../server/domain/api-keys.ts';
-import { tokenDigest } from '../../server/domain/secret-tokens.ts';
-import { digestOf } from '../../server/domain/tokens.ts';
+import { apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
+import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import { digestOf } from '../../server/domain/clients/tokens.ts';
 import { callers } from '../policies/scene.ts';
 import { sightOf, type DealRole, type Model, type ModelDeal, type Part, type Sight } from './model.ts';
 

@@ -1,4 +1,4 @@
-/** Which functions and tables each test file reaches: PostgreSQL counts, and each house notes it down as it closes. */
+/** Which functions and tables each test file reaches: PostgreSQL counts, and each service notes it down as it closes. */
 
 import { appendFile, readFile } from 'node:fs/promises';
 import pg from 'pg';
@@ -38,7 +38,7 @@ export async function noteCalls(notes: string, file: string, owner: pg.ClientCon
   }
 }
 
-/** For each file what its houses reached together. */
+/** For each file what its services reached together. */
 export async function readCalls(notes: string): Promise<Map<string, { functions: Set<string>; tables: Set<string> }>> {
   const byFile = new Map<string, { functions: Set<string>; tables: Set<string> }>();
   for (const line of (await readFile(notes, 'utf8')).split('\n').filter(Boolean)) {

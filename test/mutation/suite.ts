@@ -94,7 +94,7 @@ export async function openSuite(
 
   async function clearAway(): Promise<void> {
     const { rows } = await administration.query<{ name: string }>(
-      `select datname as name from pg_database where datname like 'house_%'`,
+      `select datname as name from pg_database where datname like 'service_%'`,
     );
     // One that is still in use goes the next time.
     for (const { name } of rows) await administration.query(`drop database ${name}`).catch(() => {});

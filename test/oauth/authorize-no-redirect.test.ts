@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addClient, addPerson, authorizeUrl, callback, visit, type Parameters, type Person } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ada: Person;
 let clientId: string;
 
 beforeAll(async () => {
   // Every near miss is tried by the same address.
-  house = await openHouse();
-  ada = await addPerson(house, 'Ada');
-  clientId = await addClient(house, ada, {
+  service = await openService();
+  ada = await addPerson(service, 'Ada');
+  clientId = await addClient(service, ada, {
     redirectUris: [callback, 'https://client.example/with?own=1', 'http://127.0.0.1:7777/cb'],
   });
 });
-afterAll(() => house?.close());
-beforeEach(() => house.clock.advance(60_000));
+afterAll(() => service?.close());
+beforeEach(() => service.clock.advance(60_000));
 
 /** Expects a page that says no, for a signed-in and for a signed-out visitor, and no code. */
 async function refused(parameters: Parameters, extra = ''): Promise<string> {
-  const url = authorizeUrl(house, { client_id: clientId, ...parameters }, extra);
+  const url = authorizeUrl(service, { client_id: clientId, ...parameters }, extra);
   let markup = '';
   for (const person of [ada, null]) {
     const response = await visit(url, person);
@@ -27,13 +27,13 @@ async function refused(parameters: Parameters, extra = ''): Promise<string> {
     expect(response.headers.get('content-type')).toMatch(/^text\/html/);
     markup = await response.text();
   }
-  const codes = await house.sql('select from vault.authorization_codes');
+  const codes = await service.sql('select from vault.authorization_codes');
   expect(codes).toHaveLength(0);
   return markup;
 }
 
 test('the request that the others differ from is shown', async () => {
-  expect((await visit(authorizeUrl(house, { client_id: clientId }), ada)).status).toBe(200);
+  expect((await visit(authorizeUrl(service, { client_id: clientId }), ada)).status).toBe(200);
 });
 
 test('8. client_id missing or empty', async () => {
@@ -49,11 +49,11 @@ test('9. client_id unknown or malformed', async () => {
 });
 
 test('9. a client of somebody else is like one that there is not, whatever the redirect_uri', async () => {
-  const bob = await addPerson(house, 'Bob');
+  const bob = await addPerson(service, 'Bob');
   for (const redirect_uri of [callback, 'https://evil.example/']) {
     const pages = await Promise.all(
       [clientId, '01900000-0000-7000-8000-000000000000'].map((client_id) =>
-        visit(authorizeUrl(house, { client_id, redirect_uri }), bob),
+        visit(authorizeUrl(service, { client_id, redirect_uri }), bob),
       ),
     );
     expect(pages.map(({ status }) => status)).toEqual([400, 400]);
@@ -63,16 +63,16 @@ test('9. a client of somebody else is like one that there is not, whatever the r
 });
 
 test('10. client deleted or disabled', async () => {
-  const gone = await addClient(house, ada);
-  await house.sql('update connected_clients set deleted_at = app.now() where id = $1', [gone]);
+  const gone = await addClient(service, ada);
+  await service.sql('update connected_clients set deleted_at = app.now() where id = $1', [gone]);
   await refused({ client_id: gone });
-  const off = await addClient(house, ada);
-  await house.sql('update connected_clients set disabled = true where id = $1', [off]);
+  const off = await addClient(service, ada);
+  await service.sql('update connected_clients set disabled = true where id = $1', [off]);
   await refused({ client_id: off });
 });
 
 test('11. client_id duplicated', async () => {
-  const other = await addClient(house, ada);
+  const other = await addClient(service, ada);
   await refused({}, `&client_id=${clientId}`);
   await refused({}, `&client_id=${other}`);
 });
@@ -119,27 +119,27 @@ test.each([
 });
 
 test("15. near miss: another client's URI", async () => {
-  await addClient(house, ada, { redirectUris: ['https://other.example/callback'] });
+  await addClient(service, ada, { redirectUris: ['https://other.example/callback'] });
   await refused({ redirect_uri: 'https://other.example/callback' });
 });
 
 test('16. loopback with a registered port: no other port', async () => {
   expect(
-    (await visit(authorizeUrl(house, { client_id: clientId, redirect_uri: 'http://127.0.0.1:7777/cb' }), ada)).status,
+    (await visit(authorizeUrl(service, { client_id: clientId, redirect_uri: 'http://127.0.0.1:7777/cb' }), ada)).status,
   ).toBe(200);
   await refused({ redirect_uri: 'http://127.0.0.1:7778/cb' });
   await refused({ redirect_uri: 'http://127.0.0.1/cb' });
 });
 
 test('17. portless loopback: any port, and nothing else may differ', async () => {
-  const desktop = await addClient(house, ada, { redirectUris: ['http://localhost/callback', 'http://[::1]/six'] });
+  const desktop = await addClient(service, ada, { redirectUris: ['http://localhost/callback', 'http://[::1]/six'] });
   for (const uri of [
     'http://localhost/callback',
     'http://localhost:1/callback',
     'http://localhost:51234/callback',
     'http://[::1]:8080/six',
   ]) {
-    expect([uri, (await visit(authorizeUrl(house, { client_id: desktop, redirect_uri: uri }), ada)).status]).toEqual([
+    expect([uri, (await visit(authorizeUrl(service, { client_id: desktop, redirect_uri: uri }), ada)).status]).toEqual([
       uri,
       200,
     ]);
@@ -164,7 +164,7 @@ test('17. portless loopback: any port, and nothing else may differ', async () =>
 test('18. the error page escapes what it was sent, and cannot be framed', async () => {
   const markup = '<script>alert(1)</script>';
   const url = authorizeUrl(
-    house,
+    service,
     { client_id: markup, redirect_uri: markup, state: markup },
     `&${encodeURIComponent(markup)}=1`,
   );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import {
   addClient,
   addPerson,
@@ -12,41 +12,41 @@ import {
   type Person,
 } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ada: Person;
 let clientId: string;
 
 beforeAll(async () => {
-  house = await openHouse();
-  ada = await addPerson(house, 'Ada');
-  clientId = await addClient(house, ada, { redirectUris: [callback, 'https://client.example/with?own=1&x=%20y'] });
+  service = await openService();
+  ada = await addPerson(service, 'Ada');
+  clientId = await addClient(service, ada, { redirectUris: [callback, 'https://client.example/with?own=1&x=%20y'] });
 });
-afterAll(() => house?.close());
-beforeEach(() => house.clock.advance(60_000));
+afterAll(() => service?.close());
+beforeEach(() => service.clock.advance(60_000));
 
 describe('signing in', () => {
   test('19. signed out: to sign in, and back to the same request', async () => {
     const state = 'a b+c&d=%25 é';
-    const url = authorizeUrl(house, { client_id: clientId, state });
+    const url = authorizeUrl(service, { client_id: clientId, state });
     const response = await visit(url, null);
     expect(response.status).toBe(302);
-    const location = new URL(response.headers.get('location') ?? '', house.origin);
-    expect([location.origin, location.pathname]).toEqual([house.origin, '/sign-in']);
-    const back = new URL(location.searchParams.get('return_to') ?? '', house.origin);
+    const location = new URL(response.headers.get('location') ?? '', service.origin);
+    expect([location.origin, location.pathname]).toEqual([service.origin, '/sign-in']);
+    const back = new URL(location.searchParams.get('return_to') ?? '', service.origin);
     expect([...back.searchParams]).toEqual([...new URL(url).searchParams]);
     expect((await visit(back.href, ada)).status).toBe(200);
   });
 
   test('21. signed out, good client, bad request: to sign in first, not to the client', async () => {
     for (const fault of [{ scope: 'everything' }, { response_type: 'token' }, { code_challenge: undefined }]) {
-      const response = await visit(authorizeUrl(house, { client_id: clientId, ...fault }), null);
+      const response = await visit(authorizeUrl(service, { client_id: clientId, ...fault }), null);
       expect(response.headers.get('location')).toMatch(/^\/sign-in\?/);
     }
   });
 
   test('21. signed in as somebody for whom the client does not work: a page, not the client', async () => {
-    const bert = await addPerson(house, 'Bert');
-    const response = await visit(authorizeUrl(house, { client_id: clientId, scope: 'everything' }), bert);
+    const bert = await addPerson(service, 'Bert');
+    const response = await visit(authorizeUrl(service, { client_id: clientId, scope: 'everything' }), bert);
     expect([response.status, response.headers.get('location')]).toEqual([400, null]);
   });
 });
@@ -57,7 +57,7 @@ async function redirected(
   error: string,
   { extra = '', state = 'st' as string | null } = {},
 ): Promise<void> {
-  const response = await visit(authorizeUrl(house, { client_id: clientId, ...parameters }, extra), ada);
+  const response = await visit(authorizeUrl(service, { client_id: clientId, ...parameters }, extra), ada);
   expect(response.status).toBe(302);
   expect(response.headers.get('location')?.split('?')[0]).toBe(callback);
   const answer = answerOf(response);
@@ -69,10 +69,10 @@ async function redirected(
   }).toEqual({
     error: [error],
     state: state === null ? [] : [state],
-    iss: [house.config.baseUrl],
+    iss: [service.config.baseUrl],
     code: null,
   });
-  expect(await house.sql('select from vault.authorization_codes')).toHaveLength(0);
+  expect(await service.sql('select from vault.authorization_codes')).toHaveLength(0);
 }
 
 describe('errors that redirect', () => {
@@ -110,7 +110,7 @@ describe('errors that redirect', () => {
       'request',
       'request_uri',
     ]) {
-      const response = await visit(authorizeUrl(house, { client_id: clientId }, `&${name}=a&${name}=a`), ada);
+      const response = await visit(authorizeUrl(service, { client_id: clientId }, `&${name}=a&${name}=a`), ada);
       expect(answerOf(response).get('error_description')).toBe(`${name} is there more than once.`);
     }
   });
@@ -127,20 +127,20 @@ describe('errors that redirect', () => {
 
   test('33. the resource may be the origin or a path of the tool server, with or without a slash, the host in any case', async () => {
     for (const resource of ['', '/', '/api/mcp', '/api/mcp/', '/mcp', '/mcp/'].map(
-      (path) => house.config.baseUrl + path,
+      (path) => service.config.baseUrl + path,
     )) {
-      expect((await visit(authorizeUrl(house, { client_id: clientId, resource }), ada)).status).toBe(200);
+      expect((await visit(authorizeUrl(service, { client_id: clientId, resource }), ada)).status).toBe(200);
     }
     expect(
       (
         await visit(
-          authorizeUrl(house, { client_id: clientId, resource: house.config.baseUrl.replace('http', 'HTTP') }),
+          authorizeUrl(service, { client_id: clientId, resource: service.config.baseUrl.replace('http', 'HTTP') }),
           ada,
         )
       ).status,
     ).toBe(200);
     const query = await visit(
-      authorizeUrl(house, { client_id: clientId, resource: `${house.config.baseUrl}/api/mcp?x` }),
+      authorizeUrl(service, { client_id: clientId, resource: `${service.config.baseUrl}/api/mcp?x` }),
       ada,
     );
     expect(answerOf(query).get('error')).toBe('invalid_target');
@@ -148,7 +148,7 @@ describe('errors that redirect', () => {
 
   test('34. unknown parameters are ignored, empty ones are absent', async () => {
     const extra = '&prompt=none&foo=1&foo=2&resource=&request=&request_uri=';
-    expect((await visit(authorizeUrl(house, { client_id: clientId }, extra), ada)).status).toBe(200);
+    expect((await visit(authorizeUrl(service, { client_id: clientId }, extra), ada)).status).toBe(200);
     await redirected({ state: '' }, 'invalid_request', { state: null });
     await redirected({ scope: '' }, 'invalid_request');
     await redirected({ response_type: '' }, 'invalid_request');
@@ -161,14 +161,14 @@ describe('errors that redirect', () => {
     ['unicode', 'état 😀 \u202e ¢'],
   ])('35. the state comes back exactly: %s', async (_, state) => {
     await redirected({ state, scope: 'nothing' }, 'invalid_scope', { state });
-    const fields = await visit(authorizeUrl(house, { client_id: clientId, state }), ada);
+    const fields = await visit(authorizeUrl(service, { client_id: clientId, state }), ada);
     expect(fields.status).toBe(200);
   });
 
   test('36. a redirect URI keeps its own query', async () => {
     const uri = 'https://client.example/with?own=1&x=%20y';
     const response = await visit(
-      authorizeUrl(house, { client_id: clientId, redirect_uri: uri, scope: 'nothing' }),
+      authorizeUrl(service, { client_id: clientId, redirect_uri: uri, scope: 'nothing' }),
       ada,
     );
     expect(response.headers.get('location')).toMatch(new RegExp(`^${uri.replace('?', '\\?')}&error=invalid_scope&`));
@@ -182,19 +182,19 @@ test('22. arriving from another site by a link, a signed-in person sees the cons
     'sec-fetch-dest': 'document',
     referer: 'https://client.example/',
   };
-  const response = await visit(authorizeUrl(house, { client_id: clientId }), ada, headers);
+  const response = await visit(authorizeUrl(service, { client_id: clientId }), ada, headers);
   expect(response.status).toBe(200);
 });
 
 test('41. GET and HEAD have no effect, also for a client that was approved before', async () => {
-  await approve(house, ada, { client_id: clientId });
+  await approve(service, ada, { client_id: clientId });
   const counts = () =>
-    house.sql(
+    service.sql(
       'select (select count(*) from vault.authorization_codes) as codes, (select count(*) from vault.token_families) as families, (select count(*) from audit_records) as records',
     );
   const before = await counts();
   for (const method of ['GET', 'HEAD']) {
-    const response = await fetch(authorizeUrl(house, { client_id: clientId }), {
+    const response = await fetch(authorizeUrl(service, { client_id: clientId }), {
       method,
       redirect: 'manual',
       headers: { cookie: ada.cookie },

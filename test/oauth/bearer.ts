@@ -1,13 +1,13 @@
 /** Whether an access token opens the tool server, by the function with which the tool server enters. */
 
-import { enterWithAccessToken, digestOf } from '../../server/domain/tokens.ts';
+import { enterWithAccessToken, digestOf } from '../../server/domain/clients/tokens.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
-import type { TestHouse } from '../harness.ts';
+import type { TestService } from '../harness.ts';
 
 /** The scopes that the token opens the tool server with, or null. */
-export async function scopesOf(house: TestHouse, accessToken: string): Promise<string[] | null> {
-  const caller = await house.database.run(
-    enterWithAccessToken(digestOf(accessToken), canonicalResource(house.config.baseUrl)),
+export async function scopesOf(service: TestService, accessToken: string): Promise<string[] | null> {
+  const caller = await service.database.run(
+    enterWithAccessToken(digestOf(accessToken), canonicalResource(service.config.baseUrl)),
   );
   return caller?.scopes ?? null;
 }

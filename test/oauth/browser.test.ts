@@ -5,12 +5,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { openBrowser } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, authorizeUrl, type Parameters, type Person } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
@@ -33,22 +33,25 @@ function listen(answer: (url: URL) => { location?: string; text?: string }): Pro
 }
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
   browser = await openBrowser();
   application = await listen(() => ({ text: '<title>The application</title>' }));
   // The client sends its visitors on to another origin, as hosted assistants do.
   client = await listen((url) => ({ location: `http://localhost:${port(application)}/done${url.search}` }));
   redirectUri = `http://127.0.0.1:${port(client)}/callback`;
   // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
-  ada = await addPerson(house, 'Ada', { brokerage: await addBrokerage(house) });
-  await house.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [ada.id, await hashPassword(password)]);
-  clientId = await addClient(house, ada, { redirectUris: [redirectUri] });
+  ada = await addPerson(service, 'Ada', { brokerage: await addBrokerage(service) });
+  await service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
+    ada.id,
+    await hashPassword(password),
+  ]);
+  clientId = await addClient(service, ada, { redirectUris: [redirectUri] });
 });
 afterAll(async () => {
   await browser?.close();
   client?.close();
   application?.close();
-  await house?.close();
+  await service?.close();
 });
 
 beforeEach(async () => {
@@ -64,7 +67,7 @@ async function signIn(): Promise<void> {
 }
 
 const ask = (parameters: Parameters = {}) =>
-  page.goto(authorizeUrl(house, { client_id: clientId, redirect_uri: redirectUri, ...parameters }));
+  page.goto(authorizeUrl(service, { client_id: clientId, redirect_uri: redirectUri, ...parameters }));
 
 /** The answer that reached the application behind the client. */
 async function answered(): Promise<URLSearchParams> {
@@ -78,7 +81,7 @@ test('19, 40. signing in leads back to the request, and Allow reaches the client
   await signIn();
   await page.getByRole('button', { name: 'Allow' }).click();
   const got = await answered();
-  expect([got.get('state'), got.get('iss')]).toEqual(['a b&c', house.config.baseUrl]);
+  expect([got.get('state'), got.get('iss')]).toEqual(['a b&c', service.config.baseUrl]);
   expect(got.get('code')).toMatch(/^dkc_/);
 });
 
@@ -91,7 +94,7 @@ test('40. so does Deny; unticking writing narrows the grant', async () => {
   await page.getByRole('checkbox', { name: /Write in your name/ }).uncheck();
   await page.getByRole('button', { name: 'Allow' }).click();
   expect((await answered()).get('code')).toMatch(/^dkc_/);
-  const [code] = await house.sql('select scopes from vault.authorization_codes order by issued_at desc limit 1');
+  const [code] = await service.sql('select scopes from vault.authorization_codes order by issued_at desc limit 1');
   expect(code).toEqual({ scopes: ['mcp:read'] });
 });
 
@@ -106,7 +109,7 @@ test('22. a signed-in person who follows a link on another site is asked at once
   await ask();
   await signIn();
   await page.getByRole('button', { name: 'Allow' }).waitFor();
-  const url = authorizeUrl(house, { client_id: clientId, redirect_uri: redirectUri });
+  const url = authorizeUrl(service, { client_id: clientId, redirect_uri: redirectUri });
   await page.goto(`http://localhost:${port(application)}/`);
   await page.setContent(`<a href="${url.replaceAll('&', '&amp;')}">Connect</a>`);
   await page.getByRole('link', { name: 'Connect' }).click();
@@ -124,10 +127,10 @@ test('20. what comes after signing in stays on our origin', async () => {
   ]) {
     const fresh = await browser.newContext();
     page = await fresh.newPage();
-    await page.goto(`${house.origin}/sign-in?${new URLSearchParams({ return_to: path })}`);
+    await page.goto(`${service.origin}/sign-in?${new URLSearchParams({ return_to: path })}`);
     await signIn();
     await page.waitForURL((url) => url.pathname !== '/sign-in');
-    expect([path, new URL(page.url()).origin]).toEqual([path, house.origin]);
+    expect([path, new URL(page.url()).origin]).toEqual([path, service.origin]);
     await fresh.close();
   }
 });
@@ -140,7 +143,7 @@ test('the consent page needs no script and loads nothing from elsewhere', async 
   await ask();
   await signIn();
   await page.getByRole('button', { name: 'Allow' }).waitFor();
-  expect(new Set(asked)).toEqual(new Set([house.origin]));
+  expect(new Set(asked)).toEqual(new Set([service.origin]));
   await page.getByRole('button', { name: 'Allow' }).click();
   expect((await answered()).get('code')).toMatch(/^dkc_/);
   await scriptless.close();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import {
   addBrokerage,
   addClient,
@@ -23,21 +23,21 @@ import {
   type Person,
 } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ada: Person;
 let clientId: string;
 let brokerage: string;
 
 beforeAll(async () => {
-  house = await openHouse();
-  brokerage = await addBrokerage(house, 'Harbor & Sons');
-  ada = await addPerson(house, 'Ada Admin', { brokerage, role: 'admin' });
-  clientId = await addClient(house, ada, { name: 'Assistant' });
+  service = await openService();
+  brokerage = await addBrokerage(service, 'Harbor & Sons');
+  ada = await addPerson(service, 'Ada Admin', { brokerage, role: 'admin' });
+  clientId = await addClient(service, ada, { name: 'Assistant' });
 });
-afterAll(() => house?.close());
-beforeEach(() => house.clock.advance(60_000));
+afterAll(() => service?.close());
+beforeEach(() => service.clock.advance(60_000));
 
-const codes = () => house.sql('select * from vault.authorization_codes');
+const codes = () => service.sql('select * from vault.authorization_codes');
 const yes = (fields: Record<string, string>, scopes: readonly string[] = ['mcp:read', 'mcp:write']) => [
   ...Object.entries(fields),
   ...scopes.map((scope) => ['scope', scope] as const),
@@ -54,7 +54,7 @@ async function nothingCameOf(response: Response, status: number): Promise<void> 
 
 describe('the page', () => {
   test('37. names the client, who registered it, where answers go, each scope, the account, the brokerage and the lifetime', async () => {
-    const markup = await markupOf(visit(authorizeUrl(house, { client_id: clientId }), ada));
+    const markup = await markupOf(visit(authorizeUrl(service, { client_id: clientId }), ada));
     for (const words of [
       'Assistant',
       'you, on ',
@@ -76,9 +76,9 @@ describe('the page', () => {
   });
 
   test('37. of a shared client says who registered it and with whom it is shared; reading alone shows no writing', async () => {
-    const shared = await addClient(house, ada, { name: 'Team helper', brokerage });
-    const staff = await addPerson(house, 'Sam Staff', { brokerage, role: 'staff' });
-    const markup = await markupOf(visit(authorizeUrl(house, { client_id: shared, scope: 'mcp:read' }), staff));
+    const shared = await addClient(service, ada, { name: 'Team helper', brokerage });
+    const staff = await addPerson(service, 'Sam Staff', { brokerage, role: 'staff' });
+    const markup = await markupOf(visit(authorizeUrl(service, { client_id: shared, scope: 'mcp:read' }), staff));
     expect(markup).toContain('Ada Admin, on ');
     expect(markup).toContain('shared with Harbor &amp; Sons');
     expect(markup).not.toContain('mcp:write');
@@ -87,22 +87,22 @@ describe('the page', () => {
   test.each(['http://localhost/callback', 'http://127.0.0.1:8123/cb', 'http://[::1]/cb', 'https://localhost/cb'])(
     '37. warns when the answer goes to this computer: %s',
     async (uri) => {
-      const loopback = await addClient(house, ada, { redirectUris: [uri] });
-      const markup = await markupOf(visit(authorizeUrl(house, { client_id: loopback, redirect_uri: uri }), ada));
+      const loopback = await addClient(service, ada, { redirectUris: [uri] });
+      const markup = await markupOf(visit(authorizeUrl(service, { client_id: loopback, redirect_uri: uri }), ada));
       expect(markup).toContain('on this computer');
     },
   );
 
   test('38. escapes what people have named', async () => {
     const markupName = '<img src=x onerror=alert(1)>';
-    const evil = await addClient(house, ada, { name: markupName });
-    const markup = await markupOf(visit(authorizeUrl(house, { client_id: evil }), ada));
+    const evil = await addClient(service, ada, { name: markupName });
+    const markup = await markupOf(visit(authorizeUrl(service, { client_id: evil }), ada));
     expect(markup).not.toContain(markupName);
     expect(markup).toContain('&lt;img src=x onerror=alert(1)&gt;');
   });
 
   test('39. cannot be framed, stored or told on, loads nothing from elsewhere, and leaves form-action out', async () => {
-    const response = await visit(authorizeUrl(house, { client_id: clientId }), ada);
+    const response = await visit(authorizeUrl(service, { client_id: clientId }), ada);
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).toContain("default-src 'none'");
@@ -124,62 +124,62 @@ describe('the page', () => {
 describe('refused decisions', () => {
   let fields: Record<string, string>;
   beforeEach(async () => {
-    await house.sql('delete from vault.authorization_codes');
-    fields = await openConsent(house, ada, { client_id: clientId });
+    await service.sql('delete from vault.authorization_codes');
+    fields = await openConsent(service, ada, { client_id: clientId });
   });
 
   test('42. without a session: to sign in and back to the question', async () => {
-    const response = await decide(house, null, yes(fields));
+    const response = await decide(service, null, yes(fields));
     await nothingCameOf(response, 302);
-    const location = new URL(response.headers.get('location') ?? '', house.origin);
+    const location = new URL(response.headers.get('location') ?? '', service.origin);
     expect(location.pathname).toBe('/sign-in');
-    const back = new URL(location.searchParams.get('return_to') ?? '', house.origin);
+    const back = new URL(location.searchParams.get('return_to') ?? '', service.origin);
     expect(back.pathname).toBe('/api/mcp/authorize');
     expect((await visit(back.href, ada)).status).toBe(200);
   });
 
   test('42. with a session that has ended', async () => {
-    const session = await openSession(house, ada.id);
+    const session = await openSession(service, ada.id);
     const there = { ...ada, session, cookie: `dealkeep=${session}` };
-    const own = await openConsent(house, there, { client_id: clientId });
-    await house.sql('update vault.sessions set ended_at = app.now() where digest = sha256($1::bytea)', [
+    const own = await openConsent(service, there, { client_id: clientId });
+    await service.sql('update vault.sessions set ended_at = app.now() where digest = sha256($1::bytea)', [
       Buffer.from(session),
     ]);
-    const response = await decide(house, there, yes(own));
+    const response = await decide(service, there, yes(own));
     await nothingCameOf(response, 302);
     expect(response.headers.get('location')).toMatch(/^\/sign-in\?/);
   });
 
   test('43. without the CSRF token, or with a wrong one', async () => {
     const { csrf, ...others } = fields;
-    await nothingCameOf(await decide(house, ada, yes(others)), 403);
-    await nothingCameOf(await decide(house, ada, yes({ ...others, csrf: 'x'.repeat(csrf?.length ?? 0) })), 403);
+    await nothingCameOf(await decide(service, ada, yes(others)), 403);
+    await nothingCameOf(await decide(service, ada, yes({ ...others, csrf: 'x'.repeat(csrf?.length ?? 0) })), 403);
   });
 
   test('44. with the CSRF token of another session', async () => {
-    const session = await openSession(house, ada.id);
+    const session = await openSession(service, ada.id);
     const elsewhere = { ...ada, session, cookie: `dealkeep=${session}` };
-    const { csrf = '' } = await openConsent(house, elsewhere, { client_id: clientId });
-    await nothingCameOf(await decide(house, ada, yes({ ...fields, csrf })), 403);
+    const { csrf = '' } = await openConsent(service, elsewhere, { client_id: clientId });
+    await nothingCameOf(await decide(service, ada, yes({ ...fields, csrf })), 403);
   });
 
   test('45. from another origin or site', async () => {
     const foreign: Record<string, string>[] = [
       { origin: 'https://evil.example' },
       { origin: 'null' },
-      { origin: `${house.origin}.evil.example` },
+      { origin: `${service.origin}.evil.example` },
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
     ];
     for (const headers of foreign) {
-      await nothingCameOf(await decide(house, ada, yes(fields), headers), 403);
+      await nothingCameOf(await decide(service, ada, yes(fields), headers), 403);
     }
   });
 
   test('46. what the form was signed for cannot be changed, nor taken from another session', async () => {
     const [payload = '', signature = ''] = (fields['request'] ?? '').split('.');
     const request = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
-    const other = await addClient(house, ada, { redirectUris: ['https://evil.example/'] });
+    const other = await addClient(service, ada, { redirectUris: ['https://evil.example/'] });
     for (const change of [
       { clientId: other },
       { redirectUri: 'https://evil.example/' },
@@ -188,37 +188,37 @@ describe('refused decisions', () => {
       { state: 'other' },
     ]) {
       const changed = Buffer.from(JSON.stringify({ ...request, ...change })).toString('base64url');
-      await nothingCameOf(await decide(house, ada, yes({ ...fields, request: `${changed}.${signature}` })), 400);
+      await nothingCameOf(await decide(service, ada, yes({ ...fields, request: `${changed}.${signature}` })), 400);
     }
-    const session = await openSession(house, ada.id);
+    const session = await openSession(service, ada.id);
     const elsewhere = { ...ada, session, cookie: `dealkeep=${session}` };
-    const { request: foreign = '' } = await openConsent(house, elsewhere, { client_id: clientId });
-    await nothingCameOf(await decide(house, ada, yes({ ...fields, request: foreign })), 400);
+    const { request: foreign = '' } = await openConsent(service, elsewhere, { client_id: clientId });
+    await nothingCameOf(await decide(service, ada, yes({ ...fields, request: foreign })), 400);
     const given = fields['request'] ?? '';
     for (const altered of ['', `${given}.x`, `${given}=`, given.replace('.', '.\n')])
-      await nothingCameOf(await decide(house, ada, yes({ ...fields, request: altered })), 400);
+      await nothingCameOf(await decide(service, ada, yes({ ...fields, request: altered })), 400);
   });
 
   test('46. the client and its redirect URI are looked at again', async () => {
-    const changing = await addClient(house, ada);
-    const own = await openConsent(house, ada, { client_id: changing });
-    await house.sql(`update connected_clients set redirect_uris = '{https://client.example/new}' where id = $1`, [
+    const changing = await addClient(service, ada);
+    const own = await openConsent(service, ada, { client_id: changing });
+    await service.sql(`update connected_clients set redirect_uris = '{https://client.example/new}' where id = $1`, [
       changing,
     ]);
-    await nothingCameOf(await decide(house, ada, yes(own)), 400);
-    await nothingCameOf(await decide(house, ada, [...Object.entries(own), ['decision', 'deny']]), 400);
+    await nothingCameOf(await decide(service, ada, yes(own)), 400);
+    await nothingCameOf(await decide(service, ada, [...Object.entries(own), ['decision', 'deny']]), 400);
   });
 
   test('46. the scope cannot grow beyond what was asked for', async () => {
     const verifier = newVerifier();
     const reading = { client_id: clientId, scope: 'mcp:read', code_challenge: challengeOf(verifier) };
-    const code = await approve(house, ada, reading, ['mcp:read', 'mcp:write']);
-    expect((await redeem(house, { clientId, code, verifier })).body.scope).toBe('mcp:read');
+    const code = await approve(service, ada, reading, ['mcp:read', 'mcp:write']);
+    expect((await redeem(service, { clientId, code, verifier })).body.scope).toBe('mcp:read');
   });
 
   test('50. unticking mcp:read is turning the client down', async () => {
     for (const scopes of [[], ['mcp:write']]) {
-      const response = await decide(house, ada, yes(fields, scopes));
+      const response = await decide(service, ada, yes(fields, scopes));
       expect(response.status).toBe(302);
       expect([answerOf(response).get('error'), answerOf(response).get('code')]).toEqual(['access_denied', null]);
     }
@@ -226,33 +226,33 @@ describe('refused decisions', () => {
   });
 
   test("52. somebody else's private client", async () => {
-    const bert = await addPerson(house, 'Bert', { brokerage });
-    expect((await visit(authorizeUrl(house, { client_id: clientId }), bert)).status).toBe(400);
-    await expect(openConsent(house, bert, { client_id: clientId })).rejects.toThrow('no consent page');
+    const bert = await addPerson(service, 'Bert', { brokerage });
+    expect((await visit(authorizeUrl(service, { client_id: clientId }), bert)).status).toBe(400);
+    await expect(openConsent(service, bert, { client_id: clientId })).rejects.toThrow('no consent page');
   });
 
   test('52. a suspended person', async () => {
-    const cleo = await addPerson(house, 'Cleo');
-    const own = await addClient(house, cleo);
-    const open = await openConsent(house, cleo, { client_id: own });
-    await house.sql('update users set suspended_at = app.now() where id = $1', [cleo.id]);
-    await nothingCameOf(await decide(house, cleo, yes(open)), 302);
-    expect((await visit(authorizeUrl(house, { client_id: own }), cleo)).headers.get('location')).toMatch(
+    const cleo = await addPerson(service, 'Cleo');
+    const own = await addClient(service, cleo);
+    const open = await openConsent(service, cleo, { client_id: own });
+    await service.sql('update users set suspended_at = app.now() where id = $1', [cleo.id]);
+    await nothingCameOf(await decide(service, cleo, yes(open)), 302);
+    expect((await visit(authorizeUrl(service, { client_id: own }), cleo)).headers.get('location')).toMatch(
       /^\/sign-in\?/,
     );
   });
 
   test('52. somebody who has left the brokerage that the client is shared with', async () => {
-    const shared = await addClient(house, ada, { brokerage });
-    const dan = await addPerson(house, 'Dan', { brokerage });
-    const open = await openConsent(house, dan, { client_id: shared });
-    await house.sql(`update members set status = 'removed' where user_id = $1`, [dan.id]);
-    await nothingCameOf(await decide(house, dan, yes(open)), 400);
+    const shared = await addClient(service, ada, { brokerage });
+    const dan = await addPerson(service, 'Dan', { brokerage });
+    const open = await openConsent(service, dan, { client_id: shared });
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [dan.id]);
+    await nothingCameOf(await decide(service, dan, yes(open)), 400);
   });
 
   test('a body of another type, or too large, is no decision', async () => {
-    const url = `${house.origin}/api/mcp/authorize`;
-    const headers = { cookie: ada.cookie, origin: house.origin };
+    const url = `${service.origin}/api/mcp/authorize`;
+    const headers = { cookie: ada.cookie, origin: service.origin };
     const json = await fetch(url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
@@ -265,7 +265,7 @@ describe('refused decisions', () => {
       body: new URLSearchParams({ ...fields, more: 'x'.repeat(70_000) }),
     });
     await nothingCameOf(large, 413);
-    await nothingCameOf(await decide(house, ada, [...Object.entries(fields), ['decision', 'maybe']]), 400);
+    await nothingCameOf(await decide(service, ada, [...Object.entries(fields), ['decision', 'maybe']]), 400);
   });
 });
 
@@ -273,38 +273,42 @@ describe('decisions', () => {
   test.each(['st', 'a+b&c=%25 \n é😀'])(
     '47. approving sends one code, one state and one iss to the exact URI, by 302: %j',
     async (state) => {
-      const fields = await openConsent(house, ada, { client_id: clientId, state });
-      const response = await decide(house, ada, yes(fields));
+      const fields = await openConsent(service, ada, { client_id: clientId, state });
+      const response = await decide(service, ada, yes(fields));
       expect(response.status).toBe(302);
       expect(response.headers.get('location')?.split('?')[0]).toBe(callback);
       const answer = answerOf(response);
       expect([...answer.keys()]).toEqual(['code', 'state', 'iss']);
-      expect([answer.get('state'), answer.get('iss')]).toEqual([state, house.config.baseUrl]);
+      expect([answer.get('state'), answer.get('iss')]).toEqual([state, service.config.baseUrl]);
       expect(response.headers.get('cache-control')).toBe('no-store');
       expect(response.headers.get('referrer-policy')).toBe('no-referrer');
     },
   );
 
   test('47. to a loopback URI with the port that was asked for', async () => {
-    const desktop = await addClient(house, ada, { redirectUris: ['http://localhost/callback?own=1'] });
-    const fields = await openConsent(house, ada, {
+    const desktop = await addClient(service, ada, { redirectUris: ['http://localhost/callback?own=1'] });
+    const fields = await openConsent(service, ada, {
       client_id: desktop,
       redirect_uri: 'http://localhost:49152/callback?own=1',
     });
-    const response = await decide(house, ada, yes(fields));
+    const response = await decide(service, ada, yes(fields));
     expect(response.headers.get('location')).toMatch(/^http:\/\/localhost:49152\/callback\?own=1&code=/);
   });
 
   test('48. denying sends access_denied, state and iss; no code and no grant', async () => {
-    await house.sql('delete from vault.authorization_codes');
-    const fields = await openConsent(house, ada, { client_id: clientId });
-    const response = await decide(house, ada, [...Object.entries(fields), ['scope', 'mcp:read'], ['decision', 'deny']]);
+    await service.sql('delete from vault.authorization_codes');
+    const fields = await openConsent(service, ada, { client_id: clientId });
+    const response = await decide(service, ada, [
+      ...Object.entries(fields),
+      ['scope', 'mcp:read'],
+      ['decision', 'deny'],
+    ]);
     expect(response.status).toBe(302);
     const answer = answerOf(response);
     expect([answer.get('error'), answer.get('state'), answer.get('iss'), answer.get('code')]).toEqual([
       'access_denied',
       'st',
-      house.config.baseUrl,
+      service.config.baseUrl,
       null,
     ]);
     expect(await codes()).toEqual([]);
@@ -312,52 +316,52 @@ describe('decisions', () => {
 
   test('49. approving fewer scopes narrows the grant', async () => {
     const verifier = newVerifier();
-    const code = await approve(house, ada, { client_id: clientId, code_challenge: challengeOf(verifier) }, [
+    const code = await approve(service, ada, { client_id: clientId, code_challenge: challengeOf(verifier) }, [
       'mcp:read',
     ]);
-    expect((await redeem(house, { clientId, code, verifier })).body.scope).toBe('mcp:read');
+    expect((await redeem(service, { clientId, code, verifier })).body.scope).toBe('mcp:read');
   });
 
   test('51. the same form twice gives one usable code at most', async () => {
     const verifier = newVerifier();
-    const fields = await openConsent(house, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
-    const [first, second] = [await decide(house, ada, yes(fields)), await decide(house, ada, yes(fields))].map(
+    const fields = await openConsent(service, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
+    const [first, second] = [await decide(service, ada, yes(fields)), await decide(service, ada, yes(fields))].map(
       (response) => answerOf(response).get('code') ?? '',
     );
-    expect((await redeem(house, { clientId, code: first ?? '', verifier })).body.error).toBe('invalid_grant');
-    expect((await redeem(house, { clientId, code: second ?? '', verifier })).status).toBe(200);
-    const third = await decide(house, ada, yes(fields));
+    expect((await redeem(service, { clientId, code: first ?? '', verifier })).body.error).toBe('invalid_grant');
+    expect((await redeem(service, { clientId, code: second ?? '', verifier })).status).toBe(200);
+    const third = await decide(service, ada, yes(fields));
     expect([third.status, third.headers.get('location')]).toEqual([400, null]);
   });
 
   test('51. twenty times at once', async () => {
     const verifier = newVerifier();
-    const fields = await openConsent(house, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
-    const responses = await Promise.all(Array.from({ length: 20 }, () => decide(house, ada, yes(fields))));
+    const fields = await openConsent(service, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
+    const responses = await Promise.all(Array.from({ length: 20 }, () => decide(service, ada, yes(fields))));
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([302]));
     const statuses = [];
     for (const response of responses) {
-      statuses.push((await redeem(house, { clientId, code: answerOf(response).get('code') ?? '', verifier })).status);
+      statuses.push((await redeem(service, { clientId, code: answerOf(response).get('code') ?? '', verifier })).status);
     }
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
   });
 
   test('a grant through a shared client works for a member', async () => {
-    const shared = await addClient(house, ada, { brokerage });
-    const staff = await addPerson(house, 'Sue', { brokerage, role: 'staff' });
-    expect((await connect(house, staff, shared)).access).toMatch(/^dka_/);
+    const shared = await addClient(service, ada, { brokerage });
+    const staff = await addPerson(service, 'Sue', { brokerage, role: 'staff' });
+    expect((await connect(service, staff, shared)).access).toMatch(/^dka_/);
   });
 });
 
 describe('letting a client write', () => {
   const hourAgo = (person: Person) =>
-    house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+    service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
       person.id,
     ]);
   const answer = async (person: Person, scopes: readonly string[], state: string) => {
-    const fields = await openConsent(house, person, { client_id: await addClient(house, person), state });
+    const fields = await openConsent(service, person, { client_id: await addClient(service, person), state });
     await hourAgo(person);
-    return decide(house, person, [
+    return decide(service, person, [
       ...Object.entries(fields),
       ...scopes.map((scope) => ['scope', scope] as const),
       ['decision', 'approve'],
@@ -365,35 +369,35 @@ describe('letting a client write', () => {
   };
 
   test('is asked of somebody who signed in lately, and leads through signing in again back to the same request', async () => {
-    const person = await addPerson(house, 'Late');
+    const person = await addPerson(service, 'Late');
     const password = `pass ${Math.random()}`;
-    await house.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
+    await service.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
       person.id,
       await hashPassword(password),
     ]);
     const state = 'kept + & = %';
     const asked = await answer(person, ['mcp:read', 'mcp:write'], state);
     expect(asked.status).toBe(302);
-    const confirm = new URL(asked.headers.get('location') ?? '', house.origin);
+    const confirm = new URL(asked.headers.get('location') ?? '', service.origin);
     expect(confirm.pathname).toBe('/re-authenticate');
-    expect(await house.sql('select from vault.authorization_codes where user_id = $1', [person.id])).toEqual([]);
+    expect(await service.sql('select from vault.authorization_codes where user_id = $1', [person.id])).toEqual([]);
 
     const proof = await visit(confirm.href, person);
     expect(proof.headers.get('content-security-policy')).not.toContain('form-action');
     const returnTo = confirm.searchParams.get('return_to') ?? '';
-    const proven = await fetch(`${house.origin}/re-authenticate`, {
+    const proven = await fetch(`${service.origin}/re-authenticate`, {
       method: 'POST',
       redirect: 'manual',
-      headers: { cookie: person.cookie, origin: house.origin, accept: 'text/html' },
+      headers: { cookie: person.cookie, origin: service.origin, accept: 'text/html' },
       body: new URLSearchParams({ csrf: csrfToken(person.session), password, return_to: returnTo }),
     });
     expect([proven.status, proven.headers.get('location')]).toEqual([303, returnTo]);
     const renewed = proven.headers.getSetCookie().find((set) => set.startsWith('dealkeep=')) ?? '';
     const cookie = /^[^;]+/.exec(renewed)?.[0] ?? '';
     const again = { ...person, session: cookie.split('=')[1] ?? '', cookie };
-    const page = await visit(new URL(returnTo, house.origin).href, again);
+    const page = await visit(new URL(returnTo, service.origin).href, again);
     const fields = Object.entries(hiddenFields(await page.text()));
-    const approved = await decide(house, again, [
+    const approved = await decide(service, again, [
       ...fields.filter(([name]) => name !== 'scope'),
       ['scope', 'mcp:read'],
       ['scope', 'mcp:write'],
@@ -404,15 +408,15 @@ describe('letting a client write', () => {
   });
 
   test('is said on the page to ask for it; reading alone, and turning down, need none', async () => {
-    const person = await addPerson(house, 'Reader');
-    const own = await addClient(house, person);
-    const look = () => markupOf(visit(authorizeUrl(house, { client_id: own }), person));
+    const person = await addPerson(service, 'Reader');
+    const own = await addClient(service, person);
+    const look = () => markupOf(visit(authorizeUrl(service, { client_id: own }), person));
     expect(await look()).not.toContain('We ask for your password once more');
     await hourAgo(person);
     expect(await look()).toContain('We ask for your password once more');
     expect(answerOf(await answer(person, ['mcp:read'], 's')).get('code')).toMatch(/^dkc_/);
-    const fields = await openConsent(house, person, { client_id: own });
-    const denied = await decide(house, person, [...Object.entries(fields), ['decision', 'deny']]);
+    const fields = await openConsent(service, person, { client_id: own });
+    const denied = await decide(service, person, [...Object.entries(fields), ['decision', 'deny']]);
     expect(answerOf(denied).get('error')).toBe('access_denied');
   });
 });

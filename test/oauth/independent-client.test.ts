@@ -6,13 +6,13 @@ import * as oauth from 'oauth4webapi';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBrowser } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addClient, addPerson, type Person } from './scene.ts';
 
-// The house listens on plain http on this machine; everything else is checked.
+// The service listens on plain http on this machine; everything else is checked.
 const options = { [oauth.allowInsecureRequests]: true };
 
-let house: TestHouse;
+let service: TestService;
 let ada: Person;
 let browser: Browser;
 let listener: Server;
@@ -20,8 +20,8 @@ let redirectUri: string;
 const arrived: URL[] = [];
 
 beforeAll(async () => {
-  house = await openHouse();
-  ada = await addPerson(house, 'Ada');
+  service = await openService();
+  ada = await addPerson(service, 'Ada');
   browser = await openBrowser();
   listener = createServer((request, response) => {
     arrived.push(new URL(request.url ?? '/', redirectUri));
@@ -33,13 +33,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   listener?.close();
-  await house?.close();
+  await service?.close();
 });
 
 /** Lets the person decide in their browser; the URL with which it came back to the client. */
 async function decideInBrowser(url: URL, button: 'Allow' | 'Deny', untick = false): Promise<URL> {
   const context = await browser.newContext();
-  await context.addCookies([{ name: 'dealkeep', value: ada.session, url: house.origin }]);
+  await context.addCookies([{ name: 'dealkeep', value: ada.session, url: service.origin }]);
   const page = await context.newPage();
   await page.goto(url.href);
   if (untick) await page.getByRole('checkbox', { name: /mcp:write/ }).uncheck();
@@ -52,7 +52,7 @@ async function decideInBrowser(url: URL, button: 'Allow' | 'Deny', untick = fals
 }
 
 async function discover(): Promise<{ resource: oauth.ResourceServer; server: oauth.AuthorizationServer }> {
-  const url = new URL(`${house.mcpUrl}/api/mcp`);
+  const url = new URL(`${service.mcpUrl}/api/mcp`);
   const resource = await oauth.processResourceDiscoveryResponse(
     url,
     await oauth.resourceDiscoveryRequest(url, options),
@@ -85,7 +85,7 @@ async function authorizationUrl(
 }
 
 test('discovery, consent, code, call, refresh, replay and revocation', async () => {
-  const client: oauth.Client = { client_id: await addClient(house, ada, { redirectUris: [redirectUri] }) };
+  const client: oauth.Client = { client_id: await addClient(service, ada, { redirectUris: [redirectUri] }) };
   const { resource, server } = await discover();
   const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];
   const url = await authorizationUrl(server, client.client_id, state, verifier, resource.resource);
@@ -133,7 +133,7 @@ test('discovery, consent, code, call, refresh, replay and revocation', async () 
 });
 
 test('a denial is an authorization error that the client recognises', async () => {
-  const client: oauth.Client = { client_id: await addClient(house, ada, { redirectUris: [redirectUri] }) };
+  const client: oauth.Client = { client_id: await addClient(service, ada, { redirectUris: [redirectUri] }) };
   const { resource, server } = await discover();
   const state = oauth.generateRandomState();
   const url = await authorizationUrl(
@@ -150,7 +150,7 @@ test('a denial is an authorization error that the client recognises', async () =
 });
 
 test('a narrowed consent is told in the answer', async () => {
-  const client: oauth.Client = { client_id: await addClient(house, ada, { redirectUris: [redirectUri] }) };
+  const client: oauth.Client = { client_id: await addClient(service, ada, { redirectUris: [redirectUri] }) };
   const { resource, server } = await discover();
   const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];
   const url = await authorizationUrl(server, client.client_id, state, verifier, resource.resource);

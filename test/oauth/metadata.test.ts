@@ -1,30 +1,30 @@
 import http from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 type Document = Record<string, unknown>;
-const get = async (path: string): Promise<Document> => (await fetch(house.origin + path)).json() as Promise<Document>;
+const get = async (path: string): Promise<Document> => (await fetch(service.origin + path)).json() as Promise<Document>;
 
 const serverPaths = ['', '/api/mcp', '/mcp'].map((path) => `/.well-known/oauth-authorization-server${path}`);
 
 test.each(serverPaths)('1. %s: the issuer is the configured origin, as JSON', async (path) => {
-  const response = await fetch(house.origin + path);
+  const response = await fetch(service.origin + path);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toMatch(/^application\/json/);
-  expect(((await response.json()) as Document)['issuer']).toBe(house.config.baseUrl);
+  expect(((await response.json()) as Document)['issuer']).toBe(service.config.baseUrl);
 });
 
 test('2. endpoints, response types, grants, PKCE, authentication, scopes and iss are as specified', async () => {
   expect(await get('/.well-known/oauth-authorization-server')).toMatchObject({
-    authorization_endpoint: `${house.config.baseUrl}/api/mcp/authorize`,
-    token_endpoint: `${house.config.baseUrl}/api/mcp/token`,
-    revocation_endpoint: `${house.config.baseUrl}/api/mcp/revoke`,
+    authorization_endpoint: `${service.config.baseUrl}/api/mcp/authorize`,
+    token_endpoint: `${service.config.baseUrl}/api/mcp/token`,
+    revocation_endpoint: `${service.config.baseUrl}/api/mcp/revoke`,
     response_types_supported: ['code'],
     grant_types_supported: ['authorization_code', 'refresh_token'],
     code_challenge_methods_supported: ['S256'],
@@ -47,7 +47,7 @@ test.each([
   '/.well-known/openid-configuration/api/mcp',
   '/.well-known/oauth-protected-resource/api/other',
 ])('4. %s is a 404 in JSON, also for a browser', async (path) => {
-  const response = await fetch(house.origin + path, { headers: { accept: 'text/html' } });
+  const response = await fetch(service.origin + path, { headers: { accept: 'text/html' } });
   expect(response.status).toBe(404);
   expect(response.headers.get('content-type')).toMatch(/^application\/json/);
 });
@@ -58,8 +58,8 @@ test.each([
   ['/.well-known/oauth-protected-resource/mcp', '/mcp'],
 ])('5. %s describes the resource at %s', async (path, resource) => {
   expect(await get(path)).toMatchObject({
-    resource: house.config.baseUrl + resource,
-    authorization_servers: [house.config.baseUrl],
+    resource: service.config.baseUrl + resource,
+    authorization_servers: [service.config.baseUrl],
     scopes_supported: ['mcp:read', 'mcp:write'],
     bearer_methods_supported: ['header'],
     resource_name: 'Dealkeep',
@@ -69,23 +69,23 @@ test.each([
 test('6. metadata, token and revocation answers carry CORS headers, also errors and preflights; authorize has none', async () => {
   const origin = { origin: 'https://elsewhere.example' };
   const open = [
-    fetch(`${house.origin}/.well-known/oauth-authorization-server`, { headers: origin }),
-    fetch(`${house.origin}/.well-known/oauth-protected-resource/mcp`, { headers: origin }),
-    fetch(`${house.origin}/.well-known/openid-configuration`, { headers: origin }),
-    fetch(`${house.origin}/api/mcp/token`, {
+    fetch(`${service.origin}/.well-known/oauth-authorization-server`, { headers: origin }),
+    fetch(`${service.origin}/.well-known/oauth-protected-resource/mcp`, { headers: origin }),
+    fetch(`${service.origin}/.well-known/openid-configuration`, { headers: origin }),
+    fetch(`${service.origin}/api/mcp/token`, {
       method: 'POST',
       headers: origin,
       body: new URLSearchParams({ grant_type: 'x' }),
     }),
-    fetch(`${house.origin}/api/mcp/token`, { headers: origin }),
-    fetch(`${house.origin}/api/mcp/revoke`, { method: 'POST', headers: origin, body: '{' }),
+    fetch(`${service.origin}/api/mcp/token`, { headers: origin }),
+    fetch(`${service.origin}/api/mcp/revoke`, { method: 'POST', headers: origin, body: '{' }),
   ];
   for (const response of await Promise.all(open)) {
     expect([response.url, response.headers.get('access-control-allow-origin')]).toEqual([response.url, '*']);
     expect(response.headers.get('access-control-allow-credentials')).toBeNull();
   }
   for (const path of ['/api/mcp/token', '/api/mcp/revoke', '/.well-known/oauth-authorization-server']) {
-    const preflight = await fetch(house.origin + path, {
+    const preflight = await fetch(service.origin + path, {
       method: 'OPTIONS',
       headers: {
         ...origin,
@@ -98,7 +98,7 @@ test('6. metadata, token and revocation answers carry CORS headers, also errors 
     expect(preflight.headers.get('access-control-allow-headers')?.toLowerCase()).toContain('mcp-protocol-version');
   }
   for (const method of ['GET', 'POST', 'OPTIONS']) {
-    const response = await fetch(`${house.origin}/api/mcp/authorize`, { method, headers: origin });
+    const response = await fetch(`${service.origin}/api/mcp/authorize`, { method, headers: origin });
     expect([method, response.headers.get('access-control-allow-origin')]).toEqual([method, null]);
   }
 });
@@ -113,7 +113,7 @@ test('7. a spoofed Host or X-Forwarded-Host changes nothing', async () => {
   };
   const text = await new Promise<string>((resolve, reject) => {
     http
-      .get(`${house.origin}/.well-known/oauth-authorization-server`, { headers }, (response) => {
+      .get(`${service.origin}/.well-known/oauth-authorization-server`, { headers }, (response) => {
         let body = '';
         response.on('data', (part: Buffer) => (body += part.toString()));
         response.on('end', () => resolve(body));

@@ -4,98 +4,98 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../server/database/database.ts';
 import { row } from '../../server/database/statement.ts';
-import { digestOf, mintTokens, refreshTokens } from '../../server/domain/tokens.ts';
+import { digestOf, mintTokens, refreshTokens } from '../../server/domain/clients/tokens.ts';
 import { DatabaseClock } from '../../server/oauth/database-clock.ts';
-import { Herd, type Time } from '../../server/oauth/herd.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { RefreshWindow, type Time } from '../../server/oauth/refresh-window.ts';
+import { openService, type TestService } from '../harness.ts';
 import { scopesOf } from './bearer.ts';
 import { addClient, addPerson, connect, refresh, type Grant, type Person } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ada: Person;
 
 beforeAll(async () => {
-  house = await openHouse();
-  ada = await addPerson(house, 'Ada');
+  service = await openService();
+  ada = await addPerson(service, 'Ada');
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 const clock = row<{ millis: number }, []>(
   'overlap_test_clock',
   'select (extract(epoch from clock_timestamp()) * 1000)::float8 as millis',
 );
-const databaseTime = async (): Promise<number> => (await house.database.run(clock()))?.millis ?? 0;
+const databaseTime = async (): Promise<number> => (await service.database.run(clock()))?.millis ?? 0;
 
 const aMinute = 60_000;
 
 /** Presents a grant's first refresh token as a request that began at this time. */
 function present({ clientId, refresh: token }: Grant, began: number | null, overlap = aMinute) {
   const presented = { clientId, token, digest: digestOf(token), scopes: null, resource: null, began, overlap };
-  return house.database.run(refreshTokens(presented, mintTokens(), { address: null, requestId: null }));
+  return service.database.run(refreshTokens(presented, mintTokens(), { address: null, requestId: null }));
 }
 
 describe('the rule', () => {
   test('a request that began before the token was consumed gets the same answer', async () => {
-    const grant = await connect(house, ada, await addClient(house, ada));
+    const grant = await connect(service, ada, await addClient(service, ada));
     const began = await databaseTime();
     await setTimeout(20);
     const first = await present(grant, await databaseTime());
     await setTimeout(20);
     expect(await present(grant, began)).toMatchObject({ ...(first as object) });
-    expect(await scopesOf(house, (first as { access: string }).access)).not.toBeNull();
+    expect(await scopesOf(service, (first as { access: string }).access)).not.toBeNull();
   });
 
   test('a request that began after is a replay, by however little', async () => {
-    const grant = await connect(house, ada, await addClient(house, ada));
+    const grant = await connect(service, ada, await addClient(service, ada));
     const first = await present(grant, await databaseTime());
     expect(await present(grant, await databaseTime())).toBe('invalid_grant');
-    expect(await scopesOf(house, (first as { access: string }).access)).toBeNull();
+    expect(await scopesOf(service, (first as { access: string }).access)).toBeNull();
   });
 
   test('one that began more than two seconds before the token was consumed is a replay', async () => {
-    const grant = await connect(house, ada, await addClient(house, ada));
+    const grant = await connect(service, ada, await addClient(service, ada));
     const began = (await databaseTime()) - 2_001;
     const first = await present(grant, await databaseTime(), 2_000);
     expect(await present(grant, began, 2_000)).toBe('invalid_grant');
-    expect(await scopesOf(house, (first as { access: string }).access)).toBeNull();
+    expect(await scopesOf(service, (first as { access: string }).access)).toBeNull();
   });
 
   test('one that is asked more than two seconds after it was consumed is a replay, although it began before', async () => {
-    const grant = await connect(house, ada, await addClient(house, ada));
+    const grant = await connect(service, ada, await addClient(service, ada));
     const first = await present(grant, await databaseTime(), 2_000);
-    const [consumed] = await house.sql<{ millis: number }>(
+    const [consumed] = await service.sql<{ millis: number }>(
       `update vault.refresh_tokens set consumed_clock = consumed_clock - interval '2.001 seconds' where digest = $1
        returning (extract(epoch from consumed_clock) * 1000)::float8 as millis`,
       [digestOf(grant.refresh)],
     );
     expect(await present(grant, (consumed?.millis ?? 0) - 100, 2_000)).toBe('invalid_grant');
-    expect(await scopesOf(house, (first as { access: string }).access)).toBeNull();
+    expect(await scopesOf(service, (first as { access: string }).access)).toBeNull();
   });
 
   test('without the time of its beginning every second request is a replay', async () => {
-    const grant = await connect(house, ada, await addClient(house, ada));
+    const grant = await connect(service, ada, await addClient(service, ada));
     await present(grant, null);
     expect(await present(grant, null)).toBe('invalid_grant');
-    const [kept] = await house.sql('select answer from vault.refresh_tokens where digest = $1', [
+    const [kept] = await service.sql('select answer from vault.refresh_tokens where digest = $1', [
       digestOf(grant.refresh),
     ]);
     expect(kept).toEqual({ answer: null });
   });
 
   test('once the successor was used, an overlapping straggler gets nothing and revokes nothing', async () => {
-    const grant = await connect(house, ada, await addClient(house, ada));
+    const grant = await connect(service, ada, await addClient(service, ada));
     const began = await databaseTime();
     await setTimeout(5);
     const first = await present(grant, await databaseTime());
-    const next = await refresh(house, grant.clientId, (first as { refresh: string }).refresh);
+    const next = await refresh(service, grant.clientId, (first as { refresh: string }).refresh);
     expect(await present(grant, began)).toBe('invalid_grant');
-    expect((await refresh(house, grant.clientId, next.body.refresh_token ?? '')).status).toBe(200);
+    expect((await refresh(service, grant.clientId, next.body.refresh_token ?? '')).status).toBe(200);
   });
 });
 
 describe('the clock', () => {
   test('tells moments of this process as the database would', async () => {
-    const told = new DatabaseClock(house.database);
+    const told = new DatabaseClock(service.database);
     for (let count = 0; count < 5; count += 1) {
       const before = await databaseTime();
       const now = await told.at(performance.now());
@@ -108,9 +108,9 @@ describe('the clock', () => {
   test('follows a clock that was set', async () => {
     let shift = 0;
     const shifted: Database = {
-      ...house.database,
+      ...service.database,
       async run(statement) {
-        const answer = await house.database.run(statement);
+        const answer = await service.database.run(statement);
         return (
           statement.name === 'database_clock' ? { millis: (answer as { millis: number }).millis + shift } : answer
         ) as typeof answer;
@@ -157,15 +157,15 @@ class StandingTime implements Time {
   }
 }
 
-describe('the herd', () => {
+describe('the window', () => {
   /** Requests that come at these moments with one token; when each of them goes on. */
   async function held(...arrivals: readonly number[]): Promise<number[]> {
     const time = new StandingTime();
-    const herd = new Herd(time);
+    const window = new RefreshWindow(time);
     const gone: Promise<number>[] = [];
     for (const arrival of arrivals) {
       await time.goTo(arrival);
-      gone.push(herd.gathered('a', arrival).then(() => time.now()));
+      gone.push(window.gathered('a', arrival).then(() => time.now()));
     }
     await time.goTo(100_000);
     return Promise.all(gone);
@@ -173,8 +173,8 @@ describe('the herd', () => {
 
   test('one request alone is held for 100 ms, whatever others present', async () => {
     const time = new StandingTime();
-    const herd = new Herd(time);
-    const gone = ['a', 'b', 'c'].map((key) => herd.gathered(key, 0).then(() => time.now()));
+    const window = new RefreshWindow(time);
+    const gone = ['a', 'b', 'c'].map((key) => window.gathered(key, 0).then(() => time.now()));
     await time.goTo(1_000);
     expect(await Promise.all(gone)).toEqual([100, 100, 100]);
   });

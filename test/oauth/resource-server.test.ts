@@ -2,12 +2,12 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { mintApiKey } from '../../server/domain/api-keys.ts';
-import { digestOf } from '../../server/domain/tokens.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { digestOf } from '../../server/domain/clients/tokens.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, connect, post, redeem, type Grant, type Person } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let bo: Person;
 let brokerage: string;
 let deal: string;
@@ -17,25 +17,25 @@ let grant: Grant;
 let reading: Grant;
 
 beforeAll(async () => {
-  house = await openHouse();
-  brokerage = await addBrokerage(house, 'Harbor');
-  bo = await addPerson(house, 'Bo', { brokerage, role: 'admin' });
-  const other = await addBrokerage(house, 'Elsewhere');
+  service = await openService();
+  brokerage = await addBrokerage(service, 'Harbor');
+  bo = await addPerson(service, 'Bo', { brokerage, role: 'admin' });
+  const other = await addBrokerage(service, 'Elsewhere');
   const addDeal = async (organization: string, title: string) =>
     (
-      await house.sql<{ id: string }>('insert into deals (organization_id, title) values ($1, $2) returning id', [
+      await service.sql<{ id: string }>('insert into deals (organization_id, title) values ($1, $2) returning id', [
         organization,
         title,
       ])
     )[0]?.id ?? '';
   deal = await addDeal(brokerage, 'Bakery');
   foreignDeal = await addDeal(other, 'Secret brewery');
-  clientId = await addClient(house, bo);
-  grant = await connect(house, bo, clientId);
-  reading = await connect(house, bo, clientId, ['mcp:read']);
+  clientId = await addClient(service, bo);
+  grant = await connect(service, bo, clientId);
+  reading = await connect(service, bo, clientId, ['mcp:read']);
 });
-afterAll(() => house?.close());
-beforeEach(() => house.clock.advance(60_000));
+afterAll(() => service?.close());
+beforeEach(() => service.clock.advance(60_000));
 
 const call = (name: string, args: object) => ({
   jsonrpc: '2.0',
@@ -49,7 +49,7 @@ function ask(
   headers: Record<string, string>,
   { path = '/api/mcp', body = call('svc_deals_list', {}) as unknown } = {},
 ): Promise<Response> {
-  return fetch(house.origin + path, {
+  return fetch(service.origin + path, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -79,20 +79,20 @@ describe('getting in', () => {
       const response = await ask({}, { path });
       expect(response.status).toBe(401);
       expect(challenge(response)).toBe(
-        `Bearer resource_metadata="${house.config.baseUrl}/.well-known/oauth-protected-resource${path}", scope="mcp:read mcp:write"`,
+        `Bearer resource_metadata="${service.config.baseUrl}/.well-known/oauth-protected-resource${path}", scope="mcp:read mcp:write"`,
       );
       const url = /resource_metadata="([^"]+)"/.exec(challenge(response))?.[1] ?? '';
-      expect(((await (await fetch(url)).json()) as { resource: string }).resource).toBe(house.config.baseUrl + path);
+      expect(((await (await fetch(url)).json()) as { resource: string }).resource).toBe(service.config.baseUrl + path);
     },
   );
 
   test('94. a bad, malformed, expired or revoked token: 401 invalid_token', async () => {
-    const revoked = await connect(house, bo, clientId);
-    await house.sql('update vault.access_tokens set revoked_at = app.now() where digest = $1', [
+    const revoked = await connect(service, bo, clientId);
+    await service.sql('update vault.access_tokens set revoked_at = app.now() where digest = $1', [
       digestOf(revoked.access),
     ]);
-    const expired = await connect(house, bo, clientId);
-    await house.sql('update vault.access_tokens set expires_at = app.now() where digest = $1', [
+    const expired = await connect(service, bo, clientId);
+    await service.sql('update vault.access_tokens set expires_at = app.now() where digest = $1', [
       digestOf(expired.access),
     ]);
     for (const token of ['garbage', `dka_${'A'.repeat(43)}`, 'a.b.c', revoked.access, expired.access]) {
@@ -116,45 +116,45 @@ describe('getting in', () => {
 
   test('98. neither an API key nor a session opens the tool server, and no access token the REST API', async () => {
     const { token, digest, lastFour } = mintApiKey('live');
-    await house.sql(`select app.issue_api_key($1, $2, 'key', 'live', '{contacts:read}', null, null, $3, $4)`, [
+    await service.sql(`select app.issue_api_key($1, $2, 'key', 'live', '{contacts:read}', null, null, $3, $4)`, [
       brokerage,
       bo.id,
       digest,
       lastFour,
     ]);
-    expect((await fetch(`${house.origin}/api/v1/contacts`, { headers: bearer(token) })).status).toBe(200);
+    expect((await fetch(`${service.origin}/api/v1/contacts`, { headers: bearer(token) })).status).toBe(200);
     expect((await ask(bearer(token))).status).toBe(401);
     expect((await ask({ cookie: bo.cookie })).status).toBe(401);
     expect((await ask(bearer(bo.session))).status).toBe(401);
-    expect((await fetch(`${house.origin}/api/v1/contacts`, { headers: bearer(grant.access) })).status).toBe(401);
+    expect((await fetch(`${service.origin}/api/v1/contacts`, { headers: bearer(grant.access) })).status).toBe(401);
   });
 
   test('99. a token for another resource is refused', async () => {
     const [other, family] = [`dka_${randomBytes(32).toString('base64url')}`, randomBytes(16).toString('hex')];
-    await house.sql(
+    await service.sql(
       `insert into vault.token_families (id, user_id, client_id, scopes, resource, consented_at, ends_at)
        values ($1::uuid, $2, $3, '{mcp:read}', 'https://other.example/api/mcp', app.now(), app.now() + interval '1 day')`,
       [family, bo.id, clientId],
     );
-    await house.sql(
+    await service.sql(
       `insert into vault.access_tokens (digest, family_id, scopes, expires_at) values ($1, $2::uuid, '{mcp:read}', app.now() + interval '1 hour')`,
       [createHash('sha256').update(other).digest(), family],
     );
     expect((await ask(bearer(other))).status).toBe(401);
-    await house.sql('update vault.token_families set resource = $1 where id = $2::uuid', [
-      `${house.config.baseUrl}/api/mcp`,
+    await service.sql('update vault.token_families set resource = $1 where id = $2::uuid', [
+      `${service.config.baseUrl}/api/mcp`,
       family,
     ]);
     expect((await ask(bearer(other))).status).toBe(200);
   });
 
   test('100. an access token dies after 3600 seconds', async () => {
-    const own = await connect(house, bo, clientId);
-    house.clock.advance(3_590_000);
+    const own = await connect(service, bo, clientId);
+    service.clock.advance(3_590_000);
     expect((await ask(bearer(own.access))).status).toBe(200);
-    house.clock.advance(11_000);
+    service.clock.advance(11_000);
     expect((await ask(bearer(own.access))).status).toBe(401);
-    house.clock.advance(-3_601_000);
+    service.clock.advance(-3_601_000);
   });
 });
 
@@ -173,15 +173,15 @@ describe('what is seen', () => {
   });
 
   test('101. a role reduced or a membership ended shows with the next call, without a new token', async () => {
-    const person = await addPerson(house, 'Amy', { brokerage, role: 'admin' });
-    const own = await connect(house, person, await addClient(house, person));
+    const person = await addPerson(service, 'Amy', { brokerage, role: 'admin' });
+    const own = await connect(service, person, await addClient(service, person));
     const deals = async () => (await answered(await ask(bearer(own.access))))['deals'] as { id: string }[];
     expect((await deals()).map(({ id }) => id)).toEqual([deal]);
-    await house.sql(`update members set role = 'staff' where user_id = $1`, [person.id]);
+    await service.sql(`update members set role = 'staff' where user_id = $1`, [person.id]);
     expect(await deals()).toEqual([]);
-    await house.sql(`update members set role = 'admin' where user_id = $1`, [person.id]);
+    await service.sql(`update members set role = 'admin' where user_id = $1`, [person.id]);
     expect(await deals()).toHaveLength(1);
-    await house.sql(`update members set status = 'removed' where user_id = $1`, [person.id]);
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [person.id]);
     expect(await deals()).toEqual([]);
   });
 
@@ -199,18 +199,18 @@ describe('what is seen', () => {
   });
 
   test('what is revoked is refused with the next call: by a replay, by the client, by deleting it', async () => {
-    const own = await addClient(house, bo);
+    const own = await addClient(service, bo);
     const status = async ({ access }: Grant) => (await ask(bearer(access))).status;
     const [replayed, returned, deleted] = [
-      await connect(house, bo, own),
-      await connect(house, bo, own),
-      await connect(house, bo, own),
+      await connect(service, bo, own),
+      await connect(service, bo, own),
+      await connect(service, bo, own),
     ];
     for (const each of [replayed, returned, deleted]) expect(await status(each)).toBe(200);
-    await redeem(house, replayed);
-    await post(house, '/api/mcp/revoke', { client_id: own, token: returned.refresh });
+    await redeem(service, replayed);
+    await post(service, '/api/mcp/revoke', { client_id: own, token: returned.refresh });
     expect([await status(replayed), await status(returned), await status(deleted)]).toEqual([401, 401, 200]);
-    await house.sql('update connected_clients set deleted_at = app.now() where id = $1', [own]);
+    await service.sql('update connected_clients set deleted_at = app.now() where id = $1', [own]);
     expect(await status(deleted)).toBe(401);
   });
 });

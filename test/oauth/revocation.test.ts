@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { connectedClient, deleteClient } from '../../server/domain/connected-clients.ts';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
-import { tokenDigest } from '../../server/domain/secret-tokens.ts';
-import { enterWithSession, signOutEverywhere } from '../../server/domain/sessions.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { connectedClient, deleteClient } from '../../server/domain/clients/connected-clients.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
+import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import { enterWithSession, signOutEverywhere } from '../../server/domain/accounts/sessions.ts';
+import { openService, type TestService } from '../harness.ts';
 import { scopesOf } from './bearer.ts';
 import {
   addBrokerage,
@@ -22,19 +22,19 @@ import {
   type Person,
 } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ada: Person;
 let clientId: string;
 
 beforeAll(async () => {
-  house = await openHouse();
-  ada = await addPerson(house, 'Ada');
-  clientId = await addClient(house, ada);
+  service = await openService();
+  ada = await addPerson(service, 'Ada');
+  clientId = await addClient(service, ada);
 });
-afterAll(() => house?.close());
-beforeEach(() => house.clock.advance(60_000));
+afterAll(() => service?.close());
+beforeEach(() => service.clock.advance(60_000));
 
-const revoke = (parameters: Parameters) => post(house, '/api/mcp/revoke', { client_id: clientId, ...parameters });
+const revoke = (parameters: Parameters) => post(service, '/api/mcp/revoke', { client_id: clientId, ...parameters });
 
 /** Whether the access token opens the tool server, and whether the refresh token still gives tokens. */
 async function alive({
@@ -42,8 +42,8 @@ async function alive({
   access,
   refresh: token,
 }: Grant): Promise<{ access: boolean; refresh: boolean }> {
-  const opens = (await scopesOf(house, access)) !== null;
-  return { access: opens, refresh: (await refresh(house, client, token)).status === 200 };
+  const opens = (await scopesOf(service, access)) !== null;
+  return { access: opens, refresh: (await refresh(service, client, token)).status === 200 };
 }
 
 const dead = { access: false, refresh: false };
@@ -51,24 +51,24 @@ const living = { access: true, refresh: true };
 
 describe('the revocation endpoint', () => {
   test('103. a refresh token: 200, and its whole family is dead', async () => {
-    const grant = await connect(house, ada, clientId);
-    const next = await refresh(house, clientId, grant.refresh);
+    const grant = await connect(service, ada, clientId);
+    const next = await refresh(service, clientId, grant.refresh);
     const { status, headers } = await revoke({ token: next.body.refresh_token ?? '' });
     expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
-    expect(await scopesOf(house, grant.access)).toBeNull();
-    expect(await scopesOf(house, next.body.access_token ?? '')).toBeNull();
-    expect((await refresh(house, clientId, next.body.refresh_token ?? '')).body.error).toBe('invalid_grant');
+    expect(await scopesOf(service, grant.access)).toBeNull();
+    expect(await scopesOf(service, next.body.access_token ?? '')).toBeNull();
+    expect((await refresh(service, clientId, next.body.refresh_token ?? '')).body.error).toBe('invalid_grant');
   });
 
   test('103. also a refresh token that was rotated before', async () => {
-    const grant = await connect(house, ada, clientId);
-    const next = await refresh(house, clientId, grant.refresh);
+    const grant = await connect(service, ada, clientId);
+    const next = await refresh(service, clientId, grant.refresh);
     expect((await revoke({ token: grant.refresh })).status).toBe(200);
-    expect(await scopesOf(house, next.body.access_token ?? '')).toBeNull();
+    expect(await scopesOf(service, next.body.access_token ?? '')).toBeNull();
   });
 
   test('104. an access token: 200, and that token alone is dead', async () => {
-    const grant = await connect(house, ada, clientId);
+    const grant = await connect(service, ada, clientId);
     expect((await revoke({ token: grant.access })).status).toBe(200);
     expect(await alive(grant)).toEqual({ access: false, refresh: true });
   });
@@ -79,14 +79,14 @@ describe('the revocation endpoint', () => {
   });
 
   test("106. another client's token: 200, and nothing happens", async () => {
-    const grant = await connect(house, ada, await addClient(house, ada));
+    const grant = await connect(service, ada, await addClient(service, ada));
     expect((await revoke({ token: grant.refresh })).status).toBe(200);
     expect((await revoke({ token: grant.access })).status).toBe(200);
     expect(await alive(grant)).toEqual(living);
   });
 
   test('107. an unknown client: 401', async () => {
-    const grant = await connect(house, ada, clientId);
+    const grant = await connect(service, ada, clientId);
     for (const client_id of ['01900000-0000-7000-8000-000000000000', 'nobody']) {
       const { status, body } = await revoke({ client_id, token: grant.refresh });
       expect([status, body.error]).toEqual([401, 'invalid_client']);
@@ -95,7 +95,7 @@ describe('the revocation endpoint', () => {
   });
 
   test('108. a wrong or unknown hint changes nothing', async () => {
-    const [one, two] = [await connect(house, ada, clientId), await connect(house, ada, clientId)];
+    const [one, two] = [await connect(service, ada, clientId), await connect(service, ada, clientId)];
     expect((await revoke({ token: one.refresh, token_type_hint: 'access_token' })).status).toBe(200);
     expect(await alive(one)).toEqual(dead);
     expect((await revoke({ token: two.access, token_type_hint: 'passport' })).status).toBe(200);
@@ -105,8 +105,8 @@ describe('the revocation endpoint', () => {
   test('token and client_id are required, JSON is taken, GET is 405', async () => {
     expect((await revoke({})).body.error).toBe('invalid_request');
     expect((await revoke({ client_id: undefined, token: 'x' })).body.error).toBe('invalid_request');
-    const grant = await connect(house, ada, clientId);
-    const url = `${house.origin}/api/mcp/revoke`;
+    const grant = await connect(service, ada, clientId);
+    const url = `${service.origin}/api/mcp/revoke`;
     const body = JSON.stringify({ client_id: clientId, token: grant.refresh });
     expect((await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).status).toBe(
       200,
@@ -118,41 +118,41 @@ describe('the revocation endpoint', () => {
 
 describe('what ends grants', () => {
   test('110. deleting a client ends every grant that anybody gave it, and the codes not yet redeemed', async () => {
-    const brokerage = await addBrokerage(house);
-    const admin = await addPerson(house, 'Amy', { brokerage, role: 'admin' });
-    const staff = await addPerson(house, 'Sam', { brokerage, role: 'staff' });
-    const shared = await addClient(house, admin, { brokerage });
-    const grants = [await connect(house, admin, shared), await connect(house, staff, shared)];
+    const brokerage = await addBrokerage(service);
+    const admin = await addPerson(service, 'Amy', { brokerage, role: 'admin' });
+    const staff = await addPerson(service, 'Sam', { brokerage, role: 'staff' });
+    const shared = await addClient(service, admin, { brokerage });
+    const grants = [await connect(service, admin, shared), await connect(service, staff, shared)];
     const from = { address: '192.0.2.1', requestId: null };
     const remove = (person: Person) =>
-      house.asServer(enterWithSession(tokenDigest(person.session)), deleteClient(shared, from));
+      service.asServer(enterWithSession(tokenDigest(person.session)), deleteClient(shared, from));
     expect((await remove(staff))[1]).toBe(false);
-    for (const grant of grants) expect(await scopesOf(house, grant.access)).not.toBeNull();
+    for (const grant of grants) expect(await scopesOf(service, grant.access)).not.toBeNull();
     expect((await remove(admin))[1]).toBe(true);
     for (const grant of grants) {
-      expect(await scopesOf(house, grant.access)).toBeNull();
-      expect((await refresh(house, shared, grant.refresh)).body.error).toBe('invalid_client');
+      expect(await scopesOf(service, grant.access)).toBeNull();
+      expect((await refresh(service, shared, grant.refresh)).body.error).toBe('invalid_client');
     }
     expect(
-      await house.sql('select from vault.token_families where client_id = $1 and revoked_at is null', [shared]),
+      await service.sql('select from vault.token_families where client_id = $1 and revoked_at is null', [shared]),
     ).toEqual([]);
   });
 
   /** A client shared with a brokerage; how an admin changes it, and what a member and its creator gave it. */
   async function sharedClient() {
-    const brokerage = await addBrokerage(house);
-    const admin = await addPerson(house, 'Amy', { brokerage, role: 'admin' });
-    const staff = await addPerson(house, 'Sam', { brokerage, role: 'staff' });
-    const client = await addClient(house, admin, { brokerage });
-    await house.sql(`insert into tool_grants (user_id, client_id, tool) values ($1, $2, 'svc_questions_create')`, [
+    const brokerage = await addBrokerage(service);
+    const admin = await addPerson(service, 'Amy', { brokerage, role: 'admin' });
+    const staff = await addPerson(service, 'Sam', { brokerage, role: 'staff' });
+    const client = await addClient(service, admin, { brokerage });
+    await service.sql(`insert into tool_grants (user_id, client_id, tool) values ($1, $2, 'svc_questions_create')`, [
       staff.id,
       client,
     ]);
     const change = (set: string, ...values: unknown[]) =>
-      house.sql(`update connected_clients set ${set} where id = $1`, [client, ...values]);
-    const grants = async () => (await house.sql('select from tool_grants where client_id = $1', [client])).length;
-    const own = await connect(house, admin, client);
-    const given = await connect(house, staff, client);
+      service.sql(`update connected_clients set ${set} where id = $1`, [client, ...values]);
+    const grants = async () => (await service.sql('select from tool_grants where client_id = $1', [client])).length;
+    const own = await connect(service, admin, client);
+    const given = await connect(service, staff, client);
     return { brokerage, admin, staff, client, change, grants, own, given };
   }
 
@@ -167,14 +167,14 @@ describe('what ends grants', () => {
   test('a client no longer shared loses what others gave it, also when it is shared again under another name', async () => {
     const { brokerage, staff, client, own, given, change, grants } = await sharedClient();
     const verifier = newVerifier();
-    const code = await approve(house, staff, { client_id: client, code_challenge: challengeOf(verifier) });
+    const code = await approve(service, staff, { client_id: client, code_challenge: challengeOf(verifier) });
     await change('brokerage_id = null');
     expect([await alive(given), await grants()]).toEqual([dead, 0]);
     await change('brokerage_id = $2, name = $3', brokerage, 'Another name');
     expect(await alive(given)).toEqual(dead);
-    expect((await redeem(house, { clientId: client, code, verifier })).body.error).toBe('invalid_grant');
-    expect((await connect(house, staff, client)).access).toMatch(/^dka_/);
-    expect(await scopesOf(house, own.access)).toBeNull();
+    expect((await redeem(service, { clientId: client, code, verifier })).body.error).toBe('invalid_grant');
+    expect((await connect(service, staff, client)).access).toMatch(/^dka_/);
+    expect(await scopesOf(service, own.access)).toBeNull();
   });
 
   test('its creator keeps what they gave a client that is shared and unshared', async () => {
@@ -195,70 +195,70 @@ describe('what ends grants', () => {
   });
 
   test('101. somebody who leaves the brokerage loses its shared clients with the next call', async () => {
-    const brokerage = await addBrokerage(house);
-    const admin = await addPerson(house, 'Amy', { brokerage, role: 'admin' });
-    const staff = await addPerson(house, 'Sam', { brokerage, role: 'staff' });
-    const grant = await connect(house, staff, await addClient(house, admin, { brokerage }));
-    expect(await scopesOf(house, grant.access)).not.toBeNull();
-    await house.sql(`update members set status = 'removed' where user_id = $1`, [staff.id]);
+    const brokerage = await addBrokerage(service);
+    const admin = await addPerson(service, 'Amy', { brokerage, role: 'admin' });
+    const staff = await addPerson(service, 'Sam', { brokerage, role: 'staff' });
+    const grant = await connect(service, staff, await addClient(service, admin, { brokerage }));
+    expect(await scopesOf(service, grant.access)).not.toBeNull();
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [staff.id]);
     expect(await alive(grant)).toEqual(dead);
   });
 
   test('a client that somebody shared with the brokerage which they leave is the brokerage’s: it works for them no more', async () => {
     const { brokerage, admin, client, own, given } = await sharedClient();
-    const other = await addPerson(house, 'Ann', { brokerage, role: 'admin' });
-    await house.sql(`update members set status = 'removed' where user_id = $1`, [admin.id]);
+    const other = await addPerson(service, 'Ann', { brokerage, role: 'admin' });
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [admin.id]);
     expect([await alive(own), await alive(given)]).toEqual([dead, living]);
-    const [, seen] = await house.asServer(enterWithSession(tokenDigest(admin.session)), connectedClient(client));
+    const [, seen] = await service.asServer(enterWithSession(tokenDigest(admin.session)), connectedClient(client));
     expect(seen).toBeNull();
-    const [, managed] = await house.asServer(enterWithSession(tokenDigest(other.session)), connectedClient(client));
+    const [, managed] = await service.asServer(enterWithSession(tokenDigest(other.session)), connectedClient(client));
     expect(managed?.manageable).toBe(true);
   });
 
   const bert = async () => {
-    const person = await addPerson(house, 'Bert');
-    const client = await addClient(house, person);
+    const person = await addPerson(service, 'Bert');
+    const client = await addClient(service, person);
     const verifier = newVerifier();
-    const grant = await connect(house, person, client);
-    const code = await approve(house, person, { client_id: client, code_challenge: challengeOf(verifier) });
+    const grant = await connect(service, person, client);
+    const code = await approve(service, person, { client_id: client, code_challenge: challengeOf(verifier) });
     return { person, grant, pending: { clientId: client, code, verifier } };
   };
   const from = { address: '192.0.2.1', requestId: null };
 
   test('111. signing out everywhere', async () => {
     const [{ person, grant, pending }, other] = [await bert(), await bert()];
-    expect(await house.database.run(signOutEverywhere(tokenDigest(person.session), from))).toBe(true);
+    expect(await service.database.run(signOutEverywhere(tokenDigest(person.session), from))).toBe(true);
     expect(await alive(grant)).toEqual(dead);
-    expect((await redeem(house, pending)).body.error).toBe('invalid_grant');
+    expect((await redeem(service, pending)).body.error).toBe('invalid_grant');
     expect(await alive(other.grant)).toEqual(living);
   });
 
   test('111. being suspended, also when the suspension is taken back', async () => {
     const { person, grant, pending } = await bert();
-    await house.sql('update users set suspended_at = app.now() where id = $1', [person.id]);
-    await house.sql('update users set suspended_at = null where id = $1', [person.id]);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [person.id]);
+    await service.sql('update users set suspended_at = null where id = $1', [person.id]);
     expect(await alive(grant)).toEqual(dead);
-    expect((await redeem(house, pending)).body.error).toBe('invalid_grant');
+    expect((await redeem(service, pending)).body.error).toBe('invalid_grant');
   });
 
   test('111. a changed password', async () => {
     const { person, grant, pending } = await bert();
     const phc = await hashPassword(randomBytes(12).toString('hex'));
-    await house.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [person.id, phc]);
-    const [changed] = await house.sql<{ outcome: string }>(
+    await service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [person.id, phc]);
+    const [changed] = await service.sql<{ outcome: string }>(
       'select app.change_password($1, $2, $3, $4, null, null) as outcome',
       [tokenDigest(person.session), phc, await hashPassword(randomBytes(12).toString('hex')), randomBytes(32)],
     );
     expect(changed?.outcome).toBe('done');
     expect(await alive(grant)).toEqual(dead);
-    expect((await redeem(house, pending)).body.error).toBe('invalid_grant');
+    expect((await redeem(service, pending)).body.error).toBe('invalid_grant');
   });
 
   test('100. an access token is dead after 3600 seconds', async () => {
-    const grant = await connect(house, ada, clientId);
-    house.clock.advance(3_598_000);
-    expect(await scopesOf(house, grant.access)).not.toBeNull();
-    house.clock.advance(2_000);
-    expect(await scopesOf(house, grant.access)).toBeNull();
+    const grant = await connect(service, ada, clientId);
+    service.clock.advance(3_598_000);
+    expect(await scopesOf(service, grant.access)).not.toBeNull();
+    service.clock.advance(2_000);
+    expect(await scopesOf(service, grant.access)).toBeNull();
   });
 });

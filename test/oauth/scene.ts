@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { expect } from 'vitest';
-import type { TestHouse } from '../harness.ts';
+import type { TestService } from '../harness.ts';
 
 export const callback = 'https://client.example/callback';
 
@@ -19,9 +19,9 @@ export interface Person {
 let count = 0;
 
 /** A brokerage; its id. */
-export async function addBrokerage(house: TestHouse, name = 'Harbor Brokers'): Promise<string> {
+export async function addBrokerage(service: TestService, name = 'Harbor Brokers'): Promise<string> {
   count += 1;
-  const [made] = await house.sql<{ id: string }>('insert into brokerages (slug, name) values ($1, $2) returning id', [
+  const [made] = await service.sql<{ id: string }>('insert into brokerages (slug, name) values ($1, $2) returning id', [
     `brokerage-${count}`,
     name,
   ]);
@@ -29,39 +29,39 @@ export async function addBrokerage(house: TestHouse, name = 'Harbor Brokers'): P
 }
 
 /** Another session of a person; the Cookie header that a browser sends with it. */
-export async function openSession(house: TestHouse, userId: string): Promise<string> {
+export async function openSession(service: TestService, userId: string): Promise<string> {
   const session = randomBytes(32).toString('base64url');
   const digest = createHash('sha256').update(session).digest();
-  await house.sql(`select app.open_session($1, $2, null, 'password', '192.0.2.1', 'test', null)`, [userId, digest]);
+  await service.sql(`select app.open_session($1, $2, null, 'password', '192.0.2.1', 'test', null)`, [userId, digest]);
   return session;
 }
 
 /** A person with a session, and a member of the brokerage when one is given. */
 export async function addPerson(
-  house: TestHouse,
+  service: TestService,
   name: string,
   { brokerage, role = 'broker' }: { brokerage?: string; role?: 'admin' | 'broker' | 'staff' } = {},
 ): Promise<Person> {
   count += 1;
   const email = `${name.toLowerCase().replaceAll(/[^a-z]/g, '')}.${count}@people.example`;
-  const [made] = await house.sql<{ id: string }>('insert into users (email, name) values ($1, $2) returning id', [
+  const [made] = await service.sql<{ id: string }>('insert into users (email, name) values ($1, $2) returning id', [
     email,
     name,
   ]);
   const id = made?.id ?? '';
   if (brokerage)
-    await house.sql('insert into members (brokerage_id, user_id, role) values ($1, $2, $3)', [brokerage, id, role]);
-  const session = await openSession(house, id);
+    await service.sql('insert into members (brokerage_id, user_id, role) values ($1, $2, $3)', [brokerage, id, role]);
+  const session = await openSession(service, id);
   return { id, name, email, session, cookie: `dealkeep=${session}` };
 }
 
 /** A client of a person; its client_id. */
 export async function addClient(
-  house: TestHouse,
+  service: TestService,
   owner: Person,
   { name = 'Assistant', redirectUris = [callback], brokerage = null as string | null } = {},
 ): Promise<string> {
-  const [made] = await house.sql<{ id: string }>(
+  const [made] = await service.sql<{ id: string }>(
     'insert into connected_clients (created_by, name, redirect_uris, brokerage_id) values ($1, $2, $3, $4) returning id',
     [owner.id, name, redirectUris, brokerage],
   );
@@ -74,7 +74,7 @@ export const newVerifier = (): string => randomBytes(32).toString('base64url');
 /** The parameters of an authorization request; `undefined` leaves one out. */
 export type Parameters = Record<string, string | undefined>;
 
-export function authorizeUrl(house: TestHouse, parameters: Parameters, extra = ''): string {
+export function authorizeUrl(service: TestService, parameters: Parameters, extra = ''): string {
   const defaults: Parameters = {
     redirect_uri: callback,
     response_type: 'code',
@@ -86,7 +86,7 @@ export function authorizeUrl(house: TestHouse, parameters: Parameters, extra = '
   const given = Object.entries({ ...defaults, ...parameters }).filter(
     (pair): pair is [string, string] => pair[1] !== undefined,
   );
-  return `${house.origin}/api/mcp/authorize?${new URLSearchParams(given)}${extra}`;
+  return `${service.origin}/api/mcp/authorize?${new URLSearchParams(given)}${extra}`;
 }
 
 /** A GET as a browser would send it, without following redirects. */
@@ -124,27 +124,27 @@ export type Fields = Iterable<readonly [string, string]>;
 
 /** Sends the consent form as a browser would. */
 export function decide(
-  house: TestHouse,
+  service: TestService,
   person: Person | null,
   fields: Fields,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return fetch(`${house.origin}/api/mcp/authorize`, {
+  return fetch(`${service.origin}/api/mcp/authorize`, {
     method: 'POST',
     redirect: 'manual',
     body: new URLSearchParams([...fields].map(([name, value]): [string, string] => [name, value])),
-    headers: { origin: house.origin, accept: 'text/html', ...(person ? { cookie: person.cookie } : {}), ...headers },
+    headers: { origin: service.origin, accept: 'text/html', ...(person ? { cookie: person.cookie } : {}), ...headers },
   });
 }
 
 /** Opens the consent page, just after showing who it is; the fields of its form, without scopes and decision. */
 export async function openConsent(
-  house: TestHouse,
+  service: TestService,
   person: Person,
   parameters: Parameters,
 ): Promise<Record<string, string>> {
-  await house.sql('update vault.sessions set authenticated_at = app.now() where user_id = $1', [person.id]);
-  const response = await visit(authorizeUrl(house, parameters), person);
+  await service.sql('update vault.sessions set authenticated_at = app.now() where user_id = $1', [person.id]);
+  const response = await visit(authorizeUrl(service, parameters), person);
   const markup = await response.text();
   if (response.status !== 200)
     throw new Error(`no consent page: ${response.status} ${response.headers.get('location') ?? markup}`);
@@ -159,13 +159,13 @@ export function answerOf(response: Response): URLSearchParams {
 
 /** Asks, and approves with these scopes ticked; the code. */
 export async function approve(
-  house: TestHouse,
+  service: TestService,
   person: Person,
   parameters: Parameters,
   scopes: readonly string[] = ['mcp:read', 'mcp:write'],
 ): Promise<string> {
-  const fields = await openConsent(house, person, parameters);
-  const response = await decide(house, person, [
+  const fields = await openConsent(service, person, parameters);
+  const response = await decide(service, person, [
     ...Object.entries(fields),
     ...scopes.map((scope) => ['scope', scope] as const),
     ['decision', 'approve'],
@@ -192,18 +192,18 @@ export interface TokenAnswer {
 
 /** Posts to an endpoint of the authorization server as a form. */
 export async function post(
-  house: { readonly origin: string },
+  service: { readonly origin: string },
   path: string,
   parameters: Parameters,
 ): Promise<TokenAnswer> {
   const given = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  const response = await fetch(house.origin + path, { method: 'POST', body: new URLSearchParams(given) });
+  const response = await fetch(service.origin + path, { method: 'POST', body: new URLSearchParams(given) });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
 }
 
-export const askToken = (house: { readonly origin: string }, parameters: Parameters): Promise<TokenAnswer> =>
-  post(house, '/api/mcp/token', parameters);
+export const askToken = (service: { readonly origin: string }, parameters: Parameters): Promise<TokenAnswer> =>
+  post(service, '/api/mcp/token', parameters);
 
 /** A grant as a client holds it. */
 export interface Grant {
@@ -216,25 +216,25 @@ export interface Grant {
 
 /** Goes from asking to tokens. */
 export async function connect(
-  house: TestHouse,
+  service: TestService,
   person: Person,
   clientId: string,
   scopes: readonly string[] = ['mcp:read', 'mcp:write'],
 ): Promise<Grant> {
   const verifier = newVerifier();
-  const code = await approve(house, person, { client_id: clientId, code_challenge: challengeOf(verifier) }, scopes);
-  const { status, body } = await redeem(house, { clientId, code, verifier });
+  const code = await approve(service, person, { client_id: clientId, code_challenge: challengeOf(verifier) }, scopes);
+  const { status, body } = await redeem(service, { clientId, code, verifier });
   if (status !== 200) throw new Error(`no tokens: ${status} ${body.error}`);
   return { clientId, code, verifier, access: body.access_token ?? '', refresh: body.refresh_token ?? '' };
 }
 
 /** Redeems a code; `changes` replaces parameters or leaves them out. */
 export function redeem(
-  house: { readonly origin: string },
+  service: { readonly origin: string },
   { clientId, code, verifier }: Pick<Grant, 'clientId' | 'code' | 'verifier'>,
   changes: Parameters = {},
 ): Promise<TokenAnswer> {
-  return askToken(house, {
+  return askToken(service, {
     grant_type: 'authorization_code',
     client_id: clientId,
     code,
@@ -246,12 +246,12 @@ export function redeem(
 
 /** Refreshes with a token. */
 export function refresh(
-  house: { readonly origin: string },
+  service: { readonly origin: string },
   clientId: string,
   token: string,
   changes: Parameters = {},
 ): Promise<TokenAnswer> {
-  return askToken(house, { grant_type: 'refresh_token', client_id: clientId, refresh_token: token, ...changes });
+  return askToken(service, { grant_type: 'refresh_token', client_id: clientId, refresh_token: token, ...changes });
 }
 
 /** A refresh of which all but the last byte has been sent. */
@@ -262,14 +262,14 @@ export interface BegunRefresh {
 
 /** Begins refreshes with a token, one at each origin, and waits until the server has begun to read every one of them. */
 export async function beginRefreshes(
-  house: TestHouse,
+  service: TestService,
   origins: readonly string[],
   clientId: string,
   token: string,
 ): Promise<BegunRefresh[]> {
   // Each is counted for its address before its body is read; a minute that begins now counts nothing else. The nodes
   // count for themselves in these tests, so that no other process stands between the counting and the reading.
-  house.clock.set(new Date(Math.ceil(house.clock.now().getTime() / 60_000) * 60_000));
+  service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 60_000) * 60_000));
   const body = new URLSearchParams({
     grant_type: 'refresh_token',
     client_id: clientId,
@@ -304,7 +304,9 @@ export async function beginRefreshes(
   await expect
     .poll(
       async () => {
-        const counts = await Promise.all(house.nodes.map((each) => each.house.limits.peek('token_ip', '127.0.0.1')));
+        const counts = await Promise.all(
+          service.nodes.map((each) => each.services.limits.peek('token_ip', '127.0.0.1')),
+        );
         return counts.reduce((sum, { limit, remaining }) => sum + limit - remaining, 0);
       },
       { timeout: 20_000 },

@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { redirectUriFault, clientPresets } from '../../server/domain/redirect-uris.ts';
+import { redirectUriFault, clientPresets } from '../../server/domain/clients/redirect-uris.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { scopesOf } from './bearer.ts';
 import { addBrokerage, addClient, addPerson, connect, markupOf, refresh, visit, type Person } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ada: Person;
 let bert: Person;
 let brokerage: string;
 
 beforeAll(async () => {
-  house = await openHouse();
-  brokerage = await addBrokerage(house, 'Harbor');
-  ada = await addPerson(house, 'Ada', { brokerage, role: 'admin' });
-  bert = await addPerson(house, 'Bert', { brokerage, role: 'staff' });
+  service = await openService();
+  brokerage = await addBrokerage(service, 'Harbor');
+  ada = await addPerson(service, 'Ada', { brokerage, role: 'admin' });
+  bert = await addPerson(service, 'Bert', { brokerage, role: 'staff' });
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 beforeEach(async () => {
-  house.clock.advance(60_000);
+  service.clock.advance(60_000);
   // Sharing a client needs a recent sign-in.
-  await house.sql('update vault.sessions set authenticated_at = app.now()');
+  await service.sql('update vault.sessions set authenticated_at = app.now()');
 });
 
-const open = (path: string, person: Person | null = ada) => visit(house.origin + path, person);
+const open = (path: string, person: Person | null = ada) => visit(service.origin + path, person);
 
 function submit(
   path: string,
@@ -31,10 +31,10 @@ function submit(
   person = ada,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return fetch(house.origin + path, {
+  return fetch(service.origin + path, {
     method: 'POST',
     redirect: 'manual',
-    headers: { cookie: person.cookie, origin: house.origin, accept: 'text/html', ...headers },
+    headers: { cookie: person.cookie, origin: service.origin, accept: 'text/html', ...headers },
     body: new URLSearchParams({ csrf: csrfToken(person.session), ...fields }),
   });
 }
@@ -51,35 +51,35 @@ async function register(name: string, redirectUris: string, person = ada): Promi
 describe('clients', () => {
   test('109. lists name, scopes, created and last used; disconnecting ends the tokens at once', async () => {
     const clientId = await register('My assistant', 'https://client.example/callback');
-    const grant = await connect(house, ada, clientId, ['mcp:read']);
+    const grant = await connect(service, ada, clientId, ['mcp:read']);
     expect(await markupOf(open('/settings/clients'))).toMatch(
       new RegExp(`My assistant.*mcp:read.*\\d{4}-\\d\\d-\\d\\d.*never`),
     );
-    await scopesOf(house, grant.access);
+    await scopesOf(service, grant.access);
     expect(await markupOf(open(`/settings/clients/${clientId}`))).toMatch(
       /Last used<\/dt> <dd>\d{4}-\d\d-\d\d \d\d:\d\d UTC/,
     );
     expect((await submit(`/settings/clients/${clientId}/disconnect`, {})).status).toBe(303);
-    expect(await scopesOf(house, grant.access)).toBeNull();
-    expect((await refresh(house, clientId, grant.refresh)).body.error).toBe('invalid_grant');
+    expect(await scopesOf(service, grant.access)).toBeNull();
+    expect((await refresh(service, clientId, grant.refresh)).body.error).toBe('invalid_grant');
     expect(await markupOf(open(`/settings/clients/${clientId}`))).toContain('not connected');
   });
 
   test('the last use is written once a minute at most, and never waited for', async () => {
-    const grant = await connect(house, ada, await register('Watched', 'https://client.example/callback'));
+    const grant = await connect(service, ada, await register('Watched', 'https://client.example/callback'));
     const lastUse = async () =>
       (
-        await house.sql<{ at: Date }>('select last_used_at as at from vault.token_families where client_id = $1', [
+        await service.sql<{ at: Date }>('select last_used_at as at from vault.token_families where client_id = $1', [
           grant.clientId,
         ])
       )[0]?.at;
-    await scopesOf(house, grant.access);
+    await scopesOf(service, grant.access);
     const first = await lastUse();
-    house.clock.advance(30_000);
-    await scopesOf(house, grant.access);
+    service.clock.advance(30_000);
+    await scopesOf(service, grant.access);
     expect(await lastUse()).toEqual(first);
-    house.clock.advance(31_000);
-    await scopesOf(house, grant.access);
+    service.clock.advance(31_000);
+    await scopesOf(service, grant.access);
     expect(await lastUse()).not.toEqual(first);
   });
 
@@ -121,16 +121,16 @@ describe('clients', () => {
   ];
   test.each(bad)('112. refuses the redirect URI %s', async (uri) => {
     expect(redirectUriFault(uri)).not.toBeNull();
-    const before = await house.sql('select id from connected_clients');
+    const before = await service.sql('select id from connected_clients');
     const response = await submit('/settings/clients', { name: 'Bad', redirect_uris: uri });
     expect(response.status).toBe(400);
-    expect(await house.sql('select id from connected_clients')).toEqual(before);
+    expect(await service.sql('select id from connected_clients')).toEqual(before);
   });
 
   test('112. so does the database, whoever asks it', async () => {
     const unfit = bad.filter((uri) => !/[?&](code|state)=|443|%2e|2130706433|127\.0\.0\.2/.test(uri));
     for (const uri of unfit) {
-      const [answer] = await house.sql<{ allowed: boolean }>('select app.redirect_uri_allowed($1) as allowed', [uri]);
+      const [answer] = await service.sql<{ allowed: boolean }>('select app.redirect_uri_allowed($1) as allowed', [uri]);
       expect([uri, answer?.allowed]).toEqual([uri, false]);
     }
   });
@@ -178,7 +178,7 @@ describe('clients', () => {
       redirect_uris: 'https://client.example/new',
     });
     expect(changed.status).toBe(303);
-    expect(await house.sql('select name, redirect_uris from connected_clients where id = $1', [clientId])).toEqual([
+    expect(await service.sql('select name, redirect_uris from connected_clients where id = $1', [clientId])).toEqual([
       { name: 'Changed', redirect_uris: ['https://client.example/new'] },
     ]);
     expect((await submit(`/settings/clients/${clientId}`, { name: 'Changed', redirect_uris: 'ftp://x' })).status).toBe(
@@ -197,7 +197,7 @@ describe('clients', () => {
       expect([path, response.status]).toEqual([path, 404]);
     }
     expect(
-      await house.sql('select name, disabled, deleted_at, brokerage_id from connected_clients where id = $1', [
+      await service.sql('select name, disabled, deleted_at, brokerage_id from connected_clients where id = $1', [
         clientId,
       ]),
     ).toEqual([{ name: 'Of Ada', disabled: false, deleted_at: null, brokerage_id: null }]);
@@ -207,28 +207,28 @@ describe('clients', () => {
     const clientId = await register('For all', 'https://client.example/callback');
     expect((await submit(`/settings/clients/${clientId}/share`, { brokerage })).status).toBe(303);
     expect(await markupOf(open('/settings/clients', bert))).toContain('For all');
-    const grant = await connect(house, bert, clientId);
+    const grant = await connect(service, bert, clientId);
     for (const path of ['/disable', '/delete', '/unshare']) {
       expect((await submit(`/settings/clients/${clientId}${path}`, {}, bert)).status).toBe(404);
     }
-    await house.sql(
+    await service.sql(
       `insert into members (brokerage_id, user_id, role) select $1, id, 'admin' from users where id = $2`,
-      [brokerage, (await addPerson(house, 'Second admin')).id],
+      [brokerage, (await addPerson(service, 'Second admin')).id],
     );
-    await house.sql(`update members set role = 'staff' where user_id = $1`, [ada.id]);
+    await service.sql(`update members set role = 'staff' where user_id = $1`, [ada.id]);
     expect(
       (await submit(`/settings/clients/${clientId}`, { name: 'Mine', redirect_uris: 'https://evil.example/' })).status,
     ).toBe(404);
-    await house.sql(`update members set role = 'admin' where user_id = $1`, [ada.id]);
+    await service.sql(`update members set role = 'admin' where user_id = $1`, [ada.id]);
     expect((await submit(`/settings/clients/${clientId}/unshare`, {})).status).toBe(303);
-    expect(await scopesOf(house, grant.access)).toBeNull();
+    expect(await scopesOf(service, grant.access)).toBeNull();
   });
 
   test('nobody shares with a brokerage of which they are no admin', async () => {
     const clientId = await register('Of Bert', 'https://client.example/callback', bert);
     const response = await submit(`/settings/clients/${clientId}/share`, { brokerage }, bert);
     expect(response.status).toBe(403);
-    expect(await house.sql('select brokerage_id from connected_clients where id = $1', [clientId])).toEqual([
+    expect(await service.sql('select brokerage_id from connected_clients where id = $1', [clientId])).toEqual([
       { brokerage_id: null },
     ]);
   });
@@ -237,12 +237,12 @@ describe('clients', () => {
     const fields = { name: 'Forged', redirect_uris: 'https://evil.example/' };
     expect((await submit('/settings/clients', { ...fields, csrf: 'x' })).status).toBe(403);
     expect((await submit('/settings/clients', fields, ada, { origin: 'https://evil.example' })).status).toBe(403);
-    expect(await house.sql(`select from connected_clients where name = 'Forged'`)).toEqual([]);
+    expect(await service.sql(`select from connected_clients where name = 'Forged'`)).toEqual([]);
   });
 
   test('50 clients are the most', async () => {
-    const cleo = await addPerson(house, 'Cleo');
-    for (let made = 0; made < 50; made += 1) await addClient(house, cleo);
+    const cleo = await addPerson(service, 'Cleo');
+    for (let made = 0; made < 50; made += 1) await addClient(service, cleo);
     const response = await submit(
       '/settings/clients',
       { name: 'One more', redirect_uris: 'https://client.example/' },

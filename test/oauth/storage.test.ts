@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { row } from '../../server/database/statement.ts';
-import { tokenDigest } from '../../server/domain/secret-tokens.ts';
-import { enterWithSession } from '../../server/domain/sessions.ts';
-import { digestOf } from '../../server/domain/tokens.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import { enterWithSession } from '../../server/domain/accounts/sessions.ts';
+import { digestOf } from '../../server/domain/clients/tokens.ts';
+import { openService, type TestService } from '../harness.ts';
 import {
   addClient,
   addPerson,
@@ -25,40 +25,40 @@ import {
 const day = 86_400_000;
 
 describe('what is stored and logged', () => {
-  let house: TestHouse;
+  let service: TestService;
   let ada: Person;
   let clientId: string;
   beforeAll(async () => {
-    house = await openHouse({ config: { logLevel: 'trace' } });
-    ada = await addPerson(house, 'Ada');
-    clientId = await addClient(house, ada);
+    service = await openService({ config: { logLevel: 'trace' } });
+    ada = await addPerson(service, 'Ada');
+    clientId = await addClient(service, ada);
   });
-  afterAll(() => house?.close());
+  afterAll(() => service?.close());
 
   /** Every value of every table of ours, as text. */
   async function dump(): Promise<string> {
-    const tables = await house.sql<{ name: string }>(
+    const tables = await service.sql<{ name: string }>(
       `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where c.relkind = 'r' and n.nspname in ('public', 'app', 'vault', 'limits')`,
     );
     const rows = await Promise.all(
-      tables.map(({ name }) => house.sql<{ text: string }>(`select t::text as text from ${name} t`)),
+      tables.map(({ name }) => service.sql<{ text: string }>(`select t::text as text from ${name} t`)),
     );
     return rows.flatMap((found) => found.map(({ text }) => text)).join('\n');
   }
 
   test('113. no code, token or session is stored or logged, whole, in hexadecimal or in part', async () => {
-    const grant = await connect(house, ada, clientId);
-    const next = await refresh(house, clientId, grant.refresh);
-    await refresh(house, clientId, grant.refresh);
-    await redeem(house, grant);
-    await post(house, '/api/mcp/revoke', { client_id: clientId, token: next.body.access_token });
-    await fetch(`${house.origin}/api/mcp?access_token=${grant.access}`, {
+    const grant = await connect(service, ada, clientId);
+    const next = await refresh(service, clientId, grant.refresh);
+    await refresh(service, clientId, grant.refresh);
+    await redeem(service, grant);
+    await post(service, '/api/mcp/revoke', { client_id: clientId, token: next.body.access_token });
+    await fetch(`${service.origin}/api/mcp?access_token=${grant.access}`, {
       headers: { authorization: `Bearer ${grant.access}` },
     });
-    await house.sql('alter table vault.refresh_tokens rename to gone');
-    const failed = await refresh(house, clientId, next.body.refresh_token ?? '');
-    await house.sql('alter table vault.gone rename to refresh_tokens');
+    await service.sql('alter table vault.refresh_tokens rename to gone');
+    const failed = await refresh(service, clientId, next.body.refresh_token ?? '');
+    await service.sql('alter table vault.gone rename to refresh_tokens');
     expect(failed.status).toBe(500);
     const secrets = [
       grant.code,
@@ -69,7 +69,7 @@ describe('what is stored and logged', () => {
       grant.verifier,
       ada.session,
     ];
-    const texts = { stored: await dump(), logged: house.log.join('\n'), answered: JSON.stringify(failed.body) };
+    const texts = { stored: await dump(), logged: service.log.join('\n'), answered: JSON.stringify(failed.body) };
     expect(texts.logged).toContain('a request of the authorization server failed');
     for (const [where, text] of Object.entries(texts)) {
       for (const secret of secrets) {
@@ -89,54 +89,54 @@ describe('what is stored and logged', () => {
 
   test('115. expired codes and tokens are purged; consumed refresh tokens stay until their family ends', async () => {
     const counts = async () => {
-      const [found] = await house.sql(
+      const [found] = await service.sql(
         `select (select count(*)::int from vault.authorization_codes) as codes, (select count(*)::int from vault.access_tokens) as access,
            (select count(*)::int from vault.refresh_tokens) as refresh, (select count(*)::int from vault.token_families) as families`,
       );
       return found;
     };
-    const purge = () => house.sql('select app.purge_authorization()');
-    await house.sql('delete from vault.token_families');
-    await house.sql('delete from vault.authorization_codes');
-    const start = house.clock.now();
-    let held = (await connect(house, ada, clientId)).refresh;
+    const purge = () => service.sql('select app.purge_authorization()');
+    await service.sql('delete from vault.token_families');
+    await service.sql('delete from vault.authorization_codes');
+    const start = service.clock.now();
+    let held = (await connect(service, ada, clientId)).refresh;
     const first = held;
-    await approve(house, ada, { client_id: clientId });
+    await approve(service, ada, { client_id: clientId });
     await purge();
     expect(await counts()).toEqual({ codes: 2, access: 1, refresh: 1, families: 1 });
-    house.clock.advance(61_000);
+    service.clock.advance(61_000);
     await purge();
     expect(await counts()).toEqual({ codes: 1, access: 1, refresh: 1, families: 1 });
-    house.clock.advance(day);
+    service.clock.advance(day);
     await purge();
     expect(await counts()).toEqual({ codes: 0, access: 0, refresh: 1, families: 1 });
     for (const days of [25, 50, 75, 100, 125, 150, 175]) {
-      house.clock.set(new Date(start.getTime() + days * day));
-      held = (await refresh(house, clientId, held)).body.refresh_token ?? '';
+      service.clock.set(new Date(start.getTime() + days * day));
+      held = (await refresh(service, clientId, held)).body.refresh_token ?? '';
       await purge();
     }
     expect(await counts()).toEqual({ codes: 0, access: 1, refresh: 8, families: 1 });
-    expect((await refresh(house, clientId, first)).body.error).toBe('invalid_grant');
-    expect((await refresh(house, clientId, held)).body.error).toBe('invalid_grant');
-    house.clock.advance(2 * day);
+    expect((await refresh(service, clientId, first)).body.error).toBe('invalid_grant');
+    expect((await refresh(service, clientId, held)).body.error).toBe('invalid_grant');
+    service.clock.advance(2 * day);
     await purge();
     expect(await counts()).toEqual({ codes: 0, access: 0, refresh: 0, families: 0 });
-    house.clock.set(start);
+    service.clock.set(start);
   });
 
   test('116. consent, issue, refresh, replay and revocation leave audit records with person, client and address', async () => {
-    await house.sql('delete from audit_records');
-    const grant = await connect(house, ada, clientId, ['mcp:read']);
-    await refresh(house, clientId, grant.refresh);
-    await refresh(house, clientId, grant.refresh);
-    const again = await connect(house, ada, clientId);
-    await redeem(house, again);
-    const third = await connect(house, ada, clientId);
-    await post(house, '/api/mcp/revoke', { client_id: clientId, token: third.access });
-    await post(house, '/api/mcp/revoke', { client_id: clientId, token: third.refresh });
-    const fields = await openConsent(house, ada, { client_id: clientId });
-    await decide(house, ada, [...Object.entries(fields), ['decision', 'deny']]);
-    const records = await house.sql<{
+    await service.sql('delete from audit_records');
+    const grant = await connect(service, ada, clientId, ['mcp:read']);
+    await refresh(service, clientId, grant.refresh);
+    await refresh(service, clientId, grant.refresh);
+    const again = await connect(service, ada, clientId);
+    await redeem(service, again);
+    const third = await connect(service, ada, clientId);
+    await post(service, '/api/mcp/revoke', { client_id: clientId, token: third.access });
+    await post(service, '/api/mcp/revoke', { client_id: clientId, token: third.refresh });
+    const fields = await openConsent(service, ada, { client_id: clientId });
+    await decide(service, ada, [...Object.entries(fields), ['decision', 'deny']]);
+    const records = await service.sql<{
       action: string;
       outcome: string;
       user_id: string;
@@ -175,61 +175,62 @@ describe('what is stored and logged', () => {
       'storage_test_own_records',
       `select count(*) from audit_records where action like 'tokens.%'`,
     )();
-    expect(Number((await house.asServer(enter, own))[1]?.count)).toBeGreaterThan(0);
+    expect(Number((await service.asServer(enter, own))[1]?.count)).toBeGreaterThan(0);
     const forged = row('storage_test_forged_record', `insert into audit_records (action, outcome) values ('x', 'y')`)();
-    await expect(house.asServer(enter, forged)).rejects.toThrow();
+    await expect(service.asServer(enter, forged)).rejects.toThrow();
     const inside = row(
       'storage_test_inside',
       `select app.audit_family(null, null, null, 'x', 'y', null, null, null)`,
     )();
-    await expect(house.asServer(enter, inside)).rejects.toThrow();
+    await expect(service.asServer(enter, inside)).rejects.toThrow();
     const issue = row('storage_test_issue', `select app.issue_tokens(null, null, null, null)`)();
-    await expect(house.asServer(enter, issue)).rejects.toThrow();
+    await expect(service.asServer(enter, issue)).rejects.toThrow();
   });
 });
 
 describe('limits', () => {
-  let house: TestHouse;
+  let service: TestService;
   let ada: Person;
   let clientId: string;
   beforeAll(async () => {
-    house = await openHouse();
-    const { config } = house.nodes[0]?.house ?? { config: house.config };
+    service = await openService();
+    const { config } = service.nodes[0]?.services ?? { config: service.config };
     Object.assign(config.rateLimits, { token_client: 5, token_failure: 3, token_ip: 14, authorize_ip: 8 });
-    ada = await addPerson(house, 'Ada');
-    clientId = await addClient(house, ada);
+    ada = await addPerson(service, 'Ada');
+    clientId = await addClient(service, ada);
   });
-  afterAll(() => house?.close());
+  afterAll(() => service?.close());
 
   test('114. a client over its limit gets 429 with Retry-After in OAuth JSON, and others go on', async () => {
-    house.clock.advance(60_000);
-    let { refresh: token } = await connect(house, ada, clientId);
-    for (let count = 1; count < 5; count += 1) token = (await refresh(house, clientId, token)).body.refresh_token ?? '';
-    const { status, headers, body } = await refresh(house, clientId, token);
+    service.clock.advance(60_000);
+    let { refresh: token } = await connect(service, ada, clientId);
+    for (let count = 1; count < 5; count += 1)
+      token = (await refresh(service, clientId, token)).body.refresh_token ?? '';
+    const { status, headers, body } = await refresh(service, clientId, token);
     expect([status, body.error]).toEqual([429, 'temporarily_unavailable']);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
     expect(headers.get('access-control-allow-origin')).toBe('*');
-    expect((await post(house, '/api/mcp/revoke', { client_id: clientId, token })).status).toBe(429);
-    expect((await refresh(house, await addClient(house, ada), 'garbage')).status).toBe(400);
-    house.clock.advance(60_000);
-    expect((await refresh(house, clientId, token)).status).toBe(200);
+    expect((await post(service, '/api/mcp/revoke', { client_id: clientId, token })).status).toBe(429);
+    expect((await refresh(service, await addClient(service, ada), 'garbage')).status).toBe(400);
+    service.clock.advance(60_000);
+    expect((await refresh(service, clientId, token)).status).toBe(200);
   });
 
   const garbage: [string, (client: string) => Promise<TokenAnswer>, number][] = [
-    ['refreshes', (client) => refresh(house, client, 'garbage'), 400],
-    ['codes', (client) => redeem(house, { clientId: client, code: 'garbage', verifier: 'v'.repeat(43) }), 400],
-    ['revocations', (client) => post(house, '/api/mcp/revoke', { client_id: client, token: 'garbage' }), 200],
+    ['refreshes', (client) => refresh(service, client, 'garbage'), 400],
+    ['codes', (client) => redeem(service, { clientId: client, code: 'garbage', verifier: 'v'.repeat(43) }), 400],
+    ['revocations', (client) => post(service, '/api/mcp/revoke', { client_id: client, token: 'garbage' }), 200],
   ];
   test.each(garbage)(
     '114. %s that come to nothing are counted apart, and leave the client what it may do',
     async (_, ask, first) => {
-      house.clock.set(new Date(Math.ceil(house.clock.now().getTime() / 60_000) * 60_000));
-      const grants = [await connect(house, ada, clientId), await connect(house, ada, clientId)];
-      const fields = await openConsent(house, ada, {
+      service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 60_000) * 60_000));
+      const grants = [await connect(service, ada, clientId), await connect(service, ada, clientId)];
+      const fields = await openConsent(service, ada, {
         client_id: clientId,
         code_challenge: challengeOf('w'.repeat(43)),
       });
-      const consented = await decide(house, ada, [
+      const consented = await decide(service, ada, [
         ...Object.entries(fields),
         ['scope', 'mcp:read'],
         ['decision', 'approve'],
@@ -238,33 +239,33 @@ describe('limits', () => {
       const statuses = [];
       for (let count = 0; count < 6; count += 1) statuses.push((await ask(clientId)).status);
       expect(statuses).toEqual([first, first, first, 429, 429, 429]);
-      expect((await refresh(house, clientId, grants[0]!.refresh)).status).toBe(200);
-      expect((await redeem(house, { clientId, code, verifier: 'w'.repeat(43) })).status).toBe(200);
-      expect((await post(house, '/api/mcp/revoke', { client_id: clientId, token: grants[1]!.refresh })).status).toBe(
+      expect((await refresh(service, clientId, grants[0]!.refresh)).status).toBe(200);
+      expect((await redeem(service, { clientId, code, verifier: 'w'.repeat(43) })).status).toBe(200);
+      expect((await post(service, '/api/mcp/revoke', { client_id: clientId, token: grants[1]!.refresh })).status).toBe(
         200,
       );
-      expect((await ask(await addClient(house, ada))).status).toBe(first);
+      expect((await ask(await addClient(service, ada))).status).toBe(first);
       // However it is spread over clients, an address has its own end.
       const rest = [];
-      for (let count = 0; count < 3; count += 1) rest.push((await ask(await addClient(house, ada))).status);
+      for (let count = 0; count < 3; count += 1) rest.push((await ask(await addClient(service, ada))).status);
       expect(rest).toEqual([first, first, 429]);
     },
   );
 
   test('114. an address over its limit, whatever it sends', async () => {
-    house.clock.advance(60_000);
+    service.clock.advance(60_000);
     const statuses = [];
     for (let count = 0; count < 16; count += 1)
-      statuses.push((await post(house, '/api/mcp/token', { grant_type: 'x' })).status);
+      statuses.push((await post(service, '/api/mcp/token', { grant_type: 'x' })).status);
     expect(statuses).toEqual([...Array.from({ length: 14 }, () => 400), 429, 429]);
   });
 
   test('114. the authorize endpoint: a page for people, JSON for programs', async () => {
-    house.clock.advance(60_000);
-    for (let count = 0; count < 8; count += 1) await visit(authorizeUrl(house, { client_id: clientId }), ada);
-    const person = await visit(authorizeUrl(house, { client_id: clientId }), ada);
+    service.clock.advance(60_000);
+    for (let count = 0; count < 8; count += 1) await visit(authorizeUrl(service, { client_id: clientId }), ada);
+    const person = await visit(authorizeUrl(service, { client_id: clientId }), ada);
     expect([person.status, person.headers.get('content-type')]).toEqual([429, 'text/html; charset=UTF-8']);
-    const program = await fetch(authorizeUrl(house, { client_id: clientId }));
+    const program = await fetch(authorizeUrl(service, { client_id: clientId }));
     expect([program.status, ((await program.json()) as { error: string }).error]).toEqual([
       429,
       'temporarily_unavailable',
@@ -274,19 +275,19 @@ describe('limits', () => {
 });
 
 test('when the database takes no connections, the token endpoint says so in OAuth JSON, and recovers', async () => {
-  const house = await openHouse({ nodes: 2 });
+  const service = await openService({ nodes: 2 });
   try {
-    const ada = await addPerson(house, 'Ada');
-    const grant = await connect(house, ada, await addClient(house, ada));
+    const ada = await addPerson(service, 'Ada');
+    const grant = await connect(service, ada, await addClient(service, ada));
     // The second node has not connected yet.
-    const [, second] = house.nodes;
-    const [current] = await house.sql<{ name: string }>('select current_database() as name');
-    await house.sql(`alter database ${current?.name} with connection limit 0`);
-    const { status, body, headers } = await refresh(second ?? house, grant.clientId, grant.refresh);
-    await house.sql(`alter database ${current?.name} with connection limit -1`);
+    const [, second] = service.nodes;
+    const [current] = await service.sql<{ name: string }>('select current_database() as name');
+    await service.sql(`alter database ${current?.name} with connection limit 0`);
+    const { status, body, headers } = await refresh(second ?? service, grant.clientId, grant.refresh);
+    await service.sql(`alter database ${current?.name} with connection limit -1`);
     expect([status, body.error, headers.get('retry-after')]).toEqual([503, 'temporarily_unavailable', '5']);
-    expect((await refresh(second ?? house, grant.clientId, grant.refresh)).status).toBe(200);
+    expect((await refresh(second ?? service, grant.clientId, grant.refresh)).status).toBe(200);
   } finally {
-    await house.close();
+    await service.close();
   }
 });

@@ -6,18 +6,18 @@ import {
   optInDeal,
   optOutDeal,
   stopDealTools,
-} from '../../server/domain/deal-opt-ins.ts';
-import { tokenDigest } from '../../server/domain/secret-tokens.ts';
-import { enterWithSession } from '../../server/domain/sessions.ts';
-import { digestOf, enterWithAccessToken } from '../../server/domain/tokens.ts';
-import { grantTool, isToolGranted, toolGrants, writeTools } from '../../server/domain/tool-grants.ts';
+} from '../../server/domain/clients/deal-opt-ins.ts';
+import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import { enterWithSession } from '../../server/domain/accounts/sessions.ts';
+import { digestOf, enterWithAccessToken } from '../../server/domain/clients/tokens.ts';
+import { grantTool, isToolGranted, toolGrants, writeTools } from '../../server/domain/clients/tool-grants.ts';
 import type { Statement } from '../../server/database/statement.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, connect, markupOf, visit, type Grant, type Person } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let broker: Person;
 let buyer: Person;
 let stranger: Person;
@@ -30,54 +30,54 @@ const from = { address: '192.0.2.1', requestId: null };
 const tool = 'svc_questions_create';
 
 beforeAll(async () => {
-  house = await openHouse();
-  brokerage = await addBrokerage(house);
-  broker = await addPerson(house, 'Bo', { brokerage });
-  buyer = await addPerson(house, 'Bea');
-  stranger = await addPerson(house, 'Stan');
-  const [made] = await house.sql<{ id: string }>(
+  service = await openService();
+  brokerage = await addBrokerage(service);
+  broker = await addPerson(service, 'Bo', { brokerage });
+  buyer = await addPerson(service, 'Bea');
+  stranger = await addPerson(service, 'Stan');
+  const [made] = await service.sql<{ id: string }>(
     `insert into deals (organization_id, title) values ($1, 'Bakery') returning id`,
     [brokerage],
   );
   deal = made?.id ?? '';
-  await house.sql(
+  await service.sql(
     `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active'), ($1, $3, 'buyer', 'active')`,
     [deal, broker.id, buyer.id],
   );
-  clientId = await addClient(house, buyer);
-  grant = await connect(house, buyer, clientId);
+  clientId = await addClient(service, buyer);
+  grant = await connect(service, buyer, clientId);
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 beforeEach(async () => {
-  house.clock.advance(60_000);
-  await house.sql('delete from tool_grants');
-  await house.sql('delete from deal_opt_ins');
-  await house.sql('delete from deal_tool_stops');
+  service.clock.advance(60_000);
+  await service.sql('delete from tool_grants');
+  await service.sql('delete from deal_opt_ins');
+  await service.sql('delete from deal_tool_stops');
 });
 
 /** What the statement answers a person who is signed in. */
 async function as<T>(person: Person, statement: Statement<T>): Promise<T> {
-  const [, answer] = await house.asServer(enterWithSession(tokenDigest(person.session)), statement);
+  const [, answer] = await service.asServer(enterWithSession(tokenDigest(person.session)), statement);
   return answer;
 }
 
 /** What it answers the buyer's client. */
 async function through<T>(statement: Statement<T>): Promise<T> {
-  const enter = enterWithAccessToken(digestOf(grant.access), canonicalResource(house.config.baseUrl));
-  const [, answer] = await house.asServer(enter, statement);
+  const enter = enterWithAccessToken(digestOf(grant.access), canonicalResource(service.config.baseUrl));
+  const [, answer] = await service.asServer(enter, statement);
   return answer;
 }
 
 function submit(path: string, fields: Record<string, string>, person = buyer): Promise<Response> {
-  return fetch(house.origin + path, {
+  return fetch(service.origin + path, {
     method: 'POST',
     redirect: 'manual',
-    headers: { cookie: person.cookie, origin: house.origin, accept: 'text/html' },
+    headers: { cookie: person.cookie, origin: service.origin, accept: 'text/html' },
     body: new URLSearchParams({ csrf: csrfToken(person.session), ...fields }),
   });
 }
 
-const inDays = (days: number) => new Date(house.clock.now().getTime() + days * 86_400_000).toISOString();
+const inDays = (days: number) => new Date(service.clock.now().getTime() + days * 86_400_000).toISOString();
 
 describe('tool grants', () => {
   const page = () => `/settings/clients/${clientId}/tools`;
@@ -87,25 +87,27 @@ describe('tool grants', () => {
     expect((await submit(page(), { tool, turn: 'on' })).status).toBe(303);
     expect(await through(isToolGranted(tool))).toBe(true);
     expect(await through(isToolGranted('svc_findings_create'))).toBe(false);
-    expect(await markupOf(visit(house.origin + page(), buyer))).toMatch(/Ask a question of the seller.*?· on<\/small>/);
+    expect(await markupOf(visit(service.origin + page(), buyer))).toMatch(
+      /Ask a question of the seller.*?· on<\/small>/,
+    );
     expect((await submit(page(), { tool, turn: 'off' })).status).toBe(303);
     expect(await through(isToolGranted(tool))).toBe(false);
   });
 
   test('the page has every writing tool, also those that are not available yet', async () => {
-    const markup = await markupOf(visit(house.origin + page(), buyer));
+    const markup = await markupOf(visit(service.origin + page(), buyer));
     for (const name of writeTools) expect(markup).toContain(`<code>${name}</code>`);
   });
 
   test('an end date counts to the end of its day, then the tool is off', async () => {
-    const today = house.clock.now().toISOString().slice(0, 10);
+    const today = service.clock.now().toISOString().slice(0, 10);
     expect((await submit(page(), { tool, turn: 'on', until: today })).status).toBe(303);
     const [kept] = await as(buyer, toolGrants(clientId));
     expect([kept?.expires_at, kept?.active]).toEqual([`${today}T23:59:59.999Z`, true]);
-    const start = house.clock.now();
-    house.clock.set(new Date(`${today}T23:59:59.999Z`));
+    const start = service.clock.now();
+    service.clock.set(new Date(`${today}T23:59:59.999Z`));
     expect(await through(isToolGranted(tool))).toBe(false);
-    house.clock.set(start);
+    service.clock.set(start);
   });
 
   test('an end in the past or no date at all is refused in words', async () => {
@@ -134,11 +136,11 @@ describe('tool grants', () => {
   });
 
   test('a grant is for one client, and ends when that is disconnected', async () => {
-    const other = await connect(house, buyer, await addClient(house, buyer));
+    const other = await connect(service, buyer, await addClient(service, buyer));
     await as(buyer, grantTool(other.clientId, tool, null, from));
     expect(await through(isToolGranted(tool))).toBe(false);
     await submit(`/settings/clients/${other.clientId}/disconnect`, {});
-    expect(await house.sql('select from tool_grants')).toEqual([]);
+    expect(await service.sql('select from tool_grants')).toEqual([]);
   });
 });
 
@@ -157,21 +159,21 @@ describe('deal opt-ins', () => {
   test('until a time', async () => {
     await as(buyer, optInDeal(deal, inDays(0.01), from));
     expect(await through(isDealOptedIn(deal))).toBe(true);
-    house.clock.advance(15 * 60_000);
+    service.clock.advance(15 * 60_000);
     expect(await through(isDealOptedIn(deal))).toBe(false);
     await expect(as(buyer, optInDeal(deal, inDays(-1), from))).rejects.toMatchObject({ reason: 'ends_in_the_past' });
   });
 
   test('nobody opens a deal that they do not see, and one that one no longer sees is closed', async () => {
     expect(await as(stranger, optInDeal(deal, null, from))).toBe(false);
-    expect((await visit(house.origin + page(), stranger)).status).toBe(404);
+    expect((await visit(service.origin + page(), stranger)).status).toBe(404);
     expect((await submit(page(), { turn: 'on' }, stranger)).status).toBe(404);
     await as(buyer, optInDeal(deal, null, from));
-    await house.sql(`update participants set status = 'removed' where user_id = $1`, [buyer.id]);
+    await service.sql(`update participants set status = 'removed' where user_id = $1`, [buyer.id]);
     expect(await through(isDealOptedIn(deal))).toBe(false);
     expect(await through(dealToolWriting(deal))).toBeNull();
-    await house.sql(`update participants set status = 'invited' where user_id = $1`, [buyer.id]);
-    await house.sql(`update participants set status = 'active' where user_id = $1`, [buyer.id]);
+    await service.sql(`update participants set status = 'invited' where user_id = $1`, [buyer.id]);
+    await service.sql(`update participants set status = 'active' where user_id = $1`, [buyer.id]);
   });
 
   test('a client cannot open a deal', async () => {
@@ -187,7 +189,7 @@ describe('deal opt-ins', () => {
     expect(await through(isDealOptedIn(deal))).toBe(true);
     expect((await submit(page(), { turn: 'stop' }, broker)).status).toBe(303);
     expect(await through(isDealOptedIn(deal))).toBe(false);
-    expect(await markupOf(visit(house.origin + page(), buyer))).toContain(
+    expect(await markupOf(visit(service.origin + page(), buyer))).toContain(
       'Bo shut writing through tools off for everybody',
     );
     expect((await submit(page(), { turn: 'allow' }, broker)).status).toBe(303);
@@ -195,21 +197,21 @@ describe('deal opt-ins', () => {
   });
 
   test('the overview leads to every client and deal', async () => {
-    const markup = await markupOf(visit(`${house.origin}/settings/tools`, buyer));
+    const markup = await markupOf(visit(`${service.origin}/settings/tools`, buyer));
     expect(markup).toContain(`/settings/clients/${clientId}/tools`);
     expect(markup).toContain(page());
   });
 });
 
 test('every switch leaves an audit record of who turned it, where and from where', async () => {
-  await house.sql('delete from audit_records');
+  await service.sql('delete from audit_records');
   await submit(`/settings/clients/${clientId}/tools`, { tool, turn: 'on' });
   await submit(`/settings/clients/${clientId}/tools`, { tool, turn: 'off' });
   await submit(`/settings/deals/${deal}/tools`, { turn: 'on' });
   await submit(`/settings/deals/${deal}/tools`, { turn: 'off' });
   await submit(`/settings/deals/${deal}/tools`, { turn: 'stop' }, broker);
   await submit(`/settings/deals/${deal}/tools`, { turn: 'allow' }, broker);
-  const records = await house.sql(
+  const records = await service.sql(
     `select action, user_id, subject_id, deal_id, brokerage_id, host(address) as address, length(request_id) > 0 as named, details
      from audit_records order by at, id`,
   );
@@ -221,7 +223,7 @@ test('every switch leaves an audit record of who turned it, where and from where
     address: '127.0.0.1',
     named: true,
   };
-  const onDeal = {
+  const withDeal = {
     user_id: buyer.id,
     subject_id: deal,
     deal_id: deal,
@@ -232,10 +234,10 @@ test('every switch leaves an audit record of who turned it, where and from where
   expect(records).toEqual([
     { ...onClient, action: 'tool_grant.on', details: { tool, expires_at: null } },
     { ...onClient, action: 'tool_grant.off', details: { tool } },
-    { ...onDeal, action: 'deal_opt_in.on', details: { expires_at: null } },
-    { ...onDeal, action: 'deal_opt_in.off', details: {} },
-    { ...onDeal, action: 'deal_tools.stop', user_id: broker.id, details: {} },
-    { ...onDeal, action: 'deal_tools.allow', user_id: broker.id, details: {} },
+    { ...withDeal, action: 'deal_opt_in.on', details: { expires_at: null } },
+    { ...withDeal, action: 'deal_opt_in.off', details: {} },
+    { ...withDeal, action: 'deal_tools.stop', user_id: broker.id, details: {} },
+    { ...withDeal, action: 'deal_tools.allow', user_id: broker.id, details: {} },
   ]);
 });
 

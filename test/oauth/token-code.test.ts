@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { mint } from '../../server/domain/tokens.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { mint } from '../../server/domain/clients/tokens.ts';
+import { openService, type TestService } from '../harness.ts';
 import { scopesOf } from './bearer.ts';
 import {
   addClient,
@@ -22,17 +22,17 @@ import {
   type TokenAnswer,
 } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ada: Person;
 let clientId: string;
 
 beforeAll(async () => {
-  house = await openHouse({ nodes: 2 });
-  ada = await addPerson(house, 'Ada');
-  clientId = await addClient(house, ada);
+  service = await openService({ nodes: 2 });
+  ada = await addPerson(service, 'Ada');
+  clientId = await addClient(service, ada);
 });
-afterAll(() => house?.close());
-beforeEach(() => house.clock.advance(60_000));
+afterAll(() => service?.close());
+beforeEach(() => service.clock.advance(60_000));
 
 /** A fresh code with its verifier. */
 async function freshCode(
@@ -40,7 +40,7 @@ async function freshCode(
   person = ada,
 ): Promise<{ clientId: string; code: string; verifier: string }> {
   const verifier = newVerifier();
-  const code = await approve(house, person, { client_id: client, code_challenge: challengeOf(verifier) });
+  const code = await approve(service, person, { client_id: client, code_challenge: challengeOf(verifier) });
   return { clientId: client, code, verifier };
 }
 
@@ -53,7 +53,7 @@ const asBody = ({ clientId: client_id, code, verifier }: Awaited<ReturnType<type
 });
 
 const send = (body: string, type: string | null = 'application/json', query = '') =>
-  fetch(`${house.origin}/api/mcp/token${query}`, {
+  fetch(`${service.origin}/api/mcp/token${query}`, {
     method: 'POST',
     headers: type === null ? {} : { 'content-type': type },
     body: Buffer.from(body),
@@ -67,7 +67,7 @@ async function errorOf(response: Response): Promise<{ status: number; error: str
 
 describe('the request', () => {
   test('53. a form works', async () => {
-    expect((await redeem(house, await freshCode())).status).toBe(200);
+    expect((await redeem(service, await freshCode())).status).toBe(200);
   });
 
   test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
@@ -75,7 +75,7 @@ describe('the request', () => {
     async (type) => {
       const response = await send(JSON.stringify(asBody(await freshCode())), type);
       expect(response.status).toBe(200);
-      const form = await redeem(house, await freshCode());
+      const form = await redeem(service, await freshCode());
       expect(Object.keys((await response.json()) as object).toSorted()).toEqual(Object.keys(form.body).toSorted());
     },
   );
@@ -102,11 +102,11 @@ describe('the request', () => {
         { status: 400, error: 'invalid_request' },
       ]);
     }
-    expect((await askToken(house, good)).status).toBe(200);
+    expect((await askToken(service, good)).status).toBe(200);
   });
 
   test('55. bytes that are no UTF-8, and a body without an end', async () => {
-    const url = `${house.origin}/api/mcp/token`;
+    const url = `${service.origin}/api/mcp/token`;
     const bytes = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -143,12 +143,12 @@ describe('the request', () => {
       status: 400,
       error: 'invalid_request',
     });
-    expect((await askToken(house, good)).status).toBe(200);
+    expect((await askToken(service, good)).status).toBe(200);
   });
 
   test('58. GET and other methods are 405', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
-      const response = await fetch(`${house.origin}/api/mcp/token`, { method });
+      const response = await fetch(`${service.origin}/api/mcp/token`, { method });
       expect([method, response.headers.get('allow')]).toEqual([method, 'POST, OPTIONS']);
       expect(await errorOf(response)).toEqual({ status: 405, error: 'invalid_request' });
     }
@@ -159,11 +159,11 @@ describe('the request', () => {
     async (name) => {
       const good = await freshCode();
       for (const value of [undefined, '']) {
-        const { status, body } = await askToken(house, { ...asBody(good), [name]: value });
+        const { status, body } = await askToken(service, { ...asBody(good), [name]: value });
         expect([status, body.error]).toEqual([400, 'invalid_request']);
         expect(body.error_description).toContain(name);
       }
-      expect((await redeem(house, good)).status).toBe(200);
+      expect((await redeem(service, good)).status).toBe(200);
     },
   );
 
@@ -174,7 +174,7 @@ describe('the request', () => {
     'urn:ietf:params:oauth:grant-type:jwt-bearer',
     'constructor',
   ])('62. grant type %s is not supported', async (grant_type) => {
-    const { status, body } = await askToken(house, {
+    const { status, body } = await askToken(service, {
       ...asBody(await freshCode()),
       grant_type,
       username: 'a',
@@ -193,40 +193,40 @@ describe('the request', () => {
         error: 'invalid_request',
       });
     }
-    expect((await redeem(house, good)).status).toBe(200);
+    expect((await redeem(service, good)).status).toBe(200);
   });
 
   test('64. an unknown, malformed, disabled or deleted client is 401 invalid_client', async () => {
-    const gone = await addClient(house, ada);
+    const gone = await addClient(service, ada);
     const good = await freshCode(gone);
     for (const client_id of ['01900000-0000-7000-8000-000000000000', 'nobody', '%00']) {
-      const { status, body } = await redeem(house, good, { client_id });
+      const { status, body } = await redeem(service, good, { client_id });
       expect([status, body.error]).toEqual([401, 'invalid_client']);
     }
-    await house.sql('update connected_clients set disabled = true where id = $1', [gone]);
-    expect((await redeem(house, good)).body.error).toBe('invalid_client');
-    await house.sql('update connected_clients set disabled = false, deleted_at = app.now() where id = $1', [gone]);
-    expect((await redeem(house, good)).status).toBe(401);
+    await service.sql('update connected_clients set disabled = true where id = $1', [gone]);
+    expect((await redeem(service, good)).body.error).toBe('invalid_client');
+    await service.sql('update connected_clients set disabled = false, deleted_at = app.now() where id = $1', [gone]);
+    expect((await redeem(service, good)).status).toBe(401);
   });
 
   test('65. a client secret is neither needed nor enough', async () => {
     const good = await freshCode();
-    const { status, body } = await redeem(house, good, { code_verifier: undefined, client_secret: 'x' });
+    const { status, body } = await redeem(service, good, { code_verifier: undefined, client_secret: 'x' });
     expect([status, body.error]).toEqual([400, 'invalid_request']);
-    expect((await redeem(house, good, { client_secret: 'anything' })).status).toBe(200);
+    expect((await redeem(service, good, { client_secret: 'anything' })).status).toBe(200);
   });
 
   test('the resource of the grant is the tool server: its aliases and absence are the same, anything else is invalid_target', async () => {
     const good = await freshCode();
-    const { status, body } = await redeem(house, good, { resource: 'https://evil.example/' });
+    const { status, body } = await redeem(service, good, { resource: 'https://evil.example/' });
     expect([status, body.error]).toEqual([400, 'invalid_target']);
-    expect((await redeem(house, good, { resource: `${house.config.baseUrl}/mcp/` })).status).toBe(200);
+    expect((await redeem(service, good, { resource: `${service.config.baseUrl}/mcp/` })).status).toBe(200);
   });
 });
 
 describe('tokens', () => {
   test('59. success is exactly what the specification says', async () => {
-    const { status, headers, body } = await redeem(house, await freshCode());
+    const { status, headers, body } = await redeem(service, await freshCode());
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^application\/json/);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -237,7 +237,7 @@ describe('tokens', () => {
       refresh_token: expect.stringMatching(/^dkr_[\w-]{43}$/),
       scope: 'mcp:read mcp:write',
     });
-    expect(await scopesOf(house, body.access_token ?? '')).toEqual(['mcp:read', 'mcp:write']);
+    expect(await scopesOf(service, body.access_token ?? '')).toEqual(['mcp:read', 'mcp:write']);
   });
 
   test('60. tokens are opaque, of 256 random bits, and never the same', () => {
@@ -258,8 +258,8 @@ describe('the code', () => {
 
   test('66, 69. a wrong verifier is refused and burns the code', async () => {
     const good = await freshCode();
-    await invalidGrant(redeem(house, good, { code_verifier: newVerifier() }));
-    await invalidGrant(redeem(house, good));
+    await invalidGrant(redeem(service, good, { code_verifier: newVerifier() }));
+    await invalidGrant(redeem(service, good));
   });
 
   test.each([
@@ -269,90 +269,92 @@ describe('the code', () => {
     ['with a blank', `${'a'.repeat(43)} `],
     ['with more than ASCII', 'é'.repeat(50)],
   ])('67. a verifier %s is refused', async (_, verifier) => {
-    const code = await approve(house, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
-    await invalidGrant(redeem(house, { clientId, code, verifier }));
+    const code = await approve(service, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
+    await invalidGrant(redeem(service, { clientId, code, verifier }));
   });
 
   test('67. a verifier of 43 and one of 128 characters are good', async () => {
     for (const verifier of ['a'.repeat(43), '~.-_'.repeat(32)]) {
-      const code = await approve(house, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
-      expect((await redeem(house, { clientId, code, verifier })).status).toBe(200);
+      const code = await approve(service, ada, { client_id: clientId, code_challenge: challengeOf(verifier) });
+      expect((await redeem(service, { clientId, code, verifier })).status).toBe(200);
     }
   });
 
   test('68. the challenge itself is no verifier', async () => {
     const good = await freshCode();
-    await invalidGrant(redeem(house, good, { code_verifier: challengeOf(good.verifier) }));
+    await invalidGrant(redeem(service, good, { code_verifier: challengeOf(good.verifier) }));
   });
 
   test('70. another redirect_uri, also another registered one or another port', async () => {
-    const two = await addClient(house, ada, { redirectUris: [callback, 'http://localhost/cb'] });
+    const two = await addClient(service, ada, { redirectUris: [callback, 'http://localhost/cb'] });
     const good = await freshCode(two);
-    await invalidGrant(redeem(house, good, { redirect_uri: 'http://localhost/cb' }));
-    await invalidGrant(redeem(house, good, { redirect_uri: `${callback}/` }));
+    await invalidGrant(redeem(service, good, { redirect_uri: 'http://localhost/cb' }));
+    await invalidGrant(redeem(service, good, { redirect_uri: `${callback}/` }));
     const verifier = newVerifier();
-    const code = await approve(house, ada, {
+    const code = await approve(service, ada, {
       client_id: two,
       redirect_uri: 'http://localhost:50000/cb',
       code_challenge: challengeOf(verifier),
     });
-    await invalidGrant(redeem(house, { clientId: two, code, verifier }, { redirect_uri: 'http://localhost:50001/cb' }));
+    await invalidGrant(
+      redeem(service, { clientId: two, code, verifier }, { redirect_uri: 'http://localhost:50001/cb' }),
+    );
     expect(
-      (await redeem(house, { clientId: two, code, verifier }, { redirect_uri: 'http://localhost:50000/cb' })).status,
+      (await redeem(service, { clientId: two, code, verifier }, { redirect_uri: 'http://localhost:50000/cb' })).status,
     ).toBe(200);
   });
 
   test("71. another client's id", async () => {
     const good = await freshCode();
-    await invalidGrant(redeem(house, good, { client_id: await addClient(house, ada) }));
+    await invalidGrant(redeem(service, good, { client_id: await addClient(service, ada) }));
   });
 
   test('72. it works at 59 seconds and no more at 61', async () => {
     const [early, late] = [await freshCode(), await freshCode()];
-    house.clock.advance(59_000);
-    expect((await redeem(house, early)).status).toBe(200);
-    house.clock.advance(2_000);
-    await invalidGrant(redeem(house, late));
+    service.clock.advance(59_000);
+    expect((await redeem(service, early)).status).toBe(200);
+    service.clock.advance(2_000);
+    await invalidGrant(redeem(service, late));
   });
 
   test('73. a random code and an expired one are answered alike', async () => {
     const late = await freshCode();
-    house.clock.advance(61_000);
-    const expired = await invalidGrant(redeem(house, late));
+    service.clock.advance(61_000);
+    const expired = await invalidGrant(redeem(service, late));
     for (const code of [mint('code').token, 'garbage', '\u{1F600}']) {
-      expect(await invalidGrant(redeem(house, { ...late, code }))).toEqual(expired);
+      expect(await invalidGrant(redeem(service, { ...late, code }))).toEqual(expired);
     }
   });
 
   test('74. a second valid use is refused and revokes what the first one issued', async () => {
-    const grant = await connect(house, ada, clientId);
-    expect(await scopesOf(house, grant.access)).not.toBeNull();
-    await invalidGrant(redeem(house, grant));
-    expect(await scopesOf(house, grant.access)).toBeNull();
-    await invalidGrant(refresh(house, clientId, grant.refresh));
+    const grant = await connect(service, ada, clientId);
+    expect(await scopesOf(service, grant.access)).not.toBeNull();
+    await invalidGrant(redeem(service, grant));
+    expect(await scopesOf(service, grant.access)).toBeNull();
+    await invalidGrant(refresh(service, clientId, grant.refresh));
   });
 
   test('74. also when the code has expired in between, and after a refresh', async () => {
-    const grant = await connect(house, ada, clientId);
-    const next = await refresh(house, clientId, grant.refresh);
-    house.clock.advance(120_000);
-    await invalidGrant(redeem(house, grant));
-    expect(await scopesOf(house, next.body.access_token ?? '')).toBeNull();
+    const grant = await connect(service, ada, clientId);
+    const next = await refresh(service, clientId, grant.refresh);
+    service.clock.advance(120_000);
+    await invalidGrant(redeem(service, grant));
+    expect(await scopesOf(service, next.body.access_token ?? '')).toBeNull();
   });
 
   test('75. a second use with a wrong verifier, client or redirect_uri revokes nothing', async () => {
-    const grant = await connect(house, ada, clientId);
-    const other = await addClient(house, ada);
+    const grant = await connect(service, ada, clientId);
+    const other = await addClient(service, ada);
     for (const change of [
       { code_verifier: newVerifier() },
       { code_verifier: 'short' },
       { client_id: other },
       { redirect_uri: 'https://evil.example/' },
     ]) {
-      await invalidGrant(redeem(house, grant, change));
+      await invalidGrant(redeem(service, grant, change));
     }
-    expect(await scopesOf(house, grant.access)).not.toBeNull();
-    expect((await refresh(house, clientId, grant.refresh)).status).toBe(200);
+    expect(await scopesOf(service, grant.access)).not.toBeNull();
+    expect((await refresh(service, clientId, grant.refresh)).status).toBe(200);
   });
 
   test.each([20, 50])(
@@ -360,41 +362,41 @@ describe('the code', () => {
     async (many) => {
       const good = await freshCode();
       const answers = await Promise.all(
-        Array.from({ length: many }, (_, index) => redeem(house.nodes[index % 2] ?? house, good)),
+        Array.from({ length: many }, (_, index) => redeem(service.nodes[index % 2] ?? service, good)),
       );
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       expect(answers.filter(({ status }) => status === 400)).toHaveLength(many - 1);
       const body: TokenAnswer['body'] = answers.find(({ status }) => status === 200)?.body ?? {};
-      expect(await scopesOf(house, body.access_token ?? '')).toBeNull();
-      await invalidGrant(refresh(house, clientId, body.refresh_token ?? ''));
+      expect(await scopesOf(service, body.access_token ?? '')).toBeNull();
+      await invalidGrant(refresh(service, clientId, body.refresh_token ?? ''));
     },
   );
 
   test('77. a person suspended, or a client deleted, after the approval', async () => {
-    const bert = await addPerson(house, 'Bert');
-    const own = await addClient(house, bert);
+    const bert = await addPerson(service, 'Bert');
+    const own = await addClient(service, bert);
     const [one, two] = [await freshCode(own, bert), await freshCode(own, bert)];
-    await house.sql('update users set suspended_at = app.now() where id = $1', [bert.id]);
-    await invalidGrant(redeem(house, one));
-    await house.sql('update users set suspended_at = null where id = $1', [bert.id]);
-    await house.sql('update connected_clients set deleted_at = app.now() where id = $1', [own]);
-    expect((await redeem(house, two)).body.error).toBe('invalid_client');
+    await service.sql('update users set suspended_at = app.now() where id = $1', [bert.id]);
+    await invalidGrant(redeem(service, one));
+    await service.sql('update users set suspended_at = null where id = $1', [bert.id]);
+    await service.sql('update connected_clients set deleted_at = app.now() where id = $1', [own]);
+    expect((await redeem(service, two)).body.error).toBe('invalid_client');
   });
 });
 
 test('descriptions of errors have no quotation marks, backslashes or other characters that they must not have', async () => {
-  const client_id = await addClient(house, ada);
+  const client_id = await addClient(service, ada);
   const strange = `"\\é’${'x'.repeat(20)}`;
   const asked = { grant_type: 'refresh_token', client_id, refresh_token: strange };
   const answers = await Promise.all([
-    askToken(house, { ...asked, client_id: crypto.randomUUID() }),
-    askToken(house, { ...asked, client_id: strange }),
-    askToken(house, asked),
-    askToken(house, { ...asked, grant_type: strange }),
-    askToken(house, { ...asked, scope: strange }),
-    askToken(house, { ...asked, resource: strange }),
-    askToken(house, { ...asked, refresh_token: undefined }),
-    post(house, '/api/mcp/revoke', { client_id: strange, token: strange }),
+    askToken(service, { ...asked, client_id: crypto.randomUUID() }),
+    askToken(service, { ...asked, client_id: strange }),
+    askToken(service, asked),
+    askToken(service, { ...asked, grant_type: strange }),
+    askToken(service, { ...asked, scope: strange }),
+    askToken(service, { ...asked, resource: strange }),
+    askToken(service, { ...asked, refresh_token: undefined }),
+    post(service, '/api/mcp/revoke', { client_id: strange, token: strange }),
   ]);
   for (const { body } of answers) expect(body.error_description).toMatch(/^[ !#-[\]-~]+$/);
   for (const wrong of [
@@ -403,7 +405,7 @@ test('descriptions of errors have no quotation marks, backslashes or other chara
     { code_challenge: strange },
     { resource: strange },
   ]) {
-    const response = await visit(authorizeUrl(house, { client_id, ...wrong }), ada);
+    const response = await visit(authorizeUrl(service, { client_id, ...wrong }), ada);
     expect(answerOf(response).get('error_description')).toMatch(/^[ !#-[\]-~]+$/);
   }
 });

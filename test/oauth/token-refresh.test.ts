@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { digestOf, mint, openAnswer } from '../../server/domain/tokens.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { digestOf, mint, openAnswer } from '../../server/domain/clients/tokens.ts';
+import { openService, type TestService } from '../harness.ts';
 import { startNode } from '../tools/node.ts';
 import { scopesOf } from './bearer.ts';
 import { addClient, addPerson, beginRefreshes, connect, refresh, type Person, type TokenAnswer } from './scene.ts';
@@ -12,23 +12,23 @@ describe.each([
   ['on', 2],
   ['off', 2],
 ] as const)('REFRESH_OVERLAP=%s, %i node(s)', (overlap, nodes) => {
-  let house: TestHouse;
+  let service: TestService;
   let ada: Person;
   let clientId: string;
 
   beforeAll(async () => {
-    house = await openHouse({
+    service = await openService({
       nodes,
       config: { refreshOverlapMillis: overlap === 'on' ? 2_000 : 0, rateLimitStore: 'memory' },
     });
-    ada = await addPerson(house, 'Ada');
-    clientId = await addClient(house, ada);
+    ada = await addPerson(service, 'Ada');
+    clientId = await addClient(service, ada);
   });
-  afterAll(() => house?.close());
-  beforeEach(() => house.clock.advance(60_000));
+  afterAll(() => service?.close());
+  beforeEach(() => service.clock.advance(60_000));
 
-  const node = (index: number) => house.nodes[index % nodes] ?? house;
-  const grant = () => connect(house, ada, clientId);
+  const node = (index: number) => service.nodes[index % nodes] ?? service;
+  const grant = () => connect(service, ada, clientId);
 
   async function refused(answer: Promise<TokenAnswer>, error = 'invalid_grant'): Promise<void> {
     const { status, body, headers } = await answer;
@@ -37,14 +37,14 @@ describe.each([
 
   /** Refreshes successfully; the new tokens. */
   async function rotated(token: string, changes = {}): Promise<{ access: string; refresh: string; scope: string }> {
-    const { status, body } = await refresh(house, clientId, token, changes);
+    const { status, body } = await refresh(service, clientId, token, changes);
     expect([status, body.error]).toEqual([200, undefined]);
     return { access: body.access_token ?? '', refresh: body.refresh_token ?? '', scope: body.scope ?? '' };
   }
 
   test('78. a refresh gives a new access and a new refresh token; form and JSON', async () => {
     const first = await grant();
-    const { status, headers, body } = await refresh(house, clientId, first.refresh);
+    const { status, headers, body } = await refresh(service, clientId, first.refresh);
     expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({
       access_token: expect.stringMatching(/^dka_/),
@@ -55,53 +55,53 @@ describe.each([
     });
     expect([body.access_token, body.refresh_token]).not.toContain(first.access);
     expect(body.refresh_token).not.toBe(first.refresh);
-    const json = await fetch(`${house.origin}/api/mcp/token`, {
+    const json = await fetch(`${service.origin}/api/mcp/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ grant_type: 'refresh_token', client_id: clientId, refresh_token: body.refresh_token }),
     });
     expect(json.status).toBe(200);
-    expect(await scopesOf(house, body.access_token ?? '')).toEqual(['mcp:read', 'mcp:write']);
+    expect(await scopesOf(service, body.access_token ?? '')).toEqual(['mcp:read', 'mcp:write']);
   });
 
   test('79. using the rotated token again is refused and revokes the family', async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
-    await refused(refresh(house, clientId, first.refresh));
-    await refused(refresh(house, clientId, second.refresh));
-    for (const { access } of [first, second]) expect(await scopesOf(house, access)).toBeNull();
+    await refused(refresh(service, clientId, first.refresh));
+    await refused(refresh(service, clientId, second.refresh));
+    for (const { access } of [first, second]) expect(await scopesOf(service, access)).toBeNull();
   });
 
   test('80. so is using one of two generations ago', async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
     const third = await rotated(second.refresh);
-    await refused(refresh(house, clientId, first.refresh));
-    await refused(refresh(house, clientId, third.refresh));
-    for (const { access } of [first, second, third]) expect(await scopesOf(house, access)).toBeNull();
+    await refused(refresh(service, clientId, first.refresh));
+    await refused(refresh(service, clientId, third.refresh));
+    for (const { access } of [first, second, third]) expect(await scopesOf(service, access)).toBeNull();
   });
 
   test('81. a replay revokes its own family and nothing else', async () => {
     const [replayed, same] = [await grant(), await grant()];
-    const other = await connect(house, ada, await addClient(house, ada));
+    const other = await connect(service, ada, await addClient(service, ada));
     await rotated(replayed.refresh);
-    await refused(refresh(house, clientId, replayed.refresh));
-    expect(await scopesOf(house, same.access)).not.toBeNull();
+    await refused(refresh(service, clientId, replayed.refresh));
+    expect(await scopesOf(service, same.access)).not.toBeNull();
     await rotated(same.refresh);
-    expect((await refresh(house, other.clientId, other.refresh)).status).toBe(200);
+    expect((await refresh(service, other.clientId, other.refresh)).status).toBe(200);
   });
 
   test('82. the revocation is kept although the answer is an error, and every node knows it, also one that starts later', async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
-    await refused(refresh(house, clientId, first.refresh));
-    const [family] = await house.sql(
+    await refused(refresh(service, clientId, first.refresh));
+    const [family] = await service.sql(
       `select f.revoked_at is not null as revoked from vault.token_families f join vault.refresh_tokens t on t.family_id = f.id where t.digest = $1`,
       [digestOf(first.refresh)],
     );
     expect(family).toEqual({ revoked: true });
     await refused(refresh(node(1), clientId, second.refresh));
-    const later = await startNode(house, house.connections.server);
+    const later = await startNode(service, service.connections.server);
     await refused(refresh({ origin: later.mcpUrl }, clientId, second.refresh)).finally(() => later.stop());
   });
 
@@ -109,13 +109,13 @@ describe.each([
   // kept from answering for longer than the two seconds that overlapping requests may be apart: here that is a minute.
   test('83. 50 parallel refreshes', async () => {
     if (overlap === 'on')
-      for (const { house: each } of house.nodes) Object.assign(each.config, { refreshOverlapMillis: 60_000 });
+      for (const { services: each } of service.nodes) Object.assign(each.config, { refreshOverlapMillis: 60_000 });
     const first = await grant();
     const origins = Array.from({ length: 50 }, (_, index) => node(index).origin);
-    const begun = await beginRefreshes(house, origins, clientId, first.refresh);
+    const begun = await beginRefreshes(service, origins, clientId, first.refresh);
     const answers = await Promise.all(begun.map((one) => one.finish()));
     if (overlap === 'on')
-      for (const { house: each } of house.nodes) Object.assign(each.config, { refreshOverlapMillis: 2_000 });
+      for (const { services: each } of service.nodes) Object.assign(each.config, { refreshOverlapMillis: 2_000 });
     expect(answers.filter(({ status }) => status !== 200 && status !== 400)).toEqual([]);
     const good = answers.filter(({ status }) => status === 200);
     expect(new Set(good.map(({ body }) => body.refresh_token)).size).toBe(1);
@@ -123,14 +123,14 @@ describe.each([
     const { access_token: access = '', refresh_token: successor = '' } = good[0]?.body ?? {};
     if (overlap === 'off') {
       expect(good).toHaveLength(1);
-      expect(await scopesOf(house, access)).toBeNull();
+      expect(await scopesOf(service, access)).toBeNull();
       return;
     }
     expect(good).toHaveLength(50);
-    expect(await scopesOf(house, access)).not.toBeNull();
+    expect(await scopesOf(service, access)).not.toBeNull();
     const next = await rotated(successor);
-    await refused(refresh(house, clientId, first.refresh));
-    await refused(refresh(house, clientId, next.refresh));
+    await refused(refresh(service, clientId, first.refresh));
+    await refused(refresh(service, clientId, next.refresh));
   });
 
   test('84. a replay in the middle of a rotation leaves no usable successor', async () => {
@@ -141,73 +141,73 @@ describe.each([
       refresh(node(1), clientId, second.refresh),
     ]);
     expect(replay.status).toBe(400);
-    await refused(refresh(house, clientId, rotation.body.refresh_token ?? second.refresh));
-    expect(await scopesOf(house, rotation.body.access_token ?? second.access)).toBeNull();
+    await refused(refresh(service, clientId, rotation.body.refresh_token ?? second.refresh));
+    expect(await scopesOf(service, rotation.body.access_token ?? second.access)).toBeNull();
   });
 
   test('a request whose last byte comes after the rotation is a replay, however early it began', async () => {
     const first = await grant();
-    const [held] = await beginRefreshes(house, [node(1).origin], clientId, first.refresh);
+    const [held] = await beginRefreshes(service, [node(1).origin], clientId, first.refresh);
     const second = await rotated(first.refresh);
     expect(await held!.finish()).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-    expect(await scopesOf(house, second.access)).toBeNull();
-    await refused(refresh(house, clientId, second.refresh));
+    expect(await scopesOf(service, second.access)).toBeNull();
+    await refused(refresh(service, clientId, second.refresh));
   });
 
   test("85. another client's id is refused and harms nothing", async () => {
     const first = await grant();
     const second = await rotated(first.refresh);
-    const other = await addClient(house, ada);
-    await refused(refresh(house, other, second.refresh));
-    await refused(refresh(house, other, first.refresh));
+    const other = await addClient(service, ada);
+    await refused(refresh(service, other, second.refresh));
+    await refused(refresh(service, other, first.refresh));
     await rotated(second.refresh);
   });
 
   test('86. a random token or garbage is refused and revokes nothing', async () => {
     const first = await grant();
     for (const token of [mint('refresh').token, 'garbage', '%', 'dkr_', `${first.refresh}x`])
-      await refused(refresh(house, clientId, token));
+      await refused(refresh(service, clientId, token));
     await rotated(first.refresh);
   });
 
   test('87. an access token is no refresh token, and a refresh token no access token', async () => {
     const first = await grant();
-    await refused(refresh(house, clientId, first.access));
-    expect(await scopesOf(house, first.refresh)).toBeNull();
+    await refused(refresh(service, clientId, first.access));
+    expect(await scopesOf(service, first.refresh)).toBeNull();
     await rotated(first.refresh);
   });
 
   test('88. a token lives for 30 days, each rotation gives 30 more, and after 180 days it is over', async () => {
     const idle = await grant();
     let used = await grant();
-    const start = house.clock.now();
-    house.clock.advance(30 * day - 60_000);
+    const start = service.clock.now();
+    service.clock.advance(30 * day - 60_000);
     used = { ...used, ...(await rotated(used.refresh)) };
-    house.clock.advance(120_000);
-    await refused(refresh(house, clientId, idle.refresh));
+    service.clock.advance(120_000);
+    await refused(refresh(service, clientId, idle.refresh));
     for (const days of [59, 88, 117, 146, 175, 179.99]) {
-      house.clock.set(new Date(start.getTime() + days * day));
+      service.clock.set(new Date(start.getTime() + days * day));
       used = { ...used, ...(await rotated(used.refresh)) };
     }
-    house.clock.set(new Date(start.getTime() + 180 * day + 1000));
-    expect(await scopesOf(house, used.access)).toBeNull();
-    await refused(refresh(house, clientId, used.refresh));
-    house.clock.set(start);
+    service.clock.set(new Date(start.getTime() + 180 * day + 1000));
+    expect(await scopesOf(service, used.access)).toBeNull();
+    await refused(refresh(service, clientId, used.refresh));
+    service.clock.set(start);
   });
 
   test('89. a narrower scope narrows the access token and not the grant', async () => {
     const first = await grant();
     const narrow = await rotated(first.refresh, { scope: 'mcp:read' });
     expect(narrow.scope).toBe('mcp:read');
-    expect(await scopesOf(house, narrow.access)).toEqual(['mcp:read']);
+    expect(await scopesOf(service, narrow.access)).toEqual(['mcp:read']);
     const full = await rotated(narrow.refresh);
     expect(full.scope).toBe('mcp:read mcp:write');
   });
 
   test('90. a wider or empty scope is refused, and the token not consumed', async () => {
-    const reading = await connect(house, ada, clientId, ['mcp:read']);
+    const reading = await connect(service, ada, clientId, ['mcp:read']);
     for (const scope of ['mcp:read mcp:write', 'mcp:write', 'mcp:read admin', ' ']) {
-      await refused(refresh(house, clientId, reading.refresh, { scope }), 'invalid_scope');
+      await refused(refresh(service, clientId, reading.refresh, { scope }), 'invalid_scope');
     }
     await rotated(reading.refresh);
   });
@@ -215,78 +215,79 @@ describe.each([
   test('91. another resource is refused, and the token not consumed; an alias is the same resource', async () => {
     const first = await grant();
     await refused(
-      refresh(house, clientId, first.refresh, { resource: 'https://evil.example/api/mcp' }),
+      refresh(service, clientId, first.refresh, { resource: 'https://evil.example/api/mcp' }),
       'invalid_target',
     );
-    await rotated(first.refresh, { resource: `${house.config.baseUrl}/mcp` });
+    await rotated(first.refresh, { resource: `${service.config.baseUrl}/mcp` });
   });
 
   test('92. when the database fails in the middle, the old token still works', async () => {
     const first = await grant();
-    await house.sql(
+    await service.sql(
       `create function pg_temp_failure() returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$`,
     );
-    await house.sql(
+    await service.sql(
       'create trigger failing before insert on vault.refresh_tokens for each row execute function pg_temp_failure()',
     );
-    const { status, body } = await refresh(house, clientId, first.refresh);
-    await house.sql('drop trigger failing on vault.refresh_tokens');
-    await house.sql('drop function pg_temp_failure()');
+    const { status, body } = await refresh(service, clientId, first.refresh);
+    await service.sql('drop trigger failing on vault.refresh_tokens');
+    await service.sql('drop function pg_temp_failure()');
     expect([status, body.error]).toEqual([500, 'server_error']);
     expect(JSON.stringify(body)).not.toContain('disk full');
     await rotated(first.refresh);
   });
 
   test('a suspended person refreshes nothing, and neither does a client that no longer works for them', async () => {
-    const bert = await addPerson(house, 'Bert');
-    const own = await connect(house, bert, await addClient(house, bert));
-    await house.sql('update users set suspended_at = app.now() where id = $1', [bert.id]);
-    await refused(refresh(house, own.clientId, own.refresh));
-    await house.sql('update users set suspended_at = null where id = $1', [bert.id]);
-    await refused(refresh(house, own.clientId, own.refresh));
+    const bert = await addPerson(service, 'Bert');
+    const own = await connect(service, bert, await addClient(service, bert));
+    await service.sql('update users set suspended_at = app.now() where id = $1', [bert.id]);
+    await refused(refresh(service, own.clientId, own.refresh));
+    await service.sql('update users set suspended_at = null where id = $1', [bert.id]);
+    await refused(refresh(service, own.clientId, own.refresh));
   });
 });
 
 describe('what is kept for overlapping requests', () => {
-  let house: TestHouse;
+  let service: TestService;
   let ada: Person;
   beforeAll(async () => {
-    house = await openHouse();
-    ada = await addPerson(house, 'Ada');
+    service = await openService();
+    ada = await addPerson(service, 'Ada');
   });
-  afterAll(() => house?.close());
+  afterAll(() => service?.close());
 
-  const kept = () => house.sql<{ answer: Buffer }>('select answer from vault.refresh_tokens where answer is not null');
+  const kept = () =>
+    service.sql<{ answer: Buffer }>('select answer from vault.refresh_tokens where answer is not null');
 
   test('is forgotten once no request can overlap any more', async () => {
-    const { config } = house.nodes[0]!.house;
+    const { config } = service.nodes[0]!.services;
     Object.assign(config, { refreshOverlapMillis: 1 });
-    const first = await connect(house, ada, await addClient(house, ada));
-    await refresh(house, first.clientId, first.refresh);
+    const first = await connect(service, ada, await addClient(service, ada));
+    await refresh(service, first.clientId, first.refresh);
     await expect.poll(async () => (await kept()).length, { timeout: 20_000 }).toBe(0);
     Object.assign(config, { refreshOverlapMillis: 60_000 });
   });
 
   test('is sealed, and opens with the presented token alone', async () => {
-    const first = await connect(house, ada, await addClient(house, ada));
-    const { body } = await refresh(house, first.clientId, first.refresh);
+    const first = await connect(service, ada, await addClient(service, ada));
+    const { body } = await refresh(service, first.clientId, first.refresh);
     const [{ answer } = { answer: Buffer.alloc(0) }] = await kept();
     expect(answer.includes(body.refresh_token ?? '')).toBe(false);
     expect(openAnswer(first.refresh, answer)).toEqual({ access: body.access_token, refresh: body.refresh_token });
     expect(() => openAnswer(body.refresh_token ?? '', answer)).toThrow();
-    await refresh(house, first.clientId, body.refresh_token ?? '');
+    await refresh(service, first.clientId, body.refresh_token ?? '');
     expect(await kept()).toHaveLength(1);
   });
 
-  test('is forgotten by the clockwork when the node that kept it has gone', async () => {
-    const { config } = house.nodes[0]!.house;
+  test('is forgotten by the scheduled jobs when the node that kept it has gone', async () => {
+    const { config } = service.nodes[0]!.services;
     Object.assign(config, { refreshOverlapMillis: 3_600_000 });
-    const first = await connect(house, ada, await addClient(house, ada));
-    await refresh(house, first.clientId, first.refresh);
-    await house.sql('select app.purge_authorization()');
+    const first = await connect(service, ada, await addClient(service, ada));
+    await refresh(service, first.clientId, first.refresh);
+    await service.sql('select app.purge_authorization()');
     expect((await kept()).length).toBeGreaterThan(0);
-    await house.sql(`update vault.refresh_tokens set consumed_clock = consumed_clock - interval '61 seconds'`);
-    await house.sql('select app.purge_authorization()');
+    await service.sql(`update vault.refresh_tokens set consumed_clock = consumed_clock - interval '61 seconds'`);
+    await service.sql('select app.purge_authorization()');
     expect(await kept()).toHaveLength(0);
   });
 });

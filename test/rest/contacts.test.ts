@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiKeyDigest } from '../../server/domain/api-keys.ts';
-import { contactsPage } from '../../server/domain/contacts.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
+import { contactsPage } from '../../server/domain/contacts/contacts.ts';
+import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Brokerage } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ours: Brokerage;
 let theirs: Brokerage;
 let call: ReturnType<typeof as>;
 
 beforeAll(async () => {
-  house = await openHouse({ config: { rateLimits: { ...(await limits()) } } });
-  ours = await brokerage(house);
-  theirs = await brokerage(house);
-  call = as(await ours.key(), house.restUrl);
+  service = await openService({ config: { rateLimits: { ...(await limits()) } } });
+  ours = await brokerage(service);
+  theirs = await brokerage(service);
+  call = as(await ours.key(), service.restUrl);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 async function limits() {
   const { readConfig } = await import('../../server/config.ts');
@@ -85,7 +85,7 @@ describe('creating and reading', () => {
   });
 
   test('a key that may only write gets the answer to what it wrote', async () => {
-    const writer = as(await ours.key({ scopes: ['contacts:write'] }), house.restUrl);
+    const writer = as(await ours.key({ scopes: ['contacts:write'] }), service.restUrl);
     const made = await writer('POST', '/contacts', { type: 'person', displayName: 'Written blind' });
     expect(made.status).toBe(201);
     expect((await writer('GET', `/contacts/${made.body?.id}`)).status).toBe(403);
@@ -93,12 +93,12 @@ describe('creating and reading', () => {
   });
 
   test('a contact of another brokerage, an archived one, an unknown id and no id at all are the same 404', async () => {
-    const foreign = await as(await theirs.key(), house.restUrl)('POST', '/contacts', {
+    const foreign = await as(await theirs.key(), service.restUrl)('POST', '/contacts', {
       type: 'person',
       displayName: 'Theirs',
     });
     const archived = await call('POST', '/contacts', { type: 'person', displayName: 'Archived' });
-    await house.sql('update contacts set archived_at = app.now() where id = $1', [archived.body?.id]);
+    await service.sql('update contacts set archived_at = app.now() where id = $1', [archived.body?.id]);
     const answers = [];
     for (const id of [
       foreign.body?.id,
@@ -122,7 +122,7 @@ describe('creating and reading', () => {
       { type: 'person', displayName: 'Stays' },
       { 'X-Brokerage-Id': theirs.id },
     );
-    const [row] = await house.sql('select brokerage_id, created_by, created_by_key from contacts where id = $1', [
+    const [row] = await service.sql('select brokerage_id, created_by, created_by_key from contacts where id = $1', [
       made.body?.id,
     ]);
     expect(row).toMatchObject({ brokerage_id: ours.id, created_by: null });
@@ -149,15 +149,15 @@ describe('listing', () => {
   }
 
   test('pages are newest first, and no row is shown twice or skipped while rows are added', async () => {
-    const tenant = await brokerage(house);
-    const get = as(await tenant.key(), house.restUrl);
+    const tenant = await brokerage(service);
+    const get = as(await tenant.key(), service.restUrl);
     // Many in one millisecond: the id decides there.
-    await house.sql(
+    await service.sql(
       `insert into contacts (brokerage_id, type, display_name, created_at)
        select $1, 'person', 'n' || n, '2026-01-01'::timestamptz + (n / 7) * interval '1 ms' from generate_series(1, 60) n`,
       [tenant.id],
     );
-    const expected = await house.sql<{ display_name: string }>(
+    const expected = await service.sql<{ display_name: string }>(
       'select display_name from contacts where brokerage_id = $1 order by created_at desc, id desc',
       [tenant.id],
     );
@@ -171,19 +171,19 @@ describe('listing', () => {
   });
 
   test('a page is one scan of the index in its order, wherever it begins', async () => {
-    const tenant = await brokerage(house);
+    const tenant = await brokerage(service);
     const { token } = await tenant.key();
-    await house.sql(
+    await service.sql(
       `insert into contacts (brokerage_id, type, display_name, created_at)
        select $1, 'person', 'n' || n, app.now() - n * interval '1 second' from generate_series(1, 20000) n`,
       [tenant.id],
     );
-    await house.sql('analyze contacts');
-    const client = new pg.Client(house.connections.server);
+    await service.sql('analyze contacts');
+    const client = new pg.Client(service.connections.server);
     await client.connect();
     await client.query('begin');
     await client.query('select app.enter_with_api_key($1)', [apiKeyDigest(token)]);
-    for (const after of [null, { createdAt: house.clock.now().toISOString(), id: tenant.id }]) {
+    for (const after of [null, { createdAt: service.clock.now().toISOString(), id: tenant.id }]) {
       const { text, values } = contactsPage(51, after);
       const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain ${text}`, [...values]);
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -194,13 +194,13 @@ describe('listing', () => {
   });
 
   test('a page holds 50 unless told, 1 to 200 when told, and the last one says so', async () => {
-    const tenant = await brokerage(house);
-    const get = as(await tenant.key(), house.restUrl);
+    const tenant = await brokerage(service);
+    const get = as(await tenant.key(), service.restUrl);
     expect((await get('GET', '/contacts')).body).toEqual({
       data: [],
       pagination: { hasMore: false, nextCursor: null },
     });
-    await house.sql(
+    await service.sql(
       `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'n' || n from generate_series(1, 201) n`,
       [tenant.id],
     );
@@ -214,7 +214,7 @@ describe('listing', () => {
     expect(await sizes('?unknown=1&limit=3')).toEqual([3, true]);
     const first = await get('GET', '/contacts?limit=200');
     expect(await sizes(`?limit=200&cursor=${first.body!.pagination.nextCursor}`)).toEqual([1, false]);
-    await house.sql('update contacts set archived_at = app.now() where brokerage_id = $1 and display_name <> $2', [
+    await service.sql('update contacts set archived_at = app.now() where brokerage_id = $1 and display_name <> $2', [
       tenant.id,
       'n7',
     ]);
@@ -286,10 +286,10 @@ describe('listing', () => {
 
   test('a cursor of another brokerage is refused, also by a key that sees nothing of it', async () => {
     const cursor = (await call('GET', '/contacts?limit=1')).body!.pagination.nextCursor!;
-    const other = await as(await theirs.key(), house.restUrl)('GET', `/contacts?cursor=${cursor}`);
+    const other = await as(await theirs.key(), service.restUrl)('GET', `/contacts?cursor=${cursor}`);
     expect([other.status, other.body?.error.code]).toEqual([400, 'validation_error']);
     // Another key of the same brokerage may go on with it.
-    expect((await as(await ours.key(), house.restUrl)('GET', `/contacts?cursor=${cursor}`)).status).toBe(200);
+    expect((await as(await ours.key(), service.restUrl)('GET', `/contacts?cursor=${cursor}`)).status).toBe(200);
   });
 });
 
@@ -322,7 +322,7 @@ describe('methods and paths', () => {
     '/docs/nothing',
     '/docs/../openapi',
   ])('an unknown path "%s" is 404 not_found', async (path) => {
-    for (const get of [call, as(null, house.restUrl)]) {
+    for (const get of [call, as(null, service.restUrl)]) {
       const { status, body } = await get('GET', path);
       expect([status, body?.error.code]).toEqual([404, 'not_found']);
     }

@@ -1,21 +1,21 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBrowser } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { brokerage } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 beforeAll(async () => {
-  [house, browser] = await Promise.all([openHouse(), openBrowser()]);
+  [service, browser] = await Promise.all([openService(), openBrowser()]);
 });
 afterAll(async () => {
   await browser.close();
-  await house.close();
+  await service.close();
 });
 
 test('the reference shows every operation, tries one out, and asks no other host for anything', async () => {
-  const { token } = await (await brokerage(house)).key();
+  const { token } = await (await brokerage(service)).key();
   const page = await browser.newPage();
   const problems: string[] = [];
   const hosts = new Set<string>();
@@ -25,7 +25,7 @@ test('the reference shows every operation, tries one out, and asks no other host
     const { protocol, host } = new URL(request.url());
     if (protocol !== 'data:' && protocol !== 'blob:') hosts.add(host);
   });
-  await page.goto(`${house.restUrl}/docs`);
+  await page.goto(`${service.restUrl}/docs`);
   await page.getByText('/contacts/{contactId}').waitFor();
   for (const summary of ['List contacts', 'Create a contact', 'Get a contact']) {
     expect(await page.getByText(summary, { exact: true }).count()).toBe(1);
@@ -41,12 +41,12 @@ test('the reference shows every operation, tries one out, and asks no other host
     page.getByRole('button', { name: 'Execute' }).click(),
   ]);
   expect(answer.status()).toBe(200);
-  expect([...hosts]).toEqual([new URL(house.origin).host]);
+  expect([...hosts]).toEqual([new URL(service.origin).host]);
   expect(problems).toEqual([]);
 });
 
 test('scripts run from our files alone', async () => {
-  const response = await fetch(`${house.restUrl}/docs`);
+  const response = await fetch(`${service.restUrl}/docs`);
   expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'; script-src 'self';/);
   expect(await response.text()).not.toMatch(/https?:|<script>|onload/);
 });

@@ -1,32 +1,32 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Brokerage } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let tenant: Brokerage;
 
 beforeAll(async () => {
-  house = await openHouse({ nodes: 2 });
-  tenant = await brokerage(house);
+  service = await openService({ nodes: 2 });
+  tenant = await brokerage(service);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const repeatable = (key: string) => ({ 'Idempotency-Key': key });
 const body = (displayName: string) => ({ type: 'person', displayName, email: 'same@example.com' });
 
 async function stored(displayName: string): Promise<number> {
-  const [row] = await house.sql<{ n: number }>('select count(*)::int as n from contacts where display_name = $1', [
+  const [row] = await service.sql<{ n: number }>('select count(*)::int as n from contacts where display_name = $1', [
     displayName,
   ]);
   return row!.n;
 }
 
 test('the same key and body give the first answer again, however the body is written', async () => {
-  const call = as(await tenant.key(), house.restUrl);
+  const call = as(await tenant.key(), service.restUrl);
   const first = await call('POST', '/contacts', body('Once'), repeatable('order-1'));
   expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
   // What has become of the contact since does not matter.
-  await house.sql(`update contacts set display_name = 'Once', phone = '1' where id = $1`, [first.body?.id]);
+  await service.sql(`update contacts set display_name = 'Once', phone = '1' where id = $1`, [first.body?.id]);
   for (const again of [body('Once'), '{ "email":"same@example.com",\n "displayName":"\\u004fnce", "type":"person" }']) {
     const second = await call('POST', '/contacts', again, {
       ...repeatable('order-1'),
@@ -39,7 +39,7 @@ test('the same key and body give the first answer again, however the body is wri
 });
 
 test('the same key with another body is refused and makes nothing', async () => {
-  const call = as(await tenant.key(), house.restUrl);
+  const call = as(await tenant.key(), service.restUrl);
   await call('POST', '/contacts', body('First body'), repeatable('order-2'));
   const other = await call('POST', '/contacts', body('Second body'), repeatable('order-2'));
   expect(other.status).toBe(400);
@@ -52,21 +52,22 @@ test('the same key with another body is refused and makes nothing', async () => 
 });
 
 test('a request that was refused may be corrected under the same key', async () => {
-  const call = as(await tenant.key(), house.restUrl);
+  const call = as(await tenant.key(), service.restUrl);
   expect((await call('POST', '/contacts', { type: 'person' }, repeatable('order-3'))).status).toBe(400);
   expect((await call('POST', '/contacts', body('Corrected'), repeatable('order-3'))).status).toBe(201);
 });
 
 test('keys of different API keys, and requests without one, have nothing to do with each other', async () => {
   const [one, two] = [await tenant.key(), await tenant.key()];
-  for (const key of [one, two]) await as(key, house.restUrl)('POST', '/contacts', body('Apart'), repeatable('order-4'));
-  for (let n = 0; n < 2; n += 1) await as(one, house.restUrl)('POST', '/contacts', body('Apart'));
+  for (const key of [one, two])
+    await as(key, service.restUrl)('POST', '/contacts', body('Apart'), repeatable('order-4'));
+  for (let n = 0; n < 2; n += 1) await as(one, service.restUrl)('POST', '/contacts', body('Apart'));
   expect(await stored('Apart')).toBe(4);
 });
 
 test('30 at once over two nodes make one contact and get one answer', async () => {
   const key = await tenant.key();
-  const nodes = house.nodes.map((node) => as(key, node.restUrl));
+  const nodes = service.nodes.map((node) => as(key, node.restUrl));
   const answers = await Promise.all(
     Array.from({ length: 30 }, (_, n) => nodes[n % 2]!('POST', '/contacts', body('At once'), repeatable('order-5'))),
   );
@@ -77,7 +78,7 @@ test('30 at once over two nodes make one contact and get one answer', async () =
 });
 
 test('20 different bodies at once under one key make one contact; the others are refused', async () => {
-  const call = as(await tenant.key(), house.restUrl);
+  const call = as(await tenant.key(), service.restUrl);
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
       call('POST', '/contacts', { ...body('Race'), phone: String(n) }, repeatable('order-6')),
@@ -88,15 +89,15 @@ test('20 different bodies at once under one key make one contact; the others are
 });
 
 test('after 24 hours the key is new again, and what is past is swept up', async () => {
-  const call = as(await tenant.key(), house.restUrl);
+  const call = as(await tenant.key(), service.restUrl);
   const first = await call('POST', '/contacts', body('Daily'), repeatable('daily'));
-  house.clock.advance(24 * 3_600_000 - 60_000);
+  service.clock.advance(24 * 3_600_000 - 60_000);
   expect((await call('POST', '/contacts', body('Daily'), repeatable('daily'))).body?.id).toBe(first.body?.id);
-  house.clock.advance(120_000);
+  service.clock.advance(120_000);
   const next = await call('POST', '/contacts', body('Daily, changed'), repeatable('daily'));
   expect([next.status, next.body?.id === first.body?.id]).toEqual([201, false]);
   const kept = () =>
-    house.sql<{ n: number }>(
+    service.sql<{ n: number }>(
       `select count(*)::int as n from vault.idempotency_keys where made_at <= app.now() - interval '24 hours'`,
     );
   for (let n = 0; n < 5; n += 1) await call('POST', '/contacts', body('Sweep'), repeatable(`sweep-${n}`));
@@ -104,11 +105,11 @@ test('after 24 hours the key is new again, and what is past is swept up', async 
 });
 
 test('a write whose transaction fails leaves nothing behind, and may be repeated', async () => {
-  const call = as(await tenant.key(), house.restUrl);
-  await house.sql(`alter table contacts add constraint arranged check (display_name <> 'Fails') not valid`);
+  const call = as(await tenant.key(), service.restUrl);
+  await service.sql(`alter table contacts add constraint arranged check (display_name <> 'Fails') not valid`);
   const failed = await call('POST', '/contacts', body('Fails'), repeatable('order-7'));
   expect(failed.status).toBeGreaterThanOrEqual(400);
-  await house.sql('alter table contacts drop constraint arranged');
+  await service.sql('alter table contacts drop constraint arranged');
   expect((await call('POST', '/contacts', body('Fails'), repeatable('order-7'))).status).toBe(201);
   expect(await stored('Fails')).toBe(1);
 });

@@ -3,24 +3,24 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Brokerage, type Key } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let tenant: Brokerage;
 let key: Key;
 let call: ReturnType<typeof as>;
 
 beforeAll(async () => {
-  house = await openHouse({ config: { rateLimits: { ...readConfig({}).rateLimits, rest_ip: 1_000_000 } } });
-  tenant = await brokerage(house);
+  service = await openService({ config: { rateLimits: { ...readConfig({}).rateLimits, rest_ip: 1_000_000 } } });
+  tenant = await brokerage(service);
   key = await tenant.key();
-  call = as(key, house.restUrl);
+  call = as(key, service.restUrl);
 });
 afterAll(async () => {
-  const [count] = await house.sql('select count(*)::int as n from contacts where brokerage_id = $1', [tenant.id]);
+  const [count] = await service.sql('select count(*)::int as n from contacts where brokerage_id = $1', [tenant.id]);
   expect(count?.['n']).toBe(0);
-  await house.close();
+  await service.close();
 });
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -140,7 +140,7 @@ describe('bodies', () => {
     const body = person(`"displayName":"${'x'.repeat(70_000)}"`);
     const announced = await call('POST', '/contacts', body, { 'Content-Type': 'application/json' });
     expect([announced.status, announced.body?.error.code]).toEqual([413, 'validation_error']);
-    const chunked = await fetch(`${house.restUrl}/contacts`, {
+    const chunked = await fetch(`${service.restUrl}/contacts`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${key.token}`, 'Content-Type': 'application/json' },
       body: new ReadableStream({
@@ -172,7 +172,7 @@ describe('idempotency keys', () => {
 
 describe('requests that no client library would send', () => {
   async function raw(text: string): Promise<string> {
-    const { hostname, port } = new URL(house.origin);
+    const { hostname, port } = new URL(service.origin);
     const socket = connect(Number(port), hostname);
     socket.write(text);
     let answer = '';
@@ -203,7 +203,7 @@ describe('requests that no client library would send', () => {
   });
 
   test('a client that goes away in the middle of its body leaves the service standing', async () => {
-    const { hostname, port } = new URL(house.origin);
+    const { hostname, port } = new URL(service.origin);
     const socket = connect(Number(port), hostname);
     socket.write(
       head('POST /api/v1/contacts HTTP/1.1', 'Content-Type: application/json', 'Content-Length: 500') + '{"type"',

@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { mintApiKey } from '../../server/domain/api-keys.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Brokerage } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let tenant: Brokerage;
 
 beforeAll(async () => {
   const rateLimits = { ...readConfig({}).rateLimits, rest_auth_failure_ip: 1_000_000 };
-  house = await openHouse({ nodes: 2, config: { rateLimits } });
-  tenant = await brokerage(house);
+  service = await openService({ nodes: 2, config: { rateLimits } });
+  tenant = await brokerage(service);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const get = (token: string | null, path = '/contacts') =>
-  as(token === null ? null : { token }, house.restUrl)('GET', path);
+  as(token === null ? null : { token }, service.restUrl)('GET', path);
 
 describe('who gets in', () => {
   test('126. a token has its form, and only its digest is kept', async () => {
     const { token, id } = await tenant.key({ environment: 'test' });
     expect(token).toMatch(/^dk_test_[0-9a-f]{32}$/);
-    const [row] = await house.sql('select digest from vault.api_key_digests where key_id = $1', [id]);
+    const [row] = await service.sql('select digest from vault.api_key_digests where key_id = $1', [id]);
     expect(row?.['digest']).toEqual(createHash('sha256').update(token).digest());
     expect((await get(token)).status).toBe(200);
   });
@@ -30,8 +30,8 @@ describe('who gets in', () => {
   test('127. every token that does not work is the same 401', async () => {
     const { token } = await tenant.key();
     const revoked = await tenant.key();
-    await house.sql('update api_keys set revoked_at = app.now() where id = $1', [revoked.id]);
-    const expired = await tenant.key({ expiresAt: new Date(house.clock.now().getTime() - 1000) });
+    await service.sql('update api_keys set revoked_at = app.now() where id = $1', [revoked.id]);
+    const expired = await tenant.key({ expiresAt: new Date(service.clock.now().getTime() - 1000) });
     const last = token.at(-1) === '0' ? '1' : '0';
     const bad = [
       `${token.slice(0, -1)}${last}`,
@@ -66,20 +66,21 @@ describe('who gets in', () => {
       ['/contacts', { 'X-API-Key': token }],
       ['/contacts', { Cookie: `Authorization=Bearer ${token}` }],
     ] as const) {
-      const answer = await as(null, house.restUrl)('GET', path, undefined, headers);
+      const answer = await as(null, service.restUrl)('GET', path, undefined, headers);
       expect([answer.status, answer.body?.error.code]).toEqual([401, 'invalid_token']);
       expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="dealkeep"');
     }
-    expect((await as(null, house.restUrl)('GET', '/contacts', undefined, basic)).status).toBe(401);
+    expect((await as(null, service.restUrl)('GET', '/contacts', undefined, basic)).status).toBe(401);
     for (const scheme of ['bearer', 'BEARER'])
       expect(
-        (await as(null, house.restUrl)('GET', '/contacts', undefined, { Authorization: `${scheme} ${token}` })).status,
+        (await as(null, service.restUrl)('GET', '/contacts', undefined, { Authorization: `${scheme} ${token}` }))
+          .status,
       ).toBe(200);
   });
 
   test('128. a token without the scope is 403, whatever else is wrong with the request', async () => {
-    const reader = as(await tenant.key({ scopes: ['contacts:read'] }), house.restUrl);
-    const writer = as(await tenant.key({ scopes: ['contacts:write'] }), house.restUrl);
+    const reader = as(await tenant.key({ scopes: ['contacts:read'] }), service.restUrl);
+    const writer = as(await tenant.key({ scopes: ['contacts:write'] }), service.restUrl);
     for (const [call, method, path, scope] of [
       [reader, 'POST', '/contacts', 'contacts:write'],
       [writer, 'GET', '/contacts', 'contacts:read'],
@@ -95,14 +96,14 @@ describe('who gets in', () => {
       expect(headers.get('www-authenticate')).toContain(`scope="${scope}"`);
       expect(headers.get('x-ratelimit-remaining')).not.toBeNull();
     }
-    const [made] = await house.sql('select count(*)::int as n from contacts');
+    const [made] = await service.sql('select count(*)::int as n from contacts');
     expect(made).toEqual({ n: 0 });
   });
 
   test('127. a key expires at its time', async () => {
-    const { token } = await tenant.key({ expiresAt: new Date(house.clock.now().getTime() + 60_000) });
+    const { token } = await tenant.key({ expiresAt: new Date(service.clock.now().getTime() + 60_000) });
     expect((await get(token)).status).toBe(200);
-    house.clock.advance(61_000);
+    service.clock.advance(61_000);
     expect((await get(token)).status).toBe(401);
   });
 });
@@ -120,59 +121,61 @@ describe('whoever made the key', () => {
       `update members set status = 'active' where user_id = $1`,
     ],
   ])('131. %s: the key stops with the next request, on both nodes', async (_, take, give) => {
-    const there = await brokerage(house);
+    const there = await brokerage(service);
     // A brokerage keeps an admin: a second one stays.
-    await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
       there.id,
       tenant.admin,
     ]);
     const key = await there.key();
     const onBoth = () =>
-      Promise.all(house.nodes.map(async (node) => (await as(key, node.restUrl)('GET', '/contacts')).status));
+      Promise.all(service.nodes.map(async (node) => (await as(key, node.restUrl)('GET', '/contacts')).status));
     expect(await onBoth()).toEqual([200, 200]);
-    await house.sql(take, [there.admin]);
+    await service.sql(take, [there.admin]);
     expect(await onBoth()).toEqual([401, 401]);
-    expect((await as(key, house.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' })).status).toBe(401);
-    await house.sql(give, [there.admin]);
+    expect((await as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' })).status).toBe(
+      401,
+    );
+    await service.sql(give, [there.admin]);
     expect(await onBoth()).toEqual([200, 200]);
   });
 
   test('131. is no admin any more: the key does what any member may, as long as they are one', async () => {
-    const there = await brokerage(house);
-    await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    const there = await brokerage(service);
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
       there.id,
       tenant.admin,
     ]);
     const { token } = await there.key();
-    await house.sql(`update members set role = 'staff' where user_id = $1`, [there.admin]);
+    await service.sql(`update members set role = 'staff' where user_id = $1`, [there.admin]);
     expect((await get(token)).status).toBe(200);
-    await house.sql(`update members set status = 'removed' where user_id = $1`, [there.admin]);
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [there.admin]);
     expect((await get(token)).status).toBe(401);
   });
 });
 
 test('130. revoking works with the next request on every node, between a count and its write too', async () => {
   const key = await tenant.key();
-  const nodes = house.nodes.map((node) => as(key, node.restUrl));
+  const nodes = service.nodes.map((node) => as(key, node.restUrl));
   expect(await Promise.all(nodes.map(async (call) => (await call('GET', '/contacts')).status))).toEqual([200, 200]);
-  await house.sql('update api_keys set revoked_at = app.now() where id = $1', [key.id]);
+  await service.sql('update api_keys set revoked_at = app.now() where id = $1', [key.id]);
   expect(await Promise.all(nodes.map(async (call) => (await call('GET', '/contacts')).status))).toEqual([401, 401]);
 });
 
 test('132. the last use is written, at most once a minute', async () => {
   const { id, token } = await tenant.key();
   const used = async () => {
-    const [row] = await house.sql<{ at: Date | null }>('select last_used_at as at from api_keys where id = $1', [id]);
+    const [row] = await service.sql<{ at: Date | null }>('select last_used_at as at from api_keys where id = $1', [id]);
     return row!.at?.getTime() ?? null;
   };
   expect(await used()).toBeNull();
   await get(token);
   const first = await used();
-  expect(Math.abs(first! - house.clock.now().getTime())).toBeLessThan(5_000);
-  house.clock.advance(30_000);
+  expect(Math.abs(first! - service.clock.now().getTime())).toBeLessThan(5_000);
+  service.clock.advance(30_000);
   await Promise.all(Array.from({ length: 10 }, () => get(token)));
   expect(await used()).toBe(first);
-  house.clock.advance(31_000);
+  service.clock.advance(31_000);
   await Promise.all(Array.from({ length: 10 }, () => get(token)));
   expect(await used()).toBeGreaterThan(first! + 60_000);
 });
@@ -180,7 +183,7 @@ test('132. the last use is written, at most once a minute', async () => {
 test('each write leaves a record of who, what, when and how it ended, refused ones too', async () => {
   const key = await tenant.key();
   const reader = await tenant.key({ scopes: ['contacts:read'] });
-  const call = as(key, house.restUrl);
+  const call = as(key, service.restUrl);
   const id = { 'Idempotency-Key': 'audit' };
   const made = await call(
     'POST',
@@ -192,8 +195,8 @@ test('each write leaves a record of who, what, when and how it ended, refused on
   await call('POST', '/contacts', { type: 'person', displayName: 'Another' }, id);
   await call('POST', '/contacts', { type: 'person' });
   await call('POST', '/contacts', 'x'.repeat(70_000), { 'Content-Type': 'application/json' });
-  await as(reader, house.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' });
-  const records = await house.sql(
+  await as(reader, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' });
+  const records = await service.sql(
     `select action, subject_id, outcome, brokerage_id, user_id, key_id, host(address) as address, request_id, details
      from audit_records where key_id = any ($1) order by at, id`,
     [[key.id, reader.id]],
@@ -225,23 +228,28 @@ test('each write leaves a record of who, what, when and how it ended, refused on
 
 test('a failure on our side is a 500 with the id of the request and nothing of the inside, and is recorded', async () => {
   const key = await tenant.key();
-  await house.sql('alter function app.uuid_v7() rename to uuid_v7_away');
+  await service.sql('alter function app.uuid_v7() rename to uuid_v7_away');
   const answers = await Promise.all([
-    as(key, house.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' }, { 'X-Request-Id': 'report-me' }),
-    as(key, house.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' }),
-  ]).finally(() => house.sql('alter function app.uuid_v7_away() rename to uuid_v7'));
+    as(key, service.restUrl)(
+      'POST',
+      '/contacts',
+      { type: 'person', displayName: 'x' },
+      { 'X-Request-Id': 'report-me' },
+    ),
+    as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' }),
+  ]).finally(() => service.sql('alter function app.uuid_v7_away() rename to uuid_v7'));
   for (const { status, body, text, headers } of answers) {
     expect([status, body?.error.code]).toEqual([500, 'internal_error']);
     expect(body?.error.details).toEqual({ request_id: headers.get('x-request-id') });
     expect(text).not.toMatch(/uuid|function|app\.|PL\/pgSQL|at \//);
   }
   expect(answers[0].body?.error.message).toContain('report-me');
-  expect(house.log.filter((line) => line.includes('report-me')).join()).toContain('uuid_v7');
+  expect(service.log.filter((line) => line.includes('report-me')).join()).toContain('uuid_v7');
 });
 
 test('113, 126. no token is in the database or in the log', async () => {
   const key = await tenant.key();
-  await as(key, house.restUrl)(
+  await as(key, service.restUrl)(
     'POST',
     '/contacts',
     { type: 'person', displayName: 'x' },
@@ -250,23 +258,23 @@ test('113, 126. no token is in the database or in the log', async () => {
   await get(key.token, '/contacts?limit=x');
   await get(key.token, `/contacts?api_key=${key.token}`);
   await get(`${key.token}x`);
-  const tables = await house.sql<{ name: string }>(
+  const tables = await service.sql<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'vault', 'app', 'limits')`,
   );
   expect(tables.length).toBeGreaterThan(10);
   const secret = key.token.slice(8);
   for (const { name } of tables) {
-    const [found] = await house.sql<{ n: number }>(
+    const [found] = await service.sql<{ n: number }>(
       `select count(*)::int as n from ${name} t where t::text like '%' || $1 || '%'`,
       [secret],
     );
     expect([name, found?.n]).toEqual([name, 0]);
-    const [asHex] = await house.sql<{ n: number }>(
+    const [asHex] = await service.sql<{ n: number }>(
       `select count(*)::int as n from ${name} t where t::text like '%' || $1 || '%'`,
       [Buffer.from(key.token).toString('hex')],
     );
     expect([name, asHex?.n]).toEqual([name, 0]);
   }
-  expect(house.log.length).toBeGreaterThan(0);
-  expect(house.log.join('\n')).not.toContain(secret);
+  expect(service.log.length).toBeGreaterThan(0);
+  expect(service.log.join('\n')).not.toContain(secret);
 });

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { mintApiKey } from '../../server/domain/api-keys.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Brokerage } from './scene.ts';
 
 const limits = (changes: Partial<ReturnType<typeof readConfig>['rateLimits']>) => ({
@@ -10,23 +10,23 @@ const limits = (changes: Partial<ReturnType<typeof readConfig>['rateLimits']>) =
 });
 
 /** The start of a window: a test that counts does not want to cross into the next. */
-function toWindowStart(house: TestHouse): void {
-  const now = house.clock.now().getTime();
-  house.clock.set(new Date(Math.ceil(now / 60_000) * 60_000 + 1_000));
+function toWindowStart(service: TestService): void {
+  const now = service.clock.now().getTime();
+  service.clock.set(new Date(Math.ceil(now / 60_000) * 60_000 + 1_000));
 }
 
 describe('by key', () => {
-  let house: TestHouse;
+  let service: TestService;
   let tenant: Brokerage;
   beforeAll(async () => {
-    house = await openHouse({ config: limits({ rest_key: 25 }) });
-    tenant = await brokerage(house);
+    service = await openService({ config: limits({ rest_key: 25 }) });
+    tenant = await brokerage(service);
   });
-  afterAll(() => house.close());
+  afterAll(() => service.close());
 
   test('134. the headers count down on every answer, at 0 comes 429 with Retry-After, and the next window starts anew', async () => {
-    toWindowStart(house);
-    const call = as(await tenant.key({ ceiling: 5 }), house.restUrl);
+    toWindowStart(service);
+    const call = as(await tenant.key({ ceiling: 5 }), service.restUrl);
     const requests = [
       () => call('GET', '/contacts'),
       () => call('POST', '/contacts', { type: 'person', displayName: 'counted' }),
@@ -41,8 +41,8 @@ describe('by key', () => {
       expect(headers.get('x-ratelimit-limit')).toBe('5');
       expect(headers.get('x-ratelimit-remaining')).toBe(String(4 - index));
       const reset = Number(headers.get('x-ratelimit-reset'));
-      expect(reset * 1000 - house.clock.now().getTime()).toBeGreaterThan(0);
-      expect(reset * 1000 - house.clock.now().getTime()).toBeLessThanOrEqual(60_000);
+      expect(reset * 1000 - service.clock.now().getTime()).toBeGreaterThan(0);
+      expect(reset * 1000 - service.clock.now().getTime()).toBeLessThanOrEqual(60_000);
       expect(headers.get('retry-after')).toBeNull();
     }
     expect(statuses).toEqual([200, 201, 400, 404, 400]);
@@ -53,16 +53,16 @@ describe('by key', () => {
       expect(body).not.toHaveProperty('data');
     }
     const { headers } = await call('GET', '/contacts');
-    house.clock.set(new Date(Number(headers.get('x-ratelimit-reset')) * 1000));
+    service.clock.set(new Date(Number(headers.get('x-ratelimit-reset')) * 1000));
     expect((await call('GET', '/contacts')).status).toBe(200);
   });
 
   test('a token that is good no more uses up nothing of its key', async () => {
-    toWindowStart(house);
+    toWindowStart(service);
     const key = await tenant.key({ ceiling: 10 });
-    const call = as(key, house.restUrl);
+    const call = as(key, service.restUrl);
     expect((await call('GET', '/contacts')).headers.get('x-ratelimit-remaining')).toBe('9');
-    await house.sql(
+    await service.sql(
       `update vault.api_key_digests set valid_until = app.now() - interval '1 second' where key_id = $1`,
       [key.id],
     );
@@ -70,49 +70,49 @@ describe('by key', () => {
       const { status, headers } = await call('GET', '/contacts');
       expect([status, headers.get('x-ratelimit-remaining')]).toEqual([401, null]);
     }
-    await house.sql(`update vault.api_key_digests set valid_until = null where key_id = $1`, [key.id]);
+    await service.sql(`update vault.api_key_digests set valid_until = null where key_id = $1`, [key.id]);
     expect((await call('GET', '/contacts')).headers.get('x-ratelimit-remaining')).toBe('7');
   });
 
   test('over the limit nothing is written', async () => {
-    toWindowStart(house);
-    const call = as(await tenant.key({ ceiling: 3 }), house.restUrl);
+    toWindowStart(service);
+    const call = as(await tenant.key({ ceiling: 3 }), service.restUrl);
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => call('POST', '/contacts', { type: 'person', displayName: 'bounded' })),
     );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(9);
-    expect(await house.sql(`select count(*)::int as n from contacts where display_name = 'bounded'`)).toEqual([
+    expect(await service.sql(`select count(*)::int as n from contacts where display_name = 'bounded'`)).toEqual([
       { n: 3 },
     ]);
   });
 
   test('135. 100 at once at a limit of 10: exactly 10 pass', async () => {
-    toWindowStart(house);
-    const call = as(await tenant.key({ ceiling: 10 }), house.restUrl);
+    toWindowStart(service);
+    const call = as(await tenant.key({ ceiling: 10 }), service.restUrl);
     const answers = await Promise.all(Array.from({ length: 100 }, () => call('GET', '/contacts')));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
   });
 
   test('136. a key without a ceiling has the usual one, and keys do not count for each other', async () => {
-    toWindowStart(house);
-    const one = as(await tenant.key({ ceiling: null }), house.restUrl);
+    toWindowStart(service);
+    const one = as(await tenant.key({ ceiling: null }), service.restUrl);
     for (let n = 0; n < 25; n += 1) expect((await one('GET', '/contacts')).headers.get('x-ratelimit-limit')).toBe('25');
     expect((await one('GET', '/contacts')).status).toBe(429);
-    expect((await as(await tenant.key({ ceiling: null }), house.restUrl)('GET', '/contacts')).status).toBe(200);
+    expect((await as(await tenant.key({ ceiling: null }), service.restUrl)('GET', '/contacts')).status).toBe(200);
   });
 
   test('139. a request whose transaction fails counts too', async () => {
-    toWindowStart(house);
-    const call = as(await tenant.key({ ceiling: 4 }), house.restUrl);
-    await house.sql('alter table contacts rename to contacts_away');
+    toWindowStart(service);
+    const call = as(await tenant.key({ ceiling: 4 }), service.restUrl);
+    await service.sql('alter table contacts rename to contacts_away');
     const failed = [
       await call('POST', '/contacts', { type: 'person', displayName: 'x' }),
       await call('GET', '/contacts'),
       await call('GET', `/contacts/${crypto.randomUUID()}`),
     ];
-    await house.sql('alter table contacts_away rename to contacts');
+    await service.sql('alter table contacts_away rename to contacts');
     expect(failed.map(({ status, headers }) => [status, headers.get('x-ratelimit-remaining')])).toEqual([
       [500, '3'],
       [500, '2'],
@@ -124,29 +124,29 @@ describe('by key', () => {
 });
 
 describe('two nodes', () => {
-  let house: TestHouse;
+  let service: TestService;
   let tenant: Brokerage;
   beforeAll(async () => {
-    house = await openHouse({ nodes: 2 });
-    tenant = await brokerage(house);
+    service = await openService({ nodes: 2 });
+    tenant = await brokerage(service);
   });
-  afterAll(() => house.close());
+  afterAll(() => service.close());
 
   test('135. 100 at once over both at a limit of 10: exactly 10 pass', async () => {
-    toWindowStart(house);
+    toWindowStart(service);
     const key = await tenant.key({ ceiling: 10 });
-    const nodes = house.nodes.map((node) => as(key, node.restUrl));
+    const nodes = service.nodes.map((node) => as(key, node.restUrl));
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => nodes[n % 2]!('GET', '/contacts')));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
   });
 
   test('over its ceiling a key reaches no contact, on either node', async () => {
-    toWindowStart(house);
+    toWindowStart(service);
     const key = await tenant.key({ ceiling: 2 });
-    const [first, second] = house.nodes.map((node) => as(key, node.restUrl));
+    const [first, second] = service.nodes.map((node) => as(key, node.restUrl));
     for (let n = 0; n < 2; n += 1) expect((await first!('GET', '/contacts')).status).toBe(200);
-    const owner = new pg.Client(house.connections.owner);
+    const owner = new pg.Client(service.connections.owner);
     await owner.connect();
     try {
       // Whoever looks at contacts now waits, and is not answered 429.
@@ -170,37 +170,37 @@ describe('two nodes', () => {
 
   test('138. when the shared store is away the API answers on, and counts again together when it is back', async () => {
     const key = await tenant.key({ ceiling: 50 });
-    await house.sql('alter schema limits rename to limits_away');
-    const during = await Promise.all(house.nodes.map((node) => as(key, node.restUrl)('GET', '/contacts')));
+    await service.sql('alter schema limits rename to limits_away');
+    const during = await Promise.all(service.nodes.map((node) => as(key, node.restUrl)('GET', '/contacts')));
     expect(during.map(({ status }) => status)).toEqual([200, 200]);
-    await house.sql('alter schema limits_away rename to limits');
+    await service.sql('alter schema limits_away rename to limits');
     await new Promise((resolve) => setTimeout(resolve, 1_200));
-    toWindowStart(house);
+    toWindowStart(service);
     const remaining = [];
-    for (const node of house.nodes)
+    for (const node of service.nodes)
       remaining.push((await as(key, node.restUrl)('GET', '/contacts')).headers.get('x-ratelimit-remaining'));
     expect(remaining).toEqual(['49', '48']);
   });
 });
 
 describe('by address', () => {
-  let house: TestHouse;
+  let service: TestService;
   let token: string;
   beforeAll(async () => {
     const config = { ...limits({ rest_ip: 20, rest_auth_failure_ip: 6 }), trustedProxies: ['127.0.0.1'] };
-    house = await openHouse({ config });
-    token = (await (await brokerage(house)).key()).token;
+    service = await openService({ config });
+    token = (await (await brokerage(service)).key()).token;
   });
-  afterAll(() => house.close());
+  afterAll(() => service.close());
 
   /** A request as the trusted proxy passes it on from `address`. */
   const from = (address: string, bearer: string | null) =>
-    as(bearer === null ? null : { token: bearer }, house.restUrl)('GET', '/contacts', undefined, {
+    as(bearer === null ? null : { token: bearer }, service.restUrl)('GET', '/contacts', undefined, {
       'X-Forwarded-For': address,
     });
 
   test('136. good keys are held to it, all keys of the address together', async () => {
-    toWindowStart(house);
+    toWindowStart(service);
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from('203.0.113.1', token)).status);
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 200), 429, 429]);
@@ -211,7 +211,7 @@ describe('by address', () => {
   });
 
   test('136. floods without a key or with bad keys are held to a tighter one, and do not hold up a good key', async () => {
-    toWindowStart(house);
+    toWindowStart(service);
     const statuses = [];
     for (let n = 0; n < 9; n += 1)
       statuses.push((await from('203.0.113.3', n % 3 ? mintApiKey('live').token : n ? 'x' : null)).status);
@@ -220,14 +220,14 @@ describe('by address', () => {
   });
 
   test('137. what a client writes into X-Forwarded-For itself does not help it', async () => {
-    toWindowStart(house);
+    toWindowStart(service);
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from(`198.51.100.${n}, 203.0.113.4`, token)).status);
     expect(statuses.slice(-2)).toEqual([429, 429]);
   });
 
   test('137. addresses of one IPv6 /64 are one', async () => {
-    toWindowStart(house);
+    toWindowStart(service);
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from(`2001:db8:1:2::${n}:1`, token)).status);
     expect(statuses.slice(-2)).toEqual([429, 429]);
@@ -236,15 +236,15 @@ describe('by address', () => {
 });
 
 describe('without a trusted proxy', () => {
-  let house: TestHouse;
+  let service: TestService;
   beforeAll(async () => {
-    house = await openHouse({ config: limits({ rest_ip: 5 }) });
+    service = await openService({ config: limits({ rest_ip: 5 }) });
   });
-  afterAll(() => house.close());
+  afterAll(() => service.close());
 
   test('137. X-Forwarded-For is not believed at all', async () => {
-    toWindowStart(house);
-    const call = as(await (await brokerage(house)).key(), house.restUrl);
+    toWindowStart(service);
+    const call = as(await (await brokerage(service)).key(), service.restUrl);
     const statuses = [];
     for (let n = 0; n < 7; n += 1)
       statuses.push(

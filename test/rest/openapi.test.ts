@@ -4,7 +4,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Brokerage } from './scene.ts';
 
 interface Response {
@@ -21,15 +21,15 @@ interface OpenApi {
   components: Record<string, Record<string, Record<string, unknown>>>;
 }
 
-let house: TestHouse;
+let service: TestService;
 let tenant: Brokerage;
 let api: OpenApi;
 let schema: (pointer: string) => ValidateFunction;
 
 beforeAll(async () => {
-  house = await openHouse({ config: { rateLimits: { ...readConfig({}).rateLimits, rest_ip: 1_000_000 } } });
-  tenant = await brokerage(house);
-  const response = await fetch(`${house.restUrl}/openapi.json`);
+  service = await openService({ config: { rateLimits: { ...readConfig({}).rateLimits, rest_ip: 1_000_000 } } });
+  tenant = await brokerage(service);
+  const response = await fetch(`${service.restUrl}/openapi.json`);
   expect(response.headers.get('content-type')).toBe('application/json');
   api = (await response.json()) as OpenApi;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -37,7 +37,7 @@ beforeAll(async () => {
   ajv.addSchema(api, 'api');
   schema = (pointer) => ajv.getSchema(`api${pointer}`)!;
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 function resolve<T extends { $ref?: string }>(part: T): T {
   if (part.$ref === undefined) return part;
@@ -72,7 +72,7 @@ function check(operation: string, answer: { status: number; headers: Headers; bo
 
 describe('answers', () => {
   test('of every operation and status are as the document says, and all that it announces were seen', async () => {
-    const full = as(await tenant.key(), house.restUrl);
+    const full = as(await tenant.key(), service.restUrl);
     const person = { type: 'person', displayName: 'Ada' };
     const made = await full('POST', '/contacts', { ...person, email: 'ada@example.com', phone: '1' });
     check('POST /contacts', made);
@@ -90,8 +90,8 @@ describe('answers', () => {
       await full('POST', '/contacts', 'x'.repeat(70_000), { 'Content-Type': 'application/json' }),
     );
     check('POST /contacts', await full('POST', '/contacts', 'x', { 'Content-Type': 'text/plain' }));
-    const nobody = as(null, house.restUrl);
-    const limited = as(await tenant.key({ ceiling: 1 }), house.restUrl);
+    const nobody = as(null, service.restUrl);
+    const limited = as(await tenant.key({ ceiling: 1 }), service.restUrl);
     await limited('GET', '/contacts');
     const [reader, writer] = [
       await tenant.key({ scopes: ['contacts:read'] }),
@@ -105,10 +105,10 @@ describe('answers', () => {
       const body = method === 'POST' ? person : undefined;
       check(`${method} ${template}`, await nobody(method, path, body));
       check(`${method} ${template}`, await limited(method, path, body));
-      check(`${method} ${template}`, await as(other, house.restUrl)(method, path, body));
-      await house.sql('alter table contacts rename to contacts_away');
+      check(`${method} ${template}`, await as(other, service.restUrl)(method, path, body));
+      await service.sql('alter table contacts rename to contacts_away');
       const broken = await full(method, path, body);
-      await house.sql('alter table contacts_away rename to contacts');
+      await service.sql('alter table contacts_away rename to contacts');
       check(`${method} ${template}`, broken);
     }
     const announced = Object.entries(api.paths).flatMap(([path, operations]) =>
@@ -120,7 +120,7 @@ describe('answers', () => {
   });
 
   test('an answer that is not as it says would be noticed', async () => {
-    const full = as(await tenant.key(), house.restUrl);
+    const full = as(await tenant.key(), service.restUrl);
     const { body } = await full('POST', '/contacts', { type: 'person', displayName: 'Ada' });
     const validate = schema('#/components/schemas/Contact');
     expect(validate(body)).toBe(true);
@@ -137,7 +137,7 @@ describe('answers', () => {
 });
 
 test('what the document allows is taken, and what it does not is refused', async () => {
-  const full = as(await tenant.key(), house.restUrl);
+  const full = as(await tenant.key(), service.restUrl);
   const allows = schema('#/components/schemas/ContactCreate');
   const name = { type: 'person', displayName: 'a' };
   for (const body of [
@@ -167,7 +167,7 @@ test('what the document allows is taken, and what it does not is refused', async
 test('the document is that of the specification', () => {
   expect(api.openapi).toMatch(/^3\.1\./);
   expect(api.info.version).toBe('1.0.0');
-  expect(api.servers).toEqual([{ url: house.restUrl }]);
+  expect(api.servers).toEqual([{ url: service.restUrl }]);
   expect(api.components['securitySchemes']?.['apiKey']).toMatchObject({ type: 'http', scheme: 'bearer' });
   const shape = (name: string) => {
     const { properties = {}, required = [] } = (api.components['schemas']?.[name] ?? {}) as {

@@ -1,7 +1,7 @@
 /** Brokerages, people and API keys for the tests of the REST API. */
 
-import { mintApiKey, type KeyEnvironment, type KeyScope } from '../../server/domain/api-keys.ts';
-import type { TestHouse } from '../harness.ts';
+import { mintApiKey, type KeyEnvironment, type KeyScope } from '../../server/domain/clients/api-keys.ts';
+import type { TestService } from '../harness.ts';
 
 export interface Key {
   id: string;
@@ -25,9 +25,9 @@ export interface Brokerage {
 let made = 0;
 
 /** A brokerage with one admin. */
-export async function brokerage(house: TestHouse): Promise<Brokerage> {
+export async function brokerage(service: TestService): Promise<Brokerage> {
   const name = `rest-${(made += 1)}`;
-  const [row] = await house.sql<{ id: string; admin: string }>(
+  const [row] = await service.sql<{ id: string; admin: string }>(
     `with b as (insert into brokerages (slug, name) values ($1, $1) returning id),
        u as (insert into users (email, name) values ($1 || '@example.test', $1) returning id)
      insert into members (brokerage_id, user_id, role) select b.id, u.id, 'admin' from b, u
@@ -45,7 +45,7 @@ export async function brokerage(house: TestHouse): Promise<Brokerage> {
       expiresAt = null,
     } = {}) {
       const minted = mintApiKey(environment);
-      const [key] = await house.sql<{ id: string }>(
+      const [key] = await service.sql<{ id: string }>(
         'select app.issue_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9) as id',
         [id, admin, 'a key', environment, scopes, ceiling, expiresAt, minted.digest, minted.lastFour],
       );

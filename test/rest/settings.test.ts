@@ -2,12 +2,12 @@
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiKeyDigest, mintApiKey } from '../../server/domain/api-keys.ts';
+import { apiKeyDigest, mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { hiddenField, openAccount, signedInVisitor, type Visitor } from '../auth/scene.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { as } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let tenant: string;
 let elsewhere: string;
 let admin: Visitor;
@@ -15,17 +15,18 @@ let broker: Visitor;
 let otherAdmin: Visitor;
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
   const brokerage = async (slug: string) => {
-    const [row] = await house.sql<{ id: string }>('insert into brokerages (slug, name) values ($1, $1) returning id', [
-      slug,
-    ]);
+    const [row] = await service.sql<{ id: string }>(
+      'insert into brokerages (slug, name) values ($1, $1) returning id',
+      [slug],
+    );
     return row!.id;
   };
   const member = async (id: string, role: string) => {
-    const account = await openAccount(house);
-    await house.sql('insert into members (brokerage_id, user_id, role) values ($1, $2, $3)', [id, account.id, role]);
-    return signedInVisitor(house, account);
+    const account = await openAccount(service);
+    await service.sql('insert into members (brokerage_id, user_id, role) values ($1, $2, $3)', [id, account.id, role]);
+    return signedInVisitor(service, account);
   };
   tenant = await brokerage('harbor');
   elsewhere = await brokerage('elsewhere');
@@ -33,9 +34,9 @@ beforeAll(async () => {
   broker = await member(tenant, 'broker');
   otherAdmin = await member(elsewhere, 'admin');
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
-const read = (token: string) => as({ token }, house.restUrl)('GET', '/contacts');
+const read = (token: string) => as({ token }, service.restUrl)('GET', '/contacts');
 const tokenIn = (markup: string) => /<pre[^>]*>(dk_(?:live|test)_[0-9a-f]{32})<\/pre>/.exec(markup)?.[1] ?? '';
 
 /** Sends a form of the page with its CSRF token. */
@@ -65,7 +66,7 @@ async function created(changes: Record<string, string> = {}) {
   expect(status).toBe(200);
   expect(response.headers.get('cache-control')).toBe('no-store');
   const token = tokenIn(markup);
-  const [row] = await house.sql<{ id: string }>(
+  const [row] = await service.sql<{ id: string }>(
     'select id from api_keys where name = $1 order by created_at desc limit 1',
     [changes['name'] ?? 'Accounting'],
   );
@@ -78,9 +79,9 @@ describe('creating', () => {
     expect(token).toMatch(/^dk_test_[0-9a-f]{32}$/);
     const answer = await read(token);
     expect([answer.status, answer.headers.get('x-ratelimit-limit')]).toEqual([200, '77']);
-    expect((await as({ token }, house.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' })).status).toBe(
-      403,
-    );
+    expect(
+      (await as({ token }, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' })).status,
+    ).toBe(403);
     const list = await (await admin.get('/settings/keys')).text();
     expect(list).toContain('Shown once');
     expect(list).toContain(`dk_test_…${token.slice(-4)}`);
@@ -113,17 +114,17 @@ describe('creating', () => {
     [{ expires: '0000-01-01' }, /./],
     [{ brokerage: 'x' }, /brokerage/],
   ])('%j is refused with a sentence, and nothing is made', async (changes, says) => {
-    const before = await house.sql('select count(*) from api_keys');
+    const before = await service.sql('select count(*) from api_keys');
     const { status, markup } = await send(admin, '/settings/keys', key(changes as Record<string, string>));
     expect(status).toBe(400);
     expect(/role="alert">([^<]*)/.exec(markup)?.[1]).toMatch(says);
-    expect(await house.sql('select count(*) from api_keys')).toEqual(before);
+    expect(await service.sql('select count(*) from api_keys')).toEqual(before);
   });
 
   test('a key ends with its last day', async () => {
-    const day = new Date(house.clock.now().getTime() + 86_400_000).toISOString().slice(0, 10);
+    const day = new Date(service.clock.now().getTime() + 86_400_000).toISOString().slice(0, 10);
     const { id } = await created({ name: 'Until tomorrow', expires: day });
-    const [row] = await house.sql<{ at: Date }>('select expires_at as at from api_keys where id = $1', [id]);
+    const [row] = await service.sql<{ at: Date }>('select expires_at as at from api_keys where id = $1', [id]);
     expect(row?.at.toISOString()).toBe(`${day}T23:59:59.999Z`);
   });
 
@@ -135,22 +136,25 @@ describe('creating', () => {
   });
 
   test('124. it needs a sign-in of the last ten minutes', async () => {
-    const account = await openAccount(house);
-    await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [tenant, account.id]);
-    const visitor = await signedInVisitor(house, account);
+    const account = await openAccount(service);
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+      tenant,
+      account.id,
+    ]);
+    const visitor = await signedInVisitor(service, account);
     const csrf = hiddenField(await (await visitor.get('/settings/keys')).text(), 'csrf');
-    house.clock.advance(11 * 60_000);
+    service.clock.advance(11 * 60_000);
     const page = await (await visitor.get('/settings/keys')).text();
     expect(page).toContain('/re-authenticate?return_to=%2Fsettings%2Fkeys');
     expect(page).not.toContain('id="new"');
-    const before = await house.sql('select count(*) from api_keys');
+    const before = await service.sql('select count(*) from api_keys');
     const refused = await visitor.form('/settings/keys', { csrf, ...key() });
     expect([refused.status, refused.headers.get('location')]).toEqual([
       303,
       '/re-authenticate?return_to=%2Fsettings%2Fkeys',
     ]);
-    expect(await house.sql('select count(*) from api_keys')).toEqual(before);
-    house.clock.advance(-11 * 60_000);
+    expect(await service.sql('select count(*) from api_keys')).toEqual(before);
+    service.clock.advance(-11 * 60_000);
   });
 });
 
@@ -160,7 +164,7 @@ describe('rotating and revoking', () => {
     ['0', 0],
   ])('129. with an overlap of %s s the old token works until then, the new one at once', async (overlap, millis) => {
     const { token: old, id } = await created({ name: `Rotated ${overlap}`, scopes: 'contacts:read' });
-    const now = house.clock.now();
+    const now = service.clock.now();
     const { status, markup } = await send(admin, `/settings/keys/${id}/rotate`, { overlap });
     const fresh = tokenIn(markup);
     expect([status, fresh === old]).toEqual([200, false]);
@@ -168,20 +172,20 @@ describe('rotating and revoking', () => {
     if (millis > 0) {
       expect((await read(old)).status).toBe(200);
       expect(await (await admin.get('/settings/keys')).text()).toContain(`…${old.slice(-4)}`);
-      house.clock.set(new Date(now.getTime() + millis - 30_000));
+      service.clock.set(new Date(now.getTime() + millis - 30_000));
       expect((await read(old)).status).toBe(200);
-      house.clock.set(new Date(now.getTime() + millis + 30_000));
+      service.clock.set(new Date(now.getTime() + millis + 30_000));
     }
     expect((await read(old)).status).toBe(401);
     expect((await read(fresh)).status).toBe(200);
-    house.clock.set(now);
+    service.clock.set(now);
   });
 
   test('both tokens of a key count together and share what may be repeated', async () => {
     const { token: old, id } = await created({ name: 'Shared', scopes: 'contacts:write', ceiling: '50' });
     const fresh = tokenIn((await send(admin, `/settings/keys/${id}/rotate`, { overlap: '3600' })).markup);
     const post = (token: string) =>
-      as({ token }, house.restUrl)(
+      as({ token }, service.restUrl)(
         'POST',
         '/contacts',
         { type: 'person', displayName: 'Once' },
@@ -223,7 +227,7 @@ describe('rotating and revoking', () => {
     const { id } = await created({ name: 'Recorded' });
     await send(admin, `/settings/keys/${id}/rotate`, { overlap: '0' });
     await send(admin, `/settings/keys/${id}/revoke`, {});
-    const records = await house.sql(
+    const records = await service.sql(
       `select action, outcome, brokerage_id, user_id is not null as person, host(address) as address, request_id is not null as request
        from audit_records where subject_id = $1 order by at, id`,
       [id],
@@ -243,7 +247,7 @@ describe('who may', () => {
     expect([made.status, tokenIn(made.markup)]).toEqual([400, '']);
     expect((await send(broker, `/settings/keys/${id}/rotate`, { overlap: '0' })).status).toBe(404);
     expect((await send(broker, `/settings/keys/${id}/revoke`, {})).status).toBe(400);
-    const [row] = await house.sql('select revoked_at, rotated_at from api_keys where id = $1', [id]);
+    const [row] = await service.sql('select revoked_at, rotated_at from api_keys where id = $1', [id]);
     expect(row).toEqual({ revoked_at: null, rotated_at: null });
   });
 
@@ -258,8 +262,8 @@ describe('who may', () => {
 
   test('133. an API key and a connected client make no keys, even of an admin', async () => {
     const { token, id } = await created({ name: 'Would be maker' });
-    const [row] = await house.sql<{ by: string }>('select created_by as by from api_keys where id = $1', [id]);
-    const client = new pg.Client(house.connections.owner);
+    const [row] = await service.sql<{ by: string }>('select created_by as by from api_keys where id = $1', [id]);
+    const client = new pg.Client(service.connections.owner);
     await client.connect();
     const makes = async (identity: string, values: unknown[]) => {
       await client.query('begin');
@@ -282,13 +286,13 @@ describe('who may', () => {
   });
 
   test('nothing happens without the CSRF token or a session', async () => {
-    const before = await house.sql('select count(*) from api_keys');
+    const before = await service.sql('select count(*) from api_keys');
     expect((await admin.form('/settings/keys', key())).status).toBe(403);
-    const nobody = await fetch(`${house.origin}/settings/keys`, {
+    const nobody = await fetch(`${service.origin}/settings/keys`, {
       redirect: 'manual',
       headers: { accept: 'text/html' },
     });
     expect([nobody.status, nobody.headers.get('location')]).toEqual([303, '/sign-in?return_to=%2Fsettings%2Fkeys']);
-    expect(await house.sql('select count(*) from api_keys')).toEqual(before);
+    expect(await service.sql('select count(*) from api_keys')).toEqual(before);
   });
 });

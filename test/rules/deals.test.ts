@@ -2,17 +2,17 @@
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 
 const day = 86_400_000;
-let house: TestHouse;
+let service: TestService;
 let scene: Scene;
 let owner: pg.Client;
 
 beforeAll(async () => {
-  house = await openHouse();
-  owner = await connect(house.connections.owner);
+  service = await openService();
+  owner = await connect(service.connections.owner);
   scene = await setScene(owner);
   await owner.query(`
     create function app.enter_as(user_id uuid) returns void
@@ -21,17 +21,17 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await owner?.end();
-  await house?.close();
+  await service?.close();
 });
 
 type Rows = Record<string, unknown>[];
 
 /** Runs one statement as the person, for good, at the test's time. */
 async function as(person: string, text: string, values: unknown[] = []): Promise<Rows> {
-  const server = await connect(house.connections.server);
+  const server = await connect(service.connections.server);
   try {
     await server.query('begin');
-    await server.query(`select set_config('dealkeep.now', $1, true)`, [house.clock.now().toISOString()]);
+    await server.query(`select set_config('dealkeep.now', $1, true)`, [service.clock.now().toISOString()]);
     await server.query('select app.enter_as($1)', [scene.people[person]]);
     const { rows } = await server.query(text, values);
     await server.query('commit');
@@ -48,13 +48,13 @@ const reason = async (attempt: Promise<unknown>): Promise<string> =>
   );
 
 async function listedDeal(): Promise<{ deal: string; buyer: string }> {
-  const [{ id: deal } = { id: '' }] = await house.sql<{ id: string }>(
+  const [{ id: deal } = { id: '' }] = await service.sql<{ id: string }>(
     `insert into deals (organization_id, title, state) values ($1, 'Mill', 'listed') returning id`,
     [scene.brokerage],
   );
   const join = async (person: string, role: string) =>
     (
-      await house.sql<{ id: string }>(
+      await service.sql<{ id: string }>(
         `insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active') returning id`,
         [deal, scene.people[person], role],
       )
@@ -71,7 +71,7 @@ const grant = (deal: string, buyer: string, days: number) =>
   as('broker', 'insert into exclusivities (deal_id, participant_id, expires_at) values ($1, $2, $3)', [
     deal,
     buyer,
-    new Date(house.clock.now().getTime() + days * day),
+    new Date(service.clock.now().getTime() + days * day),
   ]);
 
 describe('exclusivity', () => {
@@ -96,18 +96,18 @@ describe('exclusivity', () => {
   test('is over when its date has passed, before and after it is swept up', async () => {
     const { deal, buyer } = await listedDeal();
     await grant(deal, buyer, 10);
-    house.clock.advance(11 * day);
+    service.clock.advance(11 * day);
     expect(await stateNow('broker', deal)).toBe('listed');
-    const written = () => house.sql('select app.actual_state($1) as state', [deal]);
+    const written = () => service.sql('select app.actual_state($1) as state', [deal]);
     expect(await written()).toEqual([{ state: 'exclusivity' }]);
     await as('broker', 'select app.sweep()');
     expect(await written()).toEqual([{ state: 'listed' }]);
     await grant(deal, buyer, 5);
-    house.clock.advance(6 * day);
+    service.clock.advance(6 * day);
     await as('broker', `update deals set state = 'under_offer' where id = $1`, [deal]);
     await grant(deal, buyer, 5);
     expect(await stateNow('broker', deal)).toBe('exclusivity');
-    house.clock.set(new Date());
+    service.clock.set(new Date());
   });
 
   test('ends with a withdrawal; closing sets closed_at', async () => {
@@ -115,13 +115,13 @@ describe('exclusivity', () => {
     await grant(deal, buyer, 30);
     await as('broker', `update deals set state = 'withdrawn' where id = $1`, [deal]);
     expect(
-      await house.sql('select ended_at is not null as over from exclusivities where deal_id = $1', [deal]),
+      await service.sql('select ended_at is not null as over from exclusivities where deal_id = $1', [deal]),
     ).toEqual([{ over: true }]);
     const other = await listedDeal();
     await grant(other.deal, other.buyer, 30);
     for (const state of ['diligence', 'closing', 'closed'])
       await as('broker', 'update deals set state = $2 where id = $1', [other.deal, state]);
-    expect(await house.sql('select closed_at is not null as closed from deals where id = $1', [other.deal])).toEqual([
+    expect(await service.sql('select closed_at is not null as closed from deals where id = $1', [other.deal])).toEqual([
       { closed: true },
     ]);
   });
@@ -134,7 +134,7 @@ describe('exclusivity', () => {
       const everybody = ['broker', 'seller', 'exclusive buyer', 'other buyer'];
       return Promise.all(everybody.map((person) => stateNow(person, deal)));
     };
-    const later = () => house.clock.advance(60_000);
+    const later = () => service.clock.advance(60_000);
     await as('broker', `update deals set state = 'under_offer' where id = $1`, [deal]);
     const before = await known('other buyer');
     later();
@@ -153,18 +153,18 @@ describe('exclusivity', () => {
     expect(await shown()).toEqual(['closing', 'closing', 'under_offer', 'under_offer']);
     await as('broker', `update deals set state = 'closed' where id = $1`, [deal]);
     expect(await shown()).toEqual(['closed', 'closed', 'closed', 'closed']);
-    house.clock.set(new Date());
+    service.clock.set(new Date());
   });
 
   test('that lapses lists the deal again for everybody, from its very second', async () => {
     const { deal, buyer } = await listedDeal();
     await grant(deal, buyer, 10);
     expect(await stateNow('other buyer', deal)).toBe('under_offer');
-    house.clock.advance(11 * day);
+    service.clock.advance(11 * day);
     expect(await stateNow('other buyer', deal)).toBe('listed');
     expect(await stateNow('exclusive buyer', deal)).toBe('listed');
     expect(await as('outsider', 'select app.exclusivity_lapsed($1) as lapsed', [deal])).toEqual([{ lapsed: false }]);
-    house.clock.set(new Date());
+    service.clock.set(new Date());
   });
 
   test('selected_buyer_only documents open with it and shut with it', async () => {
@@ -180,9 +180,9 @@ describe('exclusivity', () => {
     expect(await seen('exclusive buyer')).toBe(0);
     await grant(deal, buyer, 10);
     expect([await seen('exclusive buyer'), await seen('other buyer')]).toEqual([1, 0]);
-    house.clock.advance(11 * day);
+    service.clock.advance(11 * day);
     expect(await seen('exclusive buyer')).toBe(0);
-    house.clock.set(new Date());
+    service.clock.set(new Date());
   });
 });
 
@@ -240,9 +240,9 @@ describe('questions', () => {
     expect(await reason(ask('new buyer'))).toBe('no_active_nda');
     expect(await reason(ask('seller'))).toBe('not_a_buyer');
     expect(await reason(ask('outsider'))).toBe('42501');
-    await house.sql(`update participants set status = 'removed' where id = $1`, [scene.participants['broker']]);
+    await service.sql(`update participants set status = 'removed' where id = $1`, [scene.participants['broker']]);
     expect(await reason(ask('other buyer'))).toBe('no_broker_review');
-    await house.sql(`update participants set status = 'invited' where id = $1`, [scene.participants['broker']]);
+    await service.sql(`update participants set status = 'invited' where id = $1`, [scene.participants['broker']]);
     await as('broker', 'select app.answer_deal_invitation($1, true, null, null)', [scene.participants['broker']]);
     expect(await reason(ask('other buyer'))).toBe('passed');
   });
@@ -305,7 +305,7 @@ describe('what a buyer submits', () => {
     expect(await refusal(submit(deal, `{"terms": "${'x'.repeat(32_760)}"}`))).toBe('DK002 payload');
     expect(await refusal(submit(deal, `{"terms": "${'x'.repeat(32_755)}"}`))).toBe('passed');
     expect(await refusal(submit(deal, numbers(300)))).toBe('passed');
-    const stored = await house.sql('select max(octet_length(payload::text)) as most from offers where deal_id = $1', [
+    const stored = await service.sql('select max(octet_length(payload::text)) as most from offers where deal_id = $1', [
       deal,
     ]);
     expect(stored).toEqual([{ most: 32_768 }]);
@@ -328,14 +328,14 @@ describe('what a buyer submits', () => {
       ...Array.from({ length: 20 }, () => 'passed'),
     ]);
     expect(await refusal(submit(other.deal, '{}'))).toBe('passed');
-    house.clock.advance(day + 1000);
+    service.clock.advance(day + 1000);
     expect(await refusal(submit(deal, '{}'))).toBe('passed');
-    house.clock.set(new Date());
+    service.clock.set(new Date());
   });
 
   test('is not over before it came, and closes on a day that is still to come', async () => {
     const { deal } = await listedDeal();
-    const at = (days: number) => new Date(house.clock.now().getTime() + days * day).toISOString();
+    const at = (days: number) => new Date(service.clock.now().getTime() + days * day).toISOString();
     for (const [payload, answer] of [
       [{ expires_at: at(-1) }, 'DK002 payload.expires_at'],
       [{ expires_at: at(0) }, 'DK002 payload.expires_at'],
@@ -357,12 +357,12 @@ describe('what a buyer submits', () => {
     await fill(
       `insert into questions (deal_id, category, question_text, asked_by, participant_id, asked_at)
        select $1, 'tax', 'Why?', $2, $3, $4 from generate_series(1, 200)`,
-      [deal, people["other buyer's advisor"], participants['other buyer'], house.clock.now()],
+      [deal, people["other buyer's advisor"], participants['other buyer'], service.clock.now()],
     );
     await fill(
       `insert into findings (deal_id, participant_id, category, title, severity, created_by, created_at)
        select $1, $3, 'tax', 'T', 'minor', $2, $4 from generate_series(1, 200)`,
-      [deal, people["other buyer's advisor"], participants['other buyer'], house.clock.now()],
+      [deal, people["other buyer's advisor"], participants['other buyer'], service.clock.now()],
     );
     const asks = (person: string) =>
       reason(as(person, `insert into questions (deal_id, category, question_text) values ($1, 'tax', 'Why?')`, [deal]));
@@ -422,12 +422,12 @@ describe('people', () => {
       ]);
     await invite('viewer', buyer);
     await as('broker', `update participants set status = 'removed' where id = $1`, [buyer]);
-    const [{ id: other } = { id: '' }] = await house.sql<{ id: string }>(
+    const [{ id: other } = { id: '' }] = await service.sql<{ id: string }>(
       `select id from participants where deal_id = $1 and user_id = $2`,
       [deal, scene.people['other buyer']],
     );
     expect(await reason(invite('exclusive buyer', other))).toBe('advisor_of_advisor');
-    await house.sql(`delete from participants where deal_id = $1 and advises is not null`, [deal]);
+    await service.sql(`delete from participants where deal_id = $1 and advises is not null`, [deal]);
     expect(await reason(invite('exclusive buyer', buyer))).toBe('advisor_of_advisor');
     expect(await reason(invite('exclusive buyer', other))).toBe('passed');
   });
@@ -469,11 +469,11 @@ describe('people', () => {
     const gated = () =>
       as('new buyer', `select id from documents where confidentiality = 'nda_gated' and deal_id = $1`, [scene.deal]);
     expect(await gated()).toHaveLength(1);
-    house.clock.advance(11 * day);
+    service.clock.advance(11 * day);
     expect(await gated()).toEqual([]);
     await as('broker', 'select app.sweep()');
-    expect(await house.sql('select status from ndas where id = $1', [nda!['id']])).toEqual([{ status: 'expired' }]);
-    house.clock.set(new Date());
+    expect(await service.sql('select status from ndas where id = $1', [nda!['id']])).toEqual([{ status: 'expired' }]);
+    service.clock.set(new Date());
   });
 
   test('a brokerage keeps an admin', async () => {
@@ -635,7 +635,7 @@ describe('a closed deal', () => {
     ];
     for (const [person, text, ...values] of allowed)
       expect([text, await reason(as(person, text, values))]).toEqual([text, 'passed']);
-    const [nobody] = await house.sql('select count(*)::int as left from qoe_workspace_members where deal_id = $1', [
+    const [nobody] = await service.sql('select count(*)::int as left from qoe_workspace_members where deal_id = $1', [
       deal,
     ]);
     expect(nobody).toEqual({ left: 0 });
@@ -646,7 +646,7 @@ describe('a closed deal', () => {
     await grant(deal, buyer, 30);
     for (const state of ['diligence', 'closing'])
       await as('broker', 'update deals set state = $2 where id = $1', [deal, state]);
-    const closing = await connect(house.connections.server);
+    const closing = await connect(service.connections.server);
     try {
       await closing.query('begin');
       await closing.query('select app.enter_as($1)', [scene.people['broker']]);
@@ -654,7 +654,7 @@ describe('a closed deal', () => {
       const late = reason(as('broker', `insert into closing_conditions (deal_id, name) values ($1, 'C')`, [deal]));
       await expect
         .poll(async () => {
-          const [{ waiting } = { waiting: 0 }] = await house.sql<{ waiting: number }>(
+          const [{ waiting } = { waiting: 0 }] = await service.sql<{ waiting: number }>(
             `select count(*)::int as waiting from pg_locks l join pg_stat_activity a on a.pid = l.pid
              where not l.granted and a.datname = current_database()`,
           );

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { row } from '../../server/database/statement.ts';
-import { isEmailAddress } from '../../server/domain/email-address.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { isEmailAddress } from '../../server/domain/people/email-address.ts';
+import { openService, type TestService } from '../harness.ts';
 import { as, brokerage } from '../rest/scene.ts';
 
 const label = 'l'.repeat(63);
@@ -93,11 +93,11 @@ const refused = [
   'ann@[x:y]',
 ];
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 const inSql = row<{ is: boolean }, [string]>('email_test', 'select app.is_email_address($1) as is');
 
@@ -106,7 +106,7 @@ test.each([...taken.map((text) => [text, true] as const), ...refused.map((text) 
   async (text, is) => {
     expect(isEmailAddress(text)).toBe(is);
     // The database takes no null character at all.
-    if (!text.includes('\0')) expect(await house.database.run(inSql(text))).toEqual({ is });
+    if (!text.includes('\0')) expect(await service.database.run(inSql(text))).toEqual({ is });
   },
 );
 
@@ -138,7 +138,7 @@ test('addresses made of pieces that matter are judged alike in TypeScript and in
     Array.from({ length: 1 + next(9) }, () => pieces[next(pieces.length)]).join(''),
   );
   const likely = made.flatMap((text) => [text, `a@${text}`, `${text}@b.co`, `a@[IPv6:${text}]`]);
-  const [{ judged } = { judged: [] as boolean[] }] = await house.sql<{ judged: boolean[] }>(
+  const [{ judged } = { judged: [] as boolean[] }] = await service.sql<{ judged: boolean[] }>(
     `select array_agg(app.is_email_address(text) order by place) as judged
      from unnest($1::text[]) with ordinality as given (text, place)`,
     [likely],
@@ -150,7 +150,7 @@ test('addresses made of pieces that matter are judged alike in TypeScript and in
 
 describe('behind the doors', () => {
   test('REST takes what the rule takes, and gives it back as it was', async () => {
-    const call = as(await (await brokerage(house)).key(), house.restUrl);
+    const call = as(await (await brokerage(service)).key(), service.restUrl);
     for (const email of taken) {
       const { status, body } = await call('POST', '/contacts', { type: 'person', displayName: 'x', email });
       expect([email, status, body?.email]).toEqual([email, 201, email]);
@@ -163,14 +163,14 @@ describe('behind the doors', () => {
 
   test('the tables of people and contacts hold to it', async () => {
     for (const email of ['a@b-.com', 'ann@localhost', 'ann']) {
-      await expect(house.sql('insert into users (email, name) values ($1, $1)', [email])).rejects.toThrow(/check/);
+      await expect(service.sql('insert into users (email, name) values ($1, $1)', [email])).rejects.toThrow(/check/);
       await expect(
-        house.sql(
+        service.sql(
           `insert into contacts (brokerage_id, type, display_name, email) select id, 'person', 'x', $1 from brokerages limit 1`,
           [email],
         ),
       ).rejects.toThrow(/check/);
     }
-    await house.sql('insert into users (email, name) values ($1, $1)', ['jane&john@example.xn--p1ai']);
+    await service.sql('insert into users (email, name) values ($1, $1)', ['jane&john@example.xn--p1ai']);
   });
 });

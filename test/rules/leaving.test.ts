@@ -2,13 +2,13 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { csrfToken } from '../../server/http/csrf.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addFullDeal, addPerson, addToken, allow, caller, insert, send, type FullDeal } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 
 const nowhere = '01900000-0000-7000-8000-000000000000';
 
-let house: TestHouse;
+let service: TestService;
 let full: FullDeal;
 let admin: SignedIn;
 let broker: SignedIn;
@@ -16,52 +16,52 @@ let brokerId: string;
 let adminId: string;
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 beforeEach(async () => {
-  full = await addFullDeal(house, { state: 'listed' });
+  full = await addFullDeal(service, { state: 'listed' });
   brokerId = full.people.broker.userId;
   adminId = full.people.admin.userId;
-  admin = await signInAs(house, adminId);
-  broker = await signInAs(house, brokerId);
+  admin = await signInAs(service, adminId);
+  broker = await signInAs(service, brokerId);
 });
 
 const member = (id: string, rest = '') => `/brokerages/${full.brokerage}/members/${id}${rest}`;
 const remove = (id = brokerId, successor?: string) =>
   admin.ask(member(id, successor === undefined ? '' : `?successor_id=${successor}`), undefined, 'DELETE');
 const addMember = async (name: string, role: 'admin' | 'broker' | 'staff') => {
-  const id = await addPerson(house, name);
-  await insert(house, 'members', { brokerage_id: full.brokerage, user_id: id, role });
+  const id = await addPerson(service, name);
+  await insert(service, 'members', { brokerage_id: full.brokerage, user_id: id, role });
   return id;
 };
 const part = async (userId: string) =>
   (
-    await house.sql('select role, status from participants where deal_id = $1 and user_id = $2', [full.deal, userId])
+    await service.sql('select role, status from participants where deal_id = $1 and user_id = $2', [full.deal, userId])
   )[0];
 const recorded = (action: string) =>
-  house.sql(
+  service.sql(
     'select user_id, deal_id, details from audit_records where action = $1 and brokerage_id = $2 order by at, id',
     [action, full.brokerage],
   );
 
 describe('a member who is removed', () => {
   test('leaves the deals that they ran, in the pages, the tools and the stream, and their advisors with them', async () => {
-    const advisor = await addPerson(house, 'Their lawyer');
-    await insert(house, 'participants', {
+    const advisor = await addPerson(service, 'Their lawyer');
+    await insert(service, 'participants', {
       deal_id: full.deal,
       user_id: advisor,
       role: 'advisor',
       status: 'active',
       advises: full.participants.broker,
     });
-    const lawyer = await signInAs(house, advisor);
-    const call = caller(house, full.people.broker);
+    const lawyer = await signInAs(service, advisor);
+    const call = caller(service, full.people.broker);
     expect((await broker.ask(`/deals/${full.deal}`)).body.caller_role).toBe('broker_assigned');
     expect((await call('svc_deals_get', { deal_id: full.deal })).structuredContent['deal']).not.toBeNull();
     expect((await lawyer.ask(`/deals/${full.deal}`)).status).toBe(200);
     const stopped = new AbortController();
-    const stream = await fetch(`${house.origin}/api/web/events`, { headers: broker.headers, signal: stopped.signal });
+    const stream = await fetch(`${service.origin}/api/web/events`, { headers: broker.headers, signal: stopped.signal });
     const heard: string[] = [];
     void (async () => {
       for await (const text of stream.body!.pipeThrough(new TextDecoderStream()))
@@ -85,33 +85,33 @@ describe('a member who is removed', () => {
 
     // Somebody who still sees the deal hears of a change to it; who was removed hears nothing.
     heard.length = 0;
-    const seller = await signInAs(house, full.people.seller.userId);
-    const other = await fetch(`${house.origin}/api/web/events`, { headers: seller.headers, signal: stopped.signal });
+    const seller = await signInAs(service, full.people.seller.userId);
+    const other = await fetch(`${service.origin}/api/web/events`, { headers: seller.headers, signal: stopped.signal });
     const told = other.body!.pipeThrough(new TextDecoderStream()).getReader();
-    await house.sql(`update deals set industry = 'Bread' where id = $1`, [full.deal]);
+    await service.sql(`update deals set industry = 'Bread' where id = $1`, [full.deal]);
     for (let text = ''; !text.includes('data: ');) text += (await told.read()).value;
     expect(heard).toEqual([]);
     stopped.abort();
   });
 
   test('loses what they let assistants do there, and does not get it back with a new invitation', async () => {
-    const shared = await insert(house, 'connected_clients', {
+    const shared = await insert(service, 'connected_clients', {
       created_by: adminId,
       brokerage_id: full.brokerage,
       name: 'Shared',
       redirect_uris: ['https://client.example/callback'],
     });
-    const through = await addToken(house, brokerId, { clientId: shared });
-    await allow(house, full.people.broker, ['svc_qoe_normalization_create'], [full.deal]);
-    await allow(house, through, ['svc_qoe_normalization_create'], []);
-    expect((await send(house, through.token, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(200);
+    const through = await addToken(service, brokerId, { clientId: shared });
+    await allow(service, full.people.broker, ['svc_qoe_normalization_create'], [full.deal]);
+    await allow(service, through, ['svc_qoe_normalization_create'], []);
+    expect((await send(service, through.token, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(200);
 
     expect((await remove()).status).toBe(200);
-    await house.sql(`update members set status = 'active' where user_id = $1`, [brokerId]);
-    await house.sql(`update participants set status = 'invited' where user_id = $1`, [brokerId]);
-    await house.sql(`update participants set status = 'active' where user_id = $1`, [brokerId]);
-    expect((await send(house, through.token, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(401);
-    const written = await caller(house, full.people.broker)('svc_qoe_normalization_create', {
+    await service.sql(`update members set status = 'active' where user_id = $1`, [brokerId]);
+    await service.sql(`update participants set status = 'invited' where user_id = $1`, [brokerId]);
+    await service.sql(`update participants set status = 'active' where user_id = $1`, [brokerId]);
+    expect((await send(service, through.token, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(401);
+    const written = await caller(service, full.people.broker)('svc_qoe_normalization_create', {
       deal_id: full.deal,
       period_label: 'FY2025',
       adjustment_category: 'owner_comp',
@@ -119,7 +119,7 @@ describe('a member who is removed', () => {
       rationale: 'None.',
     });
     expect(written.structuredContent).toMatchObject({ error: 'permission_denied', reason: 'missing_deal_opt_in' });
-    expect(await house.sql('select client_id from tool_grants where user_id = $1', [brokerId])).toEqual([
+    expect(await service.sql('select client_id from tool_grants where user_id = $1', [brokerId])).toEqual([
       { client_id: full.people.broker.clientId },
     ]);
   });
@@ -135,14 +135,14 @@ describe('a member who is removed', () => {
     } as const;
     const deals: Record<string, string> = {};
     for (const [name, [role, status]] of Object.entries(parts)) {
-      const deal = await insert(house, 'deals', { organization_id: full.brokerage, title: name });
-      const advised = await insert(house, 'participants', {
+      const deal = await insert(service, 'deals', { organization_id: full.brokerage, title: name });
+      const advised = await insert(service, 'participants', {
         deal_id: deal,
         user_id: adminId,
         role: 'broker',
         status: 'active',
       });
-      deals[name] = await insert(house, 'participants', {
+      deals[name] = await insert(service, 'participants', {
         deal_id: deal,
         user_id: staff,
         role,
@@ -154,7 +154,7 @@ describe('a member who is removed', () => {
     const left = Object.fromEntries(
       await Promise.all(
         Object.entries(deals).map(async ([name, id]) => {
-          const [found] = await house.sql<{ status: string }>('select status from participants where id = $1', [id]);
+          const [found] = await service.sql<{ status: string }>('select status from participants where id = $1', [id]);
           return [name, found?.status] as const;
         }),
       ),
@@ -166,7 +166,7 @@ describe('a member who is removed', () => {
     [
       'the settings',
       (userId: string) =>
-        fetch(`${house.origin}/api/auth/members/remove`, {
+        fetch(`${service.origin}/api/auth/members/remove`, {
           method: 'POST',
           headers: { ...admin.headers, 'content-type': 'application/json' },
           body: JSON.stringify({ brokerage_id: full.brokerage, user_id: userId }),
@@ -175,10 +175,10 @@ describe('a member who is removed', () => {
     [
       'the plain page',
       (userId: string) =>
-        fetch(`${house.origin}/settings/people/remove`, {
+        fetch(`${service.origin}/settings/people/remove`, {
           method: 'POST',
           redirect: 'manual',
-          headers: { cookie: admin.headers['cookie']!, origin: house.config.baseUrl },
+          headers: { cookie: admin.headers['cookie']!, origin: service.config.baseUrl },
           body: new URLSearchParams({
             csrf: csrfToken(admin.cookie.value),
             brokerage_id: full.brokerage,
@@ -189,7 +189,7 @@ describe('a member who is removed', () => {
     ],
     [
       'the table itself',
-      (userId: string) => house.sql(`update members set status = 'removed' where user_id = $1`, [userId]),
+      (userId: string) => service.sql(`update members set status = 'removed' where user_id = $1`, [userId]),
     ],
   ])('leaves the deals whoever ends the membership: %s', async (_, end) => {
     await end(brokerId);
@@ -200,8 +200,8 @@ describe('a member who is removed', () => {
 
 describe('a member with another role', () => {
   test('runs no deals as staff, and keeps what they only look at', async () => {
-    const idle = await insert(house, 'deals', { organization_id: full.brokerage, title: 'Idle' });
-    await insert(house, 'participants', { deal_id: idle, user_id: brokerId, role: 'viewer', status: 'active' });
+    const idle = await insert(service, 'deals', { organization_id: full.brokerage, title: 'Idle' });
+    await insert(service, 'participants', { deal_id: idle, user_id: brokerId, role: 'viewer', status: 'active' });
     await admin.ask(member(brokerId), { role: 'staff' }, 'PATCH');
     expect((await broker.ask(`/deals/${full.deal}`)).status).toBe(404);
     expect((await broker.ask(`/deals/${idle}`)).status).toBe(200);
@@ -209,12 +209,12 @@ describe('a member with another role', () => {
 
   test('who is an admin no longer sees the deals that they take no part in, and their opt-ins are gone', async () => {
     const second = await addMember('Second admin', 'admin');
-    const person = await signInAs(house, second);
-    await house.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [second, full.deal]);
+    const person = await signInAs(service, second);
+    await service.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [second, full.deal]);
     expect((await person.ask(`/deals/${full.deal}`)).status).toBe(200);
     await admin.ask(member(second), { role: 'broker' }, 'PATCH');
     expect((await person.ask(`/deals/${full.deal}`)).status).toBe(404);
-    expect(await house.sql('select from deal_opt_ins where user_id = $1', [second])).toEqual([]);
+    expect(await service.sql('select from deal_opt_ins where user_id = $1', [second])).toEqual([]);
   });
 });
 
@@ -222,11 +222,11 @@ describe('deals left without a broker', () => {
   const left = () => [{ id: full.deal, title: 'Corner bakery' }];
 
   test('are named before and after, and only to admins', async () => {
-    const over = await insert(house, 'deals', { organization_id: full.brokerage, title: 'Over', state: 'withdrawn' });
-    await insert(house, 'participants', { deal_id: over, user_id: brokerId, role: 'broker', status: 'active' });
+    const over = await insert(service, 'deals', { organization_id: full.brokerage, title: 'Over', state: 'withdrawn' });
+    await insert(service, 'participants', { deal_id: over, user_id: brokerId, role: 'broker', status: 'active' });
     expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left() });
     expect((await broker.ask(member(adminId, '/deals'))).body).toEqual({ items: [] });
-    const stranger = await signInAs(house, full.people.outsider.userId);
+    const stranger = await signInAs(service, full.people.outsider.userId);
     expect((await stranger.ask(member(brokerId, '/deals'))).status).toBe(404);
     expect((await remove()).body).toEqual({ deals: left(), handed_over: false });
     expect((await admin.ask(member(brokerId, '/deals'))).status).toBe(404);
@@ -234,9 +234,9 @@ describe('deals left without a broker', () => {
 
   test('are none where another broker can act; one who is suspended cannot', async () => {
     const second = await addMember('Second', 'broker');
-    await insert(house, 'participants', { deal_id: full.deal, user_id: second, role: 'broker', status: 'active' });
+    await insert(service, 'participants', { deal_id: full.deal, user_id: second, role: 'broker', status: 'active' });
     expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: [] });
-    await house.sql('update users set suspended_at = app.now() where id = $1', [second]);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [second]);
     expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left() });
   });
 
@@ -247,7 +247,7 @@ describe('deals left without a broker', () => {
       const role = was === 'viewer' ? 'viewer' : 'buyer';
       const status = was === 'viewer' ? 'active' : was;
       if (was !== 'nothing')
-        await insert(house, 'participants', { deal_id: full.deal, user_id: successor, role, status });
+        await insert(service, 'participants', { deal_id: full.deal, user_id: successor, role, status });
       const answer = await remove(brokerId, successor);
       if (was === 'invited') {
         expect(answer.body.error.code).toBe('successor_takes_part');
@@ -255,7 +255,7 @@ describe('deals left without a broker', () => {
       }
       expect(answer).toMatchObject({ status: 200, body: { deals: left(), handed_over: true } });
       expect(await part(successor)).toEqual({ role: 'broker', status: 'active' });
-      expect((await (await signInAs(house, successor)).ask(`/deals/${full.deal}`)).body.caller_role).toBe(
+      expect((await (await signInAs(service, successor)).ask(`/deals/${full.deal}`)).body.caller_role).toBe(
         'broker_assigned',
       );
       expect(await recorded('deal.hand_over')).toMatchObject([{ user_id: adminId, deal_id: full.deal }]);
@@ -265,9 +265,9 @@ describe('deals left without a broker', () => {
 
   test('go to nobody but an active admin or broker of the brokerage; refused, nothing has changed', async () => {
     const gone = await addMember('Gone', 'broker');
-    await house.sql(`update members set status = 'removed' where user_id = $1`, [gone]);
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [gone]);
     const suspended = await addMember('Suspended', 'broker');
-    await house.sql('update users set suspended_at = app.now() where id = $1', [suspended]);
+    await service.sql('update users set suspended_at = app.now() where id = $1', [suspended]);
     const refused = [await addMember('Sam', 'staff'), full.people.outsider.userId, gone, suspended, brokerId, nowhere];
     for (const successor of refused) {
       expect(await remove(brokerId, successor)).toMatchObject({
@@ -276,7 +276,7 @@ describe('deals left without a broker', () => {
       });
     }
     expect((await remove(brokerId, 'x')).status).toBe(400);
-    await insert(house, 'members', {
+    await insert(service, 'members', {
       brokerage_id: full.brokerage,
       user_id: full.people.seller.userId,
       role: 'broker',
@@ -289,10 +289,10 @@ describe('deals left without a broker', () => {
   test('are asked about on the plain page before anybody is removed', async () => {
     const successor = await addMember('Suki', 'broker');
     const post = (fields: Record<string, string>) =>
-      fetch(`${house.origin}/settings/people/remove`, {
+      fetch(`${service.origin}/settings/people/remove`, {
         method: 'POST',
         redirect: 'manual',
-        headers: { cookie: admin.headers['cookie']!, origin: house.config.baseUrl, accept: 'text/html' },
+        headers: { cookie: admin.headers['cookie']!, origin: service.config.baseUrl, accept: 'text/html' },
         body: new URLSearchParams({
           csrf: csrfToken(admin.cookie.value),
           brokerage_id: full.brokerage,

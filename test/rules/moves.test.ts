@@ -2,21 +2,21 @@
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: Scene;
 let owner: pg.Client;
 
 beforeAll(async () => {
-  house = await openHouse();
-  owner = await connect(house.connections.owner);
+  service = await openService();
+  owner = await connect(service.connections.owner);
   scene = await setScene(owner);
 });
 afterAll(async () => {
   await owner?.end();
-  await house?.close();
+  await service?.close();
 });
 
 interface Subject {

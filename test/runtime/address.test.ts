@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addressGroup } from '../../server/http/client-address.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 
-let open: TestHouse;
-let behindProxies: TestHouse;
+let open: TestService;
+let behindProxies: TestService;
 beforeAll(async () => {
-  open = await openHouse();
-  behindProxies = await openHouse({ config: { trustedProxies: ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'] } });
+  open = await openService();
+  behindProxies = await openService({ config: { trustedProxies: ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'] } });
 });
 afterAll(async () => {
   await open.close();
@@ -14,11 +14,11 @@ afterAll(async () => {
 });
 
 /** The address under which a request with these headers is logged. */
-async function seenBy(house: TestHouse, headers: Record<string, string>): Promise<unknown> {
-  const answer = await fetch(`${house.origin}/nowhere`, { headers });
+async function seenBy(service: TestService, headers: Record<string, string>): Promise<unknown> {
+  const answer = await fetch(`${service.origin}/nowhere`, { headers });
   const id = answer.headers.get('x-request-id');
-  await expect.poll(() => house.log.some((line) => line.includes(`"${id}"`))).toBe(true);
-  const line = house.log.find((candidate) => candidate.includes(`"${id}"`)) ?? '{}';
+  await expect.poll(() => service.log.some((line) => line.includes(`"${id}"`))).toBe(true);
+  const line = service.log.find((candidate) => candidate.includes(`"${id}"`)) ?? '{}';
   return (JSON.parse(line) as { address?: unknown }).address;
 }
 

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listen, type Listener } from '../../server/listen.ts';
+import { listen, type Listener } from '../../server/cli/listen.ts';
 
 let listener: Listener;
 const read: number[] = [];

@@ -4,24 +4,24 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { openLimits, type RateLimits } from '../../server/http/limits.ts';
 import { createLog } from '../../server/log.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 
 const ceilings = { ...readConfig({}).rateLimits, tools: 10, rest_ip: 10 };
 const log = createLog('silent', { write: () => {} });
 
-let house: TestHouse;
+let service: TestService;
 const opened: RateLimits[] = [];
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
 afterAll(async () => {
   await Promise.all(opened.map((limits) => limits.close()));
-  await house.close();
+  await service.close();
 });
 
 function open(kind: 'memory' | 'postgres'): RateLimits {
-  const store = kind === 'postgres' ? { store: house.connections.server } : {};
-  const limits = openLimits({ ceilings, clock: house.clock.now, log, ...store });
+  const store = kind === 'postgres' ? { store: service.connections.server } : {};
+  const limits = openLimits({ ceilings, clock: service.clock.now, log, ...store });
   opened.push(limits);
   return limits;
 }
@@ -29,7 +29,7 @@ function open(kind: 'memory' | 'postgres'): RateLimits {
 let subjects = 0;
 const someone = () => `subject ${(subjects += 1)}`;
 /** A minute starts now, so that no test crosses into the next by chance. */
-const startMinute = () => house.clock.set(new Date(Math.ceil(house.clock.now().getTime() / 60_000) * 60_000));
+const startMinute = () => service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 60_000) * 60_000));
 
 for (const kind of ['memory', 'postgres'] as const) {
   test(`${kind}: counts down, refuses at the limit, and opens again with the next window`, async () => {
@@ -47,7 +47,7 @@ for (const kind of ['memory', 'postgres'] as const) {
     expect(refused).toMatchObject({ allowed: false, remaining: 0, resetAt: first.resetAt });
     expect(refused.retryAfter).toBeGreaterThan(55);
     expect(refused.retryAfter).toBeLessThanOrEqual(60);
-    house.clock.advance(refused.retryAfter * 1000);
+    service.clock.advance(refused.retryAfter * 1000);
     expect(await limits.take('tools', key, 3)).toMatchObject({
       allowed: true,
       remaining: 2,
@@ -121,12 +121,12 @@ async function openGate(target: string): Promise<{ port: number; cut(): void; me
 
 test('138. with the store away the node counts for itself, says so once, and comes back by itself', async () => {
   startMinute();
-  const { host = '', port = 0, ...login } = house.connections.server;
+  const { host = '', port = 0, ...login } = service.connections.server;
   const gate = await openGate(path.join(host, `.s.PGSQL.${port}`));
   const lines: string[] = [];
   const limits = openLimits({
     ceilings,
-    clock: house.clock.now,
+    clock: service.clock.now,
     log: createLog('info', { write: (line) => void lines.push(line) }),
     store: { ...login, host: '127.0.0.1', port: gate.port },
   });

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createLog } from '../../server/log.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const random = (length: number) => randomBytes(length).toString('hex');
 
@@ -21,25 +21,25 @@ test('no credential that a request carries reaches the log, wherever it is put',
     random(16),
   ];
   const [key = '', access = '', refresh = '', cookie = '', code = '', password = ''] = secrets;
-  const before = house.log.length;
-  await fetch(`${house.restUrl}/contacts`, { headers: { Authorization: `Bearer ${key}` } });
-  await fetch(`${house.restUrl}/contacts?key=${key}`, { headers: { Cookie: `dealkeep=${cookie}` } });
-  await fetch(`${house.mcpUrl}/api/mcp`, {
+  const before = service.log.length;
+  await fetch(`${service.restUrl}/contacts`, { headers: { Authorization: `Bearer ${key}` } });
+  await fetch(`${service.restUrl}/contacts?key=${key}`, { headers: { Cookie: `dealkeep=${cookie}` } });
+  await fetch(`${service.mcpUrl}/api/mcp`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${access}` },
     body: '{}',
   });
-  await fetch(`${house.mcpUrl}/api/mcp/token`, {
+  await fetch(`${service.mcpUrl}/api/mcp/token`, {
     method: 'POST',
     body: new URLSearchParams({ refresh_token: refresh, code }),
   });
-  await fetch(`${house.origin}/api/auth/sign-in`, {
+  await fetch(`${service.origin}/api/auth/sign-in`, {
     method: 'POST',
     body: JSON.stringify({ email: 'a@b.example', password }),
   });
-  await fetch(`${house.origin}/set-up?token=${code}`);
-  await expect.poll(() => house.log.length - before).toBeGreaterThanOrEqual(6);
-  const written = house.log.join('');
+  await fetch(`${service.origin}/set-up?token=${code}`);
+  await expect.poll(() => service.log.length - before).toBeGreaterThanOrEqual(6);
+  const written = service.log.join('');
   for (const secret of secrets) expect(written).not.toContain(secret);
 });
 
@@ -73,10 +73,10 @@ test('an error of the database is logged without the values of the row it quotes
 });
 
 test('a request leaves one line with its id, address, path and status, and no query', async () => {
-  const answer = await fetch(`${house.origin}/nowhere?token=abc`);
+  const answer = await fetch(`${service.origin}/nowhere?token=abc`);
   const id = answer.headers.get('x-request-id');
-  await expect.poll(() => house.log.filter((line) => line.includes(`"${id}"`))).toHaveLength(1);
-  const line = house.log.find((candidate) => candidate.includes(`"${id}"`)) ?? '';
+  await expect.poll(() => service.log.filter((line) => line.includes(`"${id}"`))).toHaveLength(1);
+  const line = service.log.find((candidate) => candidate.includes(`"${id}"`)) ?? '';
   expect(JSON.parse(line)).toMatchObject({
     level: 'info',
     msg: 'request',
@@ -101,17 +101,17 @@ test('what a stranger puts into a path stays in its line, and steers no terminal
   expect(text.slice(8)).toBe(' request  path=/a\\n12:00:00 error: forged\\u{1b}]0;x\\u{7}\\u{9b}2J\\u{202e}\n');
 });
 
-test('metrics count requests by face, for this machine alone, or for who holds the token', async () => {
-  await fetch(`${house.restUrl}/contacts`);
-  const text = await (await fetch(`${house.origin}/metrics`)).text();
-  expect(text).toMatch(/dealkeep_requests_total\{face="rest",status="4xx"\} [1-9]/);
-  expect(text).toMatch(/dealkeep_request_duration_seconds_bucket\{le="0.005",face="rest"\}/);
+test('metrics count requests by interface, for this machine alone, or for who holds the token', async () => {
+  await fetch(`${service.restUrl}/contacts`);
+  const text = await (await fetch(`${service.origin}/metrics`)).text();
+  expect(text).toMatch(/dealkeep_requests_total\{interface="rest",status="4xx"\} [1-9]/);
+  expect(text).toMatch(/dealkeep_request_duration_seconds_bucket\{le="0.005",interface="rest"\}/);
   expect(text).toMatch(/dealkeep_database_connections\{state="idle"\} \d/);
-  const forwarded = await fetch(`${house.origin}/metrics`, { headers: { 'X-Forwarded-For': '203.0.113.9' } });
+  const forwarded = await fetch(`${service.origin}/metrics`, { headers: { 'X-Forwarded-For': '203.0.113.9' } });
   expect(forwarded.status).toBe(404);
 
   const metricsToken = random(16);
-  const guarded = await openHouse({ config: { metricsToken } });
+  const guarded = await openService({ config: { metricsToken } });
   expect((await fetch(`${guarded.origin}/metrics`)).status).toBe(404);
   const headers = { Authorization: `Bearer ${metricsToken}` };
   expect((await fetch(`${guarded.origin}/metrics`, { headers })).status).toBe(200);
@@ -119,7 +119,7 @@ test('metrics count requests by face, for this machine alone, or for who holds t
 });
 
 test('readiness tells a database that lacks a migration', async () => {
-  const behind = await openHouse();
+  const behind = await openService();
   await behind.sql(`delete from app.migrations where name = (select max(name) from app.migrations)`);
   const answer = await fetch(`${behind.origin}/readyz`);
   expect([answer.status, await answer.text()]).toEqual([

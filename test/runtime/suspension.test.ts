@@ -2,16 +2,16 @@
 
 import type { ClientConfig } from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { mintApiKey } from '../../server/domain/api-keys.ts';
+import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { openAccount, Visitor } from '../auth/scene.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, connect, refresh } from '../oauth/scene.ts';
 import { cleanUp, run } from './program.ts';
 
 // Every command is a process of its own, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let house: TestHouse;
+let service: TestService;
 let env: Record<string, string>;
 
 /** A socket has no place in a URL but its query. */
@@ -19,50 +19,50 @@ const urlOf = ({ user, password, host = '', port, database }: ClientConfig): str
   `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
 
 beforeAll(async () => {
-  house = await openHouse();
-  const { owner, server } = house.connections;
+  service = await openService();
+  const { owner, server } = service.connections;
   env = { DATABASE_URL: urlOf(server), MIGRATE_DATABASE_URL: urlOf(owner) };
 });
 afterAll(async () => {
   await cleanUp();
-  await house?.close();
+  await service?.close();
 });
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 test('a suspended person is out at once by every door, and restored only signs in anew', async () => {
-  const account = await openAccount(house);
-  const other = await openAccount(house);
-  const brokerage = await addBrokerage(house);
-  await house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+  const account = await openAccount(service);
+  const other = await openAccount(service);
+  const brokerage = await addBrokerage(service);
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
     brokerage,
     account.id,
   ]);
   const { token: key, digest, lastFour } = mintApiKey('live');
-  await house.sql(`select app.issue_api_key($1, $2, 'a key', 'live', '{contacts:read}', null, null, $3, $4)`, [
+  await service.sql(`select app.issue_api_key($1, $2, 'a key', 'live', '{contacts:read}', null, null, $3, $4)`, [
     brokerage,
     account.id,
     digest,
     lastFour,
   ]);
 
-  const browser = new Visitor(house.origin);
+  const browser = new Visitor(service.origin);
   await browser.signIn(account);
-  const bystander = new Visitor(house.origin);
+  const bystander = new Visitor(service.origin);
   await bystander.signIn(other);
   const session = browser.cookies.get('dealkeep') ?? '';
   const person = { ...account, session, cookie: `dealkeep=${session}` };
-  const grant = await connect(house, person, await addClient(house, person));
+  const grant = await connect(service, person, await addClient(service, person));
 
   const doors = async () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
-    const tools = await fetch(`${house.mcpUrl}/api/mcp`, {
+    const tools = await fetch(`${service.mcpUrl}/api/mcp`, {
       method: 'POST',
       headers: { ...bearer(grant.access), 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(list),
     });
     await tools.body?.cancel();
-    const rest = await fetch(`${house.restUrl}/contacts`, { headers: bearer(key) });
+    const rest = await fetch(`${service.restUrl}/contacts`, { headers: bearer(key) });
     await rest.body?.cancel();
     return { web: (await browser.send('/api/web/me')).status, tools: tools.status, rest: rest.status };
   };
@@ -71,8 +71,8 @@ test('a suspended person is out at once by every door, and restored only signs i
   const suspended = await run(['users', 'suspend', account.email.toUpperCase()], env);
   expect(suspended).toMatchObject({ code: 0, stdout: expect.stringContaining(`${account.email} is suspended`) });
   expect(await doors()).toEqual({ web: 401, tools: 401, rest: 401 });
-  expect((await refresh(house, grant.clientId, grant.refresh)).body.error).toBe('invalid_grant');
-  expect((await new Visitor(house.origin).signIn(account)).status).toBe(401);
+  expect((await refresh(service, grant.clientId, grant.refresh)).body.error).toBe('invalid_grant');
+  expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
   expect((await bystander.send('/api/web/me')).status).toBe(200);
 
   const restored = await run(['users', 'restore', account.email, '--json'], env);
@@ -83,10 +83,10 @@ test('a suspended person is out at once by every door, and restored only signs i
     suspended_at: null,
   });
   expect(await doors()).toEqual({ web: 401, tools: 401, rest: 200 });
-  expect((await refresh(house, grant.clientId, grant.refresh)).body.error).toBe('invalid_grant');
+  expect((await refresh(service, grant.clientId, grant.refresh)).body.error).toBe('invalid_grant');
   expect((await browser.signIn(account)).status).toBe(200);
 
-  const trail = await house.sql(
+  const trail = await service.sql(
     `select action, details from audit_records where user_id = $1 and action like 'user.%' order by id`,
     [account.id],
   );
@@ -97,7 +97,7 @@ test('a suspended person is out at once by every door, and restored only signs i
 });
 
 test('what cannot be done is said in words that help', async () => {
-  const { email } = await openAccount(house);
+  const { email } = await openAccount(service);
   for (const [args, words] of [
     [['suspend', 'nobody@example.com'], 'Nobody has the e-mail address "nobody@example.com".'],
     [['restore', email], `${email} is not suspended.`],

@@ -1,18 +1,18 @@
 /** What every call leaves behind: a record in the audit trail and a line in the log, with nothing in them that is nobody's business. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, addToken, allow, send, type FullDeal } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: FullDeal;
 
 beforeAll(async () => {
-  house = await openHouse();
-  scene = await addFullDeal(house);
+  service = await openService();
+  scene = await addFullDeal(service);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 interface AuditRecord {
   action: string;
@@ -30,7 +30,7 @@ interface AuditRecord {
 
 /** The records of a request. */
 const recordsOf = (requestId: string) =>
-  house.sql<AuditRecord>(
+  service.sql<AuditRecord>(
     `select action, outcome, deal_id, subject_id, brokerage_id, user_id, client_id, key_id, host(address) as address, request_id, details
      from audit_records where request_id = $1`,
     [requestId],
@@ -41,19 +41,19 @@ async function call(token: string, name: string, input: Record<string, unknown>)
   requests += 1;
   const requestId = `audited-${requests}`;
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
-  await send(house, token, message, { headers: { 'X-Request-Id': requestId } });
+  await send(service, token, message, { headers: { 'X-Request-Id': requestId } });
   return requestId;
 }
 
 const lineOf = (requestId: string) =>
-  house.log
+  service.log
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .find((line) => line['requestId'] === requestId && line['msg'] === 'tool call');
 
 test('every outcome has its record: who, through which client, what, on what, from where, and how it ended', async () => {
   const { broker } = scene.people;
-  await allow(house, broker, ['svc_qoe_normalization_create', 'svc_questions_create'], [scene.deal]);
-  const reader = await addToken(house, broker.userId, { clientId: broker.clientId, scopes: ['mcp:read'] });
+  await allow(service, broker, ['svc_qoe_normalization_create', 'svc_questions_create'], [scene.deal]);
+  const reader = await addToken(service, broker.userId, { clientId: broker.clientId, scopes: ['mcp:read'] });
   const amount = { period_label: 'FY', adjustment_category: 'other', adjustment_amount: '1' };
   const deal_id = scene.deal;
   const nowhere = crypto.randomUUID();
@@ -110,7 +110,7 @@ test('every outcome has its record: who, through which client, what, on what, fr
     expect(lineOf(requestId)).toEqual(line);
   }
   const other = scene.people['other buyer'];
-  await allow(house, other, ['svc_qoe_normalization_create'], [deal_id]);
+  await allow(service, other, ['svc_qoe_normalization_create'], [deal_id]);
   const denied = await call(other.token, 'svc_qoe_normalization_create', { deal_id, ...amount });
   expect(await recordsOf(denied)).toMatchObject([{ outcome: 'rls_denied', user_id: other.userId }]);
 });
@@ -123,7 +123,7 @@ test('every call of an array has its own', async () => {
     params: { name, arguments: { deal_id: scene.deal } },
   });
   const headers = { 'X-Request-Id': 'audited-array' };
-  await send(house, scene.people.broker.token, [message(1, 'svc_deals_get'), message(2, 'svc_offers_list')], {
+  await send(service, scene.people.broker.token, [message(1, 'svc_deals_get'), message(2, 'svc_offers_list')], {
     headers,
   });
   expect((await recordsOf('audited-array')).map(({ action }) => action).toSorted()).toEqual([
@@ -134,9 +134,9 @@ test('every call of an array has its own', async () => {
 
 test('what calls no tool leaves none, and neither does a token that is no longer good', async () => {
   const headers = { 'X-Request-Id': 'no-call' };
-  await send(house, scene.people.broker.token, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, { headers });
+  await send(service, scene.people.broker.token, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, { headers });
   await send(
-    house,
+    service,
     scene.people.broker.token,
     { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'svc_none' } },
     { headers },
@@ -149,9 +149,9 @@ test('what calls no tool leaves none, and neither does a token that is no longer
     ['svc_findings_list', {}],
     ['svc_questions_create', { deal_id: scene.deal, category: 'tax', question_text: 'Q' }],
   ] as const) {
-    const { token, familyId } = await addToken(house, scene.people.seller.userId);
-    await asking(house, { token }).ok('svc_deals_get', { deal_id: scene.deal });
-    await house.sql('update vault.token_families set revoked_at = $2 where id = $1', [familyId, house.clock.now()]);
+    const { token, familyId } = await addToken(service, scene.people.seller.userId);
+    await asking(service, { token }).ok('svc_deals_get', { deal_id: scene.deal });
+    await service.sql('update vault.token_families set revoked_at = $2 where id = $1', [familyId, service.clock.now()]);
     const requestId = await call(token, name, input);
     expect(await recordsOf(requestId)).toEqual([]);
     expect(lineOf(requestId)).toMatchObject({ outcome: 'invalid_token' });
@@ -160,7 +160,7 @@ test('what calls no tool leaves none, and neither does a token that is no longer
 
 test('neither trail nor log holds a token, a question or an amount', async () => {
   const buyer = scene.people['exclusive buyer'];
-  await allow(house, buyer, ['svc_qoe_normalization_create', 'svc_questions_create'], [scene.deal]);
+  await allow(service, buyer, ['svc_qoe_normalization_create', 'svc_questions_create'], [scene.deal]);
   const secretText = 'Is the owner about to divorce?';
   const amount = '987654321.1234';
   await call(buyer.token, 'svc_questions_create', {
@@ -182,15 +182,17 @@ test('neither trail nor log holds a token, a question or an amount', async () =>
   };
   await call(buyer.token, 'svc_qoe_normalization_create', adjustment);
   await call(buyer.token, 'svc_qoe_normalization_create', { ...adjustment, adjustment_amount: `${amount}9` });
-  const [trail] = await house.sql<{ text: string }>('select string_agg(r::text, chr(10)) as text from audit_records r');
-  for (const text of [trail?.text ?? '', house.log.join('')]) {
+  const [trail] = await service.sql<{ text: string }>(
+    'select string_agg(r::text, chr(10)) as text from audit_records r',
+  );
+  for (const text of [trail?.text ?? '', service.log.join('')]) {
     expect(text.length).toBeGreaterThan(0);
     for (const secret of [buyer.token, buyer.token.slice(4), secretText, amount]) expect(text).not.toContain(secret);
   }
 });
 
 test('a failure on our side is told in fixed words with the id under which the log has the rest', async () => {
-  await house.sql('alter table public.offers rename column payload to payload_gone');
+  await service.sql('alter table public.offers rename column payload to payload_gone');
   try {
     const message = {
       jsonrpc: '2.0',
@@ -198,7 +200,7 @@ test('a failure on our side is told in fixed words with the id under which the l
       method: 'tools/call',
       params: { name: 'svc_offers_list', arguments: { deal_id: scene.deal } },
     };
-    const { status, body, text } = await send(house, scene.people.broker.token, message, {
+    const { status, body, text } = await send(service, scene.people.broker.token, message, {
       headers: { 'X-Request-Id': 'broken-1' },
     });
     expect([status, body?.result.isError]).toEqual([200, true]);
@@ -209,8 +211,8 @@ test('a failure on our side is told in fixed words with the id under which the l
     });
     expect(text).not.toMatch(/payload|column|offers_|postgres/i);
     expect(await recordsOf('broken-1')).toMatchObject([{ outcome: 'internal_error' }]);
-    expect(house.log.some((line) => line.includes('broken-1') && line.includes('payload'))).toBe(true);
+    expect(service.log.some((line) => line.includes('broken-1') && line.includes('payload'))).toBe(true);
   } finally {
-    await house.sql('alter table public.offers rename column payload_gone to payload');
+    await service.sql('alter table public.offers rename column payload_gone to payload');
   }
 });

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { format } from 'prettier';
 import { expect, test } from 'vitest';
-import { writeTools } from '../../server/domain/tool-grants.ts';
+import { writeTools } from '../../server/domain/clients/tool-grants.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 
 const names = [

@@ -6,13 +6,13 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { startNetwork } from '../database/network.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { startNode } from './node.ts';
 import { peers } from './peers.ts';
 import { addFullDeal, addToken, allow, insertAll, send, type FullDeal } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: FullDeal;
 
 const message = (name: string, input: Record<string, unknown>, id = 1) => ({
@@ -25,19 +25,19 @@ const get = (id = 1) => message('svc_deals_get', { deal_id: scene.deal }, id);
 const ask = (text: string) =>
   message('svc_questions_create', { deal_id: scene.deal, category: 'tax', question_text: text });
 const asked = async (text: string): Promise<number> =>
-  (await house.sql('select 1 from questions where question_text = $1', [text])).length;
+  (await service.sql('select 1 from questions where question_text = $1', [text])).length;
 
 beforeAll(async () => {
-  house = await openHouse({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 1_000_000 } } });
-  scene = await addFullDeal(house);
-  await allow(house, scene.people['exclusive buyer'], ['svc_questions_create'], [scene.deal]);
+  service = await openService({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 1_000_000 } } });
+  scene = await addFullDeal(service);
+  await allow(service, scene.people['exclusive buyer'], ['svc_questions_create'], [scene.deal]);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 test('the database goes away in the middle of a call, stays away, and comes back', async () => {
-  const network = await startNetwork(house.connections.server);
+  const network = await startNetwork(service.connections.server);
   onTestFinished(network.stop);
-  const node = await startNode(house, network.connection, { silenceMillis: 500 });
+  const node = await startNode(service, network.connection, { silenceMillis: 500 });
   onTestFinished(node.stop);
   const { token } = scene.people['exclusive buyer'];
   expect((await send(node, token, get())).status).toBe(200);
@@ -73,11 +73,11 @@ async function connect(connection: pg.ClientConfig): Promise<pg.Client> {
 
 test('a connection that is cut in the middle of a call leaves a clear answer, and the next call a result', async () => {
   const { token } = scene.people['exclusive buyer'];
-  const owner = await connect(house.connections.owner);
-  const server = await connect(house.connections.server);
+  const owner = await connect(service.connections.owner);
+  const server = await connect(service.connections.server);
   await owner.query('begin');
   await owner.query('lock table questions in access exclusive mode');
-  const question = send(house, token, ask('asked over a line that was cut'));
+  const question = send(service, token, ask('asked over a line that was cut'));
   const cut = `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and usename = current_user and wait_event_type = 'Lock'`;
   await expect.poll(async () => (await server.query(cut)).rowCount, { timeout: 20_000 }).toBe(1);
@@ -92,14 +92,14 @@ test('a connection that is cut in the middle of a call leaves a clear answer, an
     },
   });
   expect(await asked('asked over a line that was cut')).toBe(0);
-  expect((await send(house, token, get())).status).toBe(200);
+  expect((await send(service, token, get())).status).toBe(200);
 });
 
 test('who waits for a row that somebody else holds is told to try again', async () => {
-  const owner = await connect(house.connections.owner);
+  const owner = await connect(service.connections.owner);
   await owner.query('begin');
   await owner.query('lock table questions in access exclusive mode');
-  const answer = await send(house, scene.people['exclusive buyer'].token, ask('asked while locked'));
+  const answer = await send(service, scene.people['exclusive buyer'].token, ask('asked while locked'));
   await owner.query('rollback');
   expect(answer.body?.result).toMatchObject({
     isError: true,
@@ -110,7 +110,7 @@ test('who waits for a row that somebody else holds is told to try again', async 
 
 /** Sends the head of a call and as much of its body, then is gone. */
 async function leave(body: string, sent: number, waitMillis: number): Promise<void> {
-  const { hostname, port } = new URL(house.mcpUrl);
+  const { hostname, port } = new URL(service.mcpUrl);
   const socket = createConnection(Number(port), hostname);
   socket.on('error', () => {});
   await new Promise((resolve) => socket.once('connect', resolve));
@@ -130,23 +130,23 @@ test('a client that leaves in the middle of its call, or of its body, harms nobo
   await Promise.all(Array.from({ length: 20 }, (_, at) => leave(body, body.length, at)));
   const patient = { timeout: 20_000 };
   await expect.poll(() => asked(text), patient).toBeGreaterThan(0);
-  const { connections } = house.nodes[0]!.house.database;
+  const { connections } = service.nodes[0]!.services.database;
   await expect.poll(() => connections().waiting + connections().total - connections().idle, patient).toBe(0);
-  const { status } = await send(house, scene.people['exclusive buyer'].token, get());
+  const { status } = await send(service, scene.people['exclusive buyer'].token, get());
   expect(status).toBe(200);
-  expect(house.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+  expect(service.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
 });
 
 test('1,000 calls at once are all answered, each with what was asked', async () => {
-  const own = await Promise.all(Array.from({ length: 10 }, () => addFullDeal(house)));
+  const own = await Promise.all(Array.from({ length: 10 }, () => addFullDeal(service)));
   const one = async (at: number) => {
     const { deal, people } = own[at % own.length]!;
-    const { status, body } = await send(house, people.broker.token, message('svc_deals_get', { deal_id: deal }, at));
+    const { status, body } = await send(service, people.broker.token, message('svc_deals_get', { deal_id: deal }, at));
     return status === 200 && body?.id === at && (body.result.structuredContent['deal'] as { id: string }).id === deal;
   };
   const answers = await Promise.all(Array.from({ length: 1000 }, (_, at) => one(at)));
   expect(answers.filter((right) => !right)).toEqual([]);
-  const records = await house.sql(`select 1 from audit_records where deal_id = any ($1)`, [
+  const records = await service.sql(`select 1 from audit_records where deal_id = any ($1)`, [
     own.map(({ deal }) => deal),
   ]);
   expect(records).toHaveLength(1000);
@@ -154,15 +154,15 @@ test('1,000 calls at once are all answered, each with what was asked', async () 
 
 test('100 writes at once are all kept, each once', async () => {
   const { token } = scene.people['exclusive buyer'];
-  const answers = await Promise.all(Array.from({ length: 100 }, () => send(house, token, ask('one of a hundred'))));
+  const answers = await Promise.all(Array.from({ length: 100 }, () => send(service, token, ask('one of a hundred'))));
   const ids = answers.map(({ body }) => body?.result.structuredContent['id']);
   expect(new Set(ids).size).toBe(100);
   expect(await asked('one of a hundred')).toBe(100);
 });
 
 test('the largest answer, 500 periods, arrives whole', async () => {
-  const own = await addFullDeal(house);
-  const [snapshot] = await house.sql<{ id: string }>(
+  const own = await addFullDeal(service);
+  const [snapshot] = await service.sql<{ id: string }>(
     `insert into accounting_snapshots (deal_id, snapshot_type) values ($1, 'full') returning id`,
     [own.deal],
   );
@@ -176,12 +176,15 @@ test('the largest answer, 500 periods, arrives whole', async () => {
     currency: 'USD',
     revenue: '9999999999999999.9999',
   }));
-  await insertAll(house, 'pl_periods', rows);
-  expect(await asking(house, own.people.broker).rows('svc_qoe_pl_periods', { deal_id: own.deal })).toHaveLength(500);
+  await insertAll(service, 'pl_periods', rows);
+  expect(await asking(service, own.people.broker).rows('svc_qoe_pl_periods', { deal_id: own.deal })).toHaveLength(500);
 });
 
 test('any node answers any request, and a restart between two calls goes unnoticed', async () => {
-  const nodes = [await startNode(house, house.connections.server), await startNode(house, house.connections.server)];
+  const nodes = [
+    await startNode(service, service.connections.server),
+    await startNode(service, service.connections.server),
+  ];
   onTestFinished(async () => {
     await Promise.all(nodes.map((node) => node.stop()));
   });
@@ -196,7 +199,7 @@ test('any node answers any request, and a restart between two calls goes unnotic
     const client = new Client({ name: 'peer', version: '1' }, { versionNegotiation: { mode } });
     const requestInit = { headers: { Authorization: `Bearer ${scene.people.broker.token}` } };
     await client.connect(
-      new StreamableHTTPClientTransport(new URL(`${house.mcpUrl}/api/mcp`), { requestInit, fetch: roundRobin }),
+      new StreamableHTTPClientTransport(new URL(`${service.mcpUrl}/api/mcp`), { requestInit, fetch: roundRobin }),
     );
     const call = async () =>
       (await client.callTool({ name: 'svc_deals_get', arguments: { deal_id: scene.deal } })).structuredContent;
@@ -205,8 +208,8 @@ test('any node answers any request, and a restart between two calls goes unnotic
     nodes.splice(
       0,
       2,
-      await startNode(house, house.connections.server),
-      await startNode(house, house.connections.server),
+      await startNode(service, service.connections.server),
+      await startNode(service, service.connections.server),
     );
     expect(await call()).toMatchObject({ deal: { id: scene.deal } });
     await client.close();
@@ -214,12 +217,12 @@ test('any node answers any request, and a restart between two calls goes unnotic
 });
 
 test('what is revoked on one node is revoked on the other with the next call', async () => {
-  const other = await startNode(house, house.connections.server);
+  const other = await startNode(service, service.connections.server);
   onTestFinished(other.stop);
-  const { token, familyId } = await addToken(house, scene.people.broker.userId);
-  for (const node of [house, other]) expect((await send(node, token, get())).status).toBe(200);
-  await house.sql('update vault.token_families set revoked_at = $2 where id = $1', [familyId, house.clock.now()]);
-  for (const node of [house, other]) {
+  const { token, familyId } = await addToken(service, scene.people.broker.userId);
+  for (const node of [service, other]) expect((await send(node, token, get())).status).toBe(200);
+  await service.sql('update vault.token_families set revoked_at = $2 where id = $1', [familyId, service.clock.now()]);
+  for (const node of [service, other]) {
     for (const body of [
       get(),
       { jsonrpc: '2.0', id: 1, method: 'tools/list' },
@@ -237,7 +240,7 @@ test('what is revoked on one node is revoked on the other with the next call', a
 });
 
 test('two nodes count the calls of one person and client together', async () => {
-  const pair = await openHouse({ nodes: 2, config: { rateLimits: { ...readConfig({}).rateLimits, tools: 20 } } });
+  const pair = await openService({ nodes: 2, config: { rateLimits: { ...readConfig({}).rateLimits, tools: 20 } } });
   onTestFinished(() => pair.close());
   const { people } = await addFullDeal(pair);
   const list = message('svc_deals_list', {});
@@ -265,14 +268,14 @@ test('two nodes count the calls of one person and client together', async () => 
 });
 
 test('an access token dies after 3,600 s, for a client that had it in use', async () => {
-  const { token } = await addToken(house, scene.people.broker.userId);
-  const peer = await peers['client 2.4.0, auto']!(`${house.mcpUrl}/api/mcp`, token);
+  const { token } = await addToken(service, scene.people.broker.userId);
+  const peer = await peers['client 2.4.0, auto']!(`${service.mcpUrl}/api/mcp`, token);
   onTestFinished(() => peer.close());
-  house.clock.advance(3_590_000);
+  service.clock.advance(3_590_000);
   expect(await peer.call('svc_deals_get', { deal_id: scene.deal })).toMatchObject({
     structuredContent: { deal: { id: scene.deal } },
   });
-  house.clock.advance(11_000);
-  expect((await send(house, token, get())).status).toBe(401);
+  service.clock.advance(11_000);
+  expect((await send(service, token, get())).status).toBe(401);
   await expect(peer.call('svc_deals_get', { deal_id: scene.deal })).rejects.toThrow();
 });

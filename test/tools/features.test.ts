@@ -2,18 +2,18 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, addToken, send, type FullDeal } from './scene.ts';
 
 describe('switched off', () => {
-  let house: TestHouse;
+  let service: TestService;
   let scene: FullDeal;
   beforeAll(async () => {
-    house = await openHouse();
-    scene = await addFullDeal(house);
+    service = await openService();
+    scene = await addFullDeal(service);
   });
-  afterAll(() => house.close());
+  afterAll(() => service.close());
 
   const unavailable = catalog.filter((tool) => tool.feature !== undefined).map((tool) => tool.name);
 
@@ -31,7 +31,7 @@ describe('switched off', () => {
   });
 
   test.each(unavailable)('%s says so before anything else, whatever its input', async (name) => {
-    const reader = await addToken(house, scene.people.broker.userId, { scopes: ['mcp:read'] });
+    const reader = await addToken(service, scene.people.broker.userId, { scopes: ['mcp:read'] });
     for (const input of [
       {},
       { nonsense: true },
@@ -39,14 +39,14 @@ describe('switched off', () => {
       { deal_id: 5, finding_id: [], source_id: null },
     ]) {
       for (const { token } of [scene.people.broker, reader]) {
-        expect(await asking(house, { token }).refused(name, input)).toEqual({
+        expect(await asking(service, { token }).refused(name, input)).toEqual({
           error: 'feature_not_available',
           message: expect.stringContaining('calling again will not help'),
         });
       }
     }
     expect(
-      (await send(house, `dka_${'Z'.repeat(43)}`, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }))
+      (await send(service, `dka_${'Z'.repeat(43)}`, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }))
         .status,
     ).toBe(401);
   });
@@ -67,14 +67,14 @@ describe.each([
   },
 ])('$on alone', ({ features, works, not }) => {
   test('is on alone', async () => {
-    const house = await openHouse({ config: { features } });
+    const service = await openService({ config: { features } });
     try {
-      const scene = await addFullDeal(house);
-      const broker = asking(house, scene.people.broker);
+      const scene = await addFullDeal(service);
+      const broker = asking(service, scene.people.broker);
       await broker.ok(works, { deal_id: scene.deal });
       expect(await broker.refused(not, { deal_id: scene.deal })).toMatchObject({ error: 'feature_not_available' });
     } finally {
-      await house.close();
+      await service.close();
     }
   });
 });

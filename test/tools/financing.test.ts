@@ -3,27 +3,27 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, allow, insert, roles, type FullDeal, type Role } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: FullDeal;
-const as = (role: Role) => asking(house, scene.people[role]);
+const as = (role: Role) => asking(service, scene.people[role]);
 const writing = catalog.filter((tool) => tool.scope === 'mcp:write').map((tool) => tool.name);
 
 beforeAll(async () => {
-  house = await openHouse({
+  service = await openService({
     config: {
       features: { findings: true, financing: true },
       rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 },
     },
   });
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 beforeEach(async () => {
-  scene = await addFullDeal(house);
-  for (const role of roles) await allow(house, scene.people[role], writing, [scene.deal]);
+  scene = await addFullDeal(service);
+  for (const role of roles) await allow(service, scene.people[role], writing, [scene.deal]);
 });
 
 const source = (more: Record<string, unknown> = {}) => ({
@@ -37,7 +37,7 @@ const source = (more: Record<string, unknown> = {}) => ({
 test('is added, moved forward, and told with what it comes to', async () => {
   const buyer = as('exclusive buyer');
   const { id } = await buyer.ok('svc_financing_source_create', source());
-  house.clock.advance(10);
+  service.clock.advance(10);
   await buyer.ok(
     'svc_financing_source_create',
     source({
@@ -47,12 +47,12 @@ test('is added, moved forward, and told with what it comes to', async () => {
       commitment_status: 'term_sheet',
     }),
   );
-  house.clock.advance(10);
+  service.clock.advance(10);
   await buyer.ok(
     'svc_financing_source_create',
     source({ source_type: 'other', commitment_amount: Number.MAX_SAFE_INTEGER }),
   );
-  house.clock.advance(10);
+  service.clock.advance(10);
   await buyer.ok(
     'svc_financing_source_create',
     source({ source_type: 'mezzanine', commitment_amount: Number.MAX_SAFE_INTEGER }),
@@ -118,7 +118,7 @@ test('is the business of its side, and of brokers and sellers', async () => {
   expect(hidden).toMatchObject({ reason: 'missing_deal_opt_in' });
   const missing = { source_id: crypto.randomUUID(), commitment_status: 'applied' };
   expect(await as('other buyer').refused('svc_financing_source_update_status', missing)).toEqual(hidden);
-  await house.sql(`update ndas set status = 'revoked' where participant_id = $1`, [
+  await service.sql(`update ndas set status = 'revoked' where participant_id = $1`, [
     scene.participants['exclusive buyer'],
   ]);
   expect(
@@ -140,22 +140,22 @@ test('counts in whole units that JSON keeps', async () => {
 });
 
 test('is in the currency of the deal, the 200 latest, with all of them in the totals', async () => {
-  const euro = await insert(house, 'deals', {
+  const euro = await insert(service, 'deals', {
     organization_id: scene.brokerage,
     title: 'Elsewhere',
     state: 'diligence',
     currency: 'EUR',
   });
-  await insert(house, 'participants', {
+  await insert(service, 'participants', {
     deal_id: euro,
     user_id: scene.people.broker.userId,
     role: 'broker',
     status: 'active',
   });
-  await allow(house, scene.people.broker, [], [euro]);
+  await allow(service, scene.people.broker, [], [euro]);
   for (let at = 0; at < 3; at += 1)
     await as('broker').ok('svc_financing_source_create', source({ deal_id: euro, commitment_amount: 2 }));
-  await house.sql(
+  await service.sql(
     `insert into financing_sources (deal_id, participant_id, source_type, source_name, commitment_amount, currency)
      select deal_id, participant_id, source_type, source_name, commitment_amount, currency
      from financing_sources, generate_series(1, 100) where deal_id = $1`,

@@ -3,27 +3,27 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, allow, roles, type FullDeal, type Role } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: FullDeal;
-const as = (role: Role) => asking(house, scene.people[role]);
+const as = (role: Role) => asking(service, scene.people[role]);
 const writing = catalog.filter((tool) => tool.scope === 'mcp:write').map((tool) => tool.name);
 
 beforeAll(async () => {
-  house = await openHouse({
+  service = await openService({
     config: {
       features: { findings: true, financing: true },
       rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 },
     },
   });
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 beforeEach(async () => {
-  scene = await addFullDeal(house);
-  for (const role of roles) await allow(house, scene.people[role], writing, [scene.deal]);
+  scene = await addFullDeal(service);
+  for (const role of roles) await allow(service, scene.people[role], writing, [scene.deal]);
 });
 
 const finding = (more: Record<string, unknown> = {}) => ({
@@ -38,10 +38,10 @@ test('are created, listed, commented on, moved, and told in full with their hist
   const buyer = as('exclusive buyer');
   const owner_user_id = scene.people['exclusive buyer'].userId;
   const { id } = await buyer.ok('svc_findings_create', finding({ description: 'Two quarters.', owner_user_id }));
-  house.clock.advance(10);
+  service.clock.advance(10);
   const first = await buyer.ok('svc_findings_comment', { finding_id: id, body: 'Asked the accountant.' });
   await as('broker').ok('svc_findings_comment', { finding_id: id, body: '<b>Noted</b>"}' });
-  house.clock.advance(10);
+  service.clock.advance(10);
   expect(
     await as('seller').ok('svc_findings_update_status', {
       finding_id: id,
@@ -53,7 +53,7 @@ test('are created, listed, commented on, moved, and told in full with their hist
     status: 'mitigated',
     updated_at: expect.any(String),
   });
-  house.clock.advance(10);
+  service.clock.advance(10);
   await buyer.ok('svc_findings_update_status', { finding_id: id, status: 'open' });
   const { finding: found } = (await buyer.ok('svc_findings_get', { finding_id: id })) as {
     finding: Record<string, unknown>;
@@ -106,7 +106,7 @@ test('are filtered, newest first, the 200 latest', async () => {
       ].map(count),
     ),
   ).toEqual([2, 1, 1, 2, 0, 0]);
-  await house.sql(
+  await service.sql(
     `insert into findings (deal_id, participant_id, category, title, severity, created_at)
      select $1, $2, 'c', 'Finding ' || n, 'minor', '2026-01-01'::timestamptz + n * interval '1 s' from generate_series(1, 203) n`,
     [scene.deal, scene.participants.broker],
@@ -135,14 +135,16 @@ test('are written by those in diligence; others are denied', async () => {
     expect(await as(role).refused('svc_findings_create', finding())).toMatchObject({ error: 'rls_denied' });
   }
   const { id: finding_id } = await as('other buyer').ok('svc_findings_create', finding());
-  await house.sql(`update ndas set status = 'revoked' where participant_id = $1`, [scene.participants['other buyer']]);
+  await service.sql(`update ndas set status = 'revoked' where participant_id = $1`, [
+    scene.participants['other buyer'],
+  ]);
   for (const [name, input] of [
     ['svc_findings_update_status', { finding_id, status: 'resolved' }],
     ['svc_findings_comment', { finding_id, body: 'Still here.' }],
   ] as const) {
     expect(await as('other buyer').refused(name, input)).toMatchObject({ error: 'rls_denied' });
   }
-  const [record] = await house.sql(
+  const [record] = await service.sql(
     `select outcome from audit_records where action = 'tool:svc_findings_update_status' and subject_id = $1`,
     [finding_id],
   );
@@ -160,7 +162,7 @@ test('one that is not seen, and one that does not exist, are refused alike', asy
     expect(hidden).toMatchObject({
       error: 'permission_denied',
       reason: 'missing_deal_opt_in',
-      resolve_url: `${house.origin}/settings/tools`,
+      resolve_url: `${service.origin}/settings/tools`,
     });
     expect(await as('other buyer').refused(name, { ...input, finding_id: missing })).toEqual(hidden);
   }

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addFullDeal, allow, insert, send, type Access, type FullDeal } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 /** What the caller takes part in, and has opted in. */
 let own: FullDeal;
 /** Of another brokerage, full of everything. */
@@ -23,22 +23,22 @@ const dealTools = catalog
   .map((tool) => tool.name);
 
 beforeAll(async () => {
-  house = await openHouse({ config: { features: { findings: true, financing: true } } });
-  own = await addFullDeal(house);
-  foreign = await addFullDeal(house);
+  service = await openService({ config: { features: { findings: true, financing: true } } });
+  own = await addFullDeal(service);
+  foreign = await addFullDeal(service);
   const deal_id = foreign.deal;
   const participant_id = foreign.participants.broker;
-  await insert(house, 'qoe_checklist', { deal_id, category: 'tax', title: 'Returns' });
-  await insert(house, 'accounting_snapshots', { deal_id, snapshot_type: 'full', status: 'completed' });
-  await insert(house, 'closing_conditions', { deal_id, name: 'Lease' });
-  await insert(house, 'findings', { deal_id, participant_id, category: 'c', title: 'T', severity: 'minor' });
+  await insert(service, 'qoe_checklist', { deal_id, category: 'tax', title: 'Returns' });
+  await insert(service, 'accounting_snapshots', { deal_id, snapshot_type: 'full', status: 'completed' });
+  await insert(service, 'closing_conditions', { deal_id, name: 'Lease' });
+  await insert(service, 'findings', { deal_id, participant_id, category: 'c', title: 'T', severity: 'minor' });
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 /** The whole answer as text, and its headers but for those that count and name the request. */
 async function whole(access: Access, name: string, deal_id: string) {
   const params = { name, arguments: { ...more[name], deal_id } };
-  const { status, headers, text } = await send(house, access.token, {
+  const { status, headers, text } = await send(service, access.token, {
     jsonrpc: '2.0',
     id: 7,
     method: 'tools/call',
@@ -58,20 +58,20 @@ describe.each(['broker', 'exclusive buyer', 'admin', 'outsider'] as const)('to t
     // Once without any permission, once with the grant, once with an opt-in for the hidden deal left over from earlier.
     for (const prepare of [
       async () => {},
-      () => allow(house, access, names, [own.deal]),
-      () => allow(house, access, [], [foreign.deal]),
+      () => allow(service, access, names, [own.deal]),
+      () => allow(service, access, [], [foreign.deal]),
     ]) {
       await prepare();
       const missing = await whole(access, name, crypto.randomUUID());
       expect(await whole(access, name, foreign.deal)).toEqual(missing);
     }
-    await house.sql('delete from deal_opt_ins where user_id = $1', [access.userId]);
-    await house.sql('delete from tool_grants where user_id = $1', [access.userId]);
+    await service.sql('delete from deal_opt_ins where user_id = $1', [access.userId]);
+    await service.sql('delete from tool_grants where user_id = $1', [access.userId]);
   });
 });
 
 test('both are asked of the database with the same statements', async () => {
-  const { database } = house.nodes[0]!.house;
+  const { database } = service.nodes[0]!.services;
   const { together } = database;
   const statementsFor = async (name: string, deal_id: string): Promise<string[]> => {
     const asked: string[] = [];
@@ -82,7 +82,7 @@ test('both are asked of the database with the same statements', async () => {
     await whole(own.people.broker, name, deal_id).finally(() => (database.together = together));
     return asked;
   };
-  await allow(house, own.people.broker, names, []);
+  await allow(service, own.people.broker, names, []);
   for (const name of dealTools) {
     const asked = await statementsFor(name, foreign.deal);
     expect(asked[0]).toContain('enter_with_access_token');

@@ -1,18 +1,18 @@
 /** The door: paths, methods, tokens, origins and limits, before any tool is called. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mintApiKey } from '../../server/domain/api-keys.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addPerson, addToken, send, type Access } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let access: Access;
 
 beforeAll(async () => {
-  house = await openHouse();
-  access = await addToken(house, await addPerson(house, 'Ann Bell'));
+  service = await openService();
+  access = await addToken(service, await addPerson(service, 'Ann Bell'));
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const message = (method: string, params: object = {}, id: string | number = 1) => ({
   jsonrpc: '2.0',
@@ -25,18 +25,18 @@ const deals = message('tools/call', { name: 'svc_deals_list', arguments: {} });
 
 describe('one address', () => {
   test.each(['/api/mcp', '/api/mcp/', '/mcp', '/mcp/'])('%s answers, without a redirect', async (path) => {
-    const { status, body } = await send(house, access.token, list, { path });
+    const { status, body } = await send(service, access.token, list, { path });
     expect(status).toBe(200);
     expect(body?.result['tools']).toHaveLength(19);
   });
 
   test.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s is 405 and says what is allowed', async (method) => {
-    const { status, headers, body } = await send(house, access.token, undefined, { method });
+    const { status, headers, body } = await send(service, access.token, undefined, { method });
     expect([status, headers.get('allow'), body?.error.message]).toEqual([405, 'POST', 'Use POST.']);
   });
 
   test('answers are JSON, kept nowhere, with the id of the request', async () => {
-    const { headers } = await send(house, access.token, list, { headers: { 'X-Request-Id': 'from-the-client' } });
+    const { headers } = await send(service, access.token, list, { headers: { 'X-Request-Id': 'from-the-client' } });
     expect(headers.get('content-type')).toBe('application/json');
     expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('x-request-id')).toBe('from-the-client');
@@ -45,12 +45,14 @@ describe('one address', () => {
 
   test('a session id of an earlier server is ignored', async () => {
     const headers = { 'Mcp-Session-Id': '4f1d5b7e-0000-4000-8000-000000000000' };
-    expect((await send(house, access.token, deals, { headers })).body?.result.structuredContent).toEqual({ deals: [] });
+    expect((await send(service, access.token, deals, { headers })).body?.result.structuredContent).toEqual({
+      deals: [],
+    });
   });
 });
 
 describe('tokens', () => {
-  const metadata = (path: string) => `${house.origin}/.well-known/oauth-protected-resource${path}`;
+  const metadata = (path: string) => `${service.origin}/.well-known/oauth-protected-resource${path}`;
 
   test.each([
     ['/api/mcp', '/api/mcp'],
@@ -58,14 +60,14 @@ describe('tokens', () => {
     ['/mcp', '/mcp'],
     ['/mcp/', '/mcp'],
   ])('none at %s: 401 that leads to the metadata of that path', async (path, resource) => {
-    const { status, headers, body } = await send(house, null, deals, { path });
+    const { status, headers, body } = await send(service, null, deals, { path });
     expect(status).toBe(401);
     expect(headers.get('www-authenticate')).toBe(
       `Bearer resource_metadata="${metadata(resource)}", scope="mcp:read mcp:write"`,
     );
     expect(body).toEqual({ error: 'invalid_token', error_description: expect.stringMatching(/^Send an access token/) });
     const document = await (await fetch(metadata(resource))).json();
-    expect(document).toMatchObject({ resource: house.origin + resource });
+    expect(document).toMatchObject({ resource: service.origin + resource });
   });
 
   test('a bad one, of whatever kind, is 401 with invalid_token', async () => {
@@ -77,7 +79,7 @@ describe('tokens', () => {
       access.token.replace('dka_', 'dkr_'),
       `${access.token}A`,
     ]) {
-      const { status, headers, body } = await send(house, token, deals);
+      const { status, headers, body } = await send(service, token, deals);
       expect([status, body]).toEqual([
         401,
         { error: 'invalid_token', error_description: expect.stringMatching(/^[ !#-[\]-~]+$/) },
@@ -89,9 +91,9 @@ describe('tokens', () => {
   });
 
   test('the fault of the token goes before those of the request', async () => {
-    const ended = await addToken(house, access.userId);
-    expect((await send(house, ended.token, deals)).status).toBe(200);
-    await house.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
+    const ended = await addToken(service, access.userId);
+    expect((await send(service, ended.token, deals)).status).toBe(200);
+    await service.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
     const wrong: Parameters<typeof send>[3][] = [
       { headers: { Origin: 'https://evil.example' } },
       { method: 'GET' },
@@ -102,72 +104,74 @@ describe('tokens', () => {
     ];
     for (const options of wrong)
       for (const token of [null, 'nonsense', `dka_${'D'.repeat(43)}`, ended.token]) {
-        const { status, body } = await send(house, token, options?.method ? undefined : deals, options);
+        const { status, body } = await send(service, token, options?.method ? undefined : deals, options);
         expect([status, body]).toMatchObject([401, { error: 'invalid_token' }]);
         if (token !== ended.token) continue;
         // Known to this node again, so that the next fault finds it remembered.
-        await house.sql('update vault.token_families set revoked_at = null where id = $1', [ended.familyId]);
-        expect((await send(house, ended.token, list)).status).toBe(200);
-        await house.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
+        await service.sql('update vault.token_families set revoked_at = null where id = $1', [ended.familyId]);
+        expect((await send(service, ended.token, list)).status).toBe(200);
+        await service.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
       }
     const large = JSON.stringify(message('tools/list', { padding: 'x'.repeat(2_000_000) }));
-    expect((await send(house, ended.token, large)).status).toBe(401);
+    expect((await send(service, ended.token, large)).status).toBe(401);
   });
 
   test('one that has ended does not use up the calls of its person', async () => {
-    const ended = await addToken(house, access.userId);
-    const { token } = await addToken(house, access.userId, { clientId: ended.clientId });
-    expect((await send(house, ended.token, deals)).headers.get('x-ratelimit-remaining')).toBe('299');
-    await house.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
-    for (let count = 0; count < 5; count += 1) expect((await send(house, ended.token, deals)).status).toBe(401);
-    expect(Number((await send(house, token, deals)).headers.get('x-ratelimit-remaining'))).toBeGreaterThanOrEqual(297);
+    const ended = await addToken(service, access.userId);
+    const { token } = await addToken(service, access.userId, { clientId: ended.clientId });
+    expect((await send(service, ended.token, deals)).headers.get('x-ratelimit-remaining')).toBe('299');
+    await service.sql('update vault.token_families set revoked_at = app.now() where id = $1', [ended.familyId]);
+    for (let count = 0; count < 5; count += 1) expect((await send(service, ended.token, deals)).status).toBe(401);
+    expect(Number((await send(service, token, deals)).headers.get('x-ratelimit-remaining'))).toBeGreaterThanOrEqual(
+      297,
+    );
   });
 
   test('one in the URL, in a cookie or behind another scheme is none', async () => {
     const refused = await Promise.all([
-      send(house, null, deals, { path: `/api/mcp?access_token=${access.token}` }),
-      send(house, null, deals, { headers: { Cookie: `dealkeep=${access.token.slice(4)}` } }),
-      send(house, null, deals, { headers: { Authorization: `Basic ${btoa(`x:${access.token}`)}` } }),
-      send(house, null, deals, { headers: { Authorization: access.token } }),
+      send(service, null, deals, { path: `/api/mcp?access_token=${access.token}` }),
+      send(service, null, deals, { headers: { Cookie: `dealkeep=${access.token.slice(4)}` } }),
+      send(service, null, deals, { headers: { Authorization: `Basic ${btoa(`x:${access.token}`)}` } }),
+      send(service, null, deals, { headers: { Authorization: access.token } }),
     ]);
     for (const { status, headers } of refused) {
       expect(status).toBe(401);
       expect(headers.get('www-authenticate')).not.toContain('error=');
     }
-    expect(house.log.join('')).not.toContain(access.token);
+    expect(service.log.join('')).not.toContain(access.token);
   });
 
   test('one in the URL does not spoil a good one, and is not used instead of a bad one', async () => {
     const path = `/api/mcp?access_token=${access.token}`;
-    expect((await send(house, access.token, deals, { path })).status).toBe(200);
-    expect((await send(house, `dka_${'B'.repeat(43)}`, deals, { path })).status).toBe(401);
+    expect((await send(service, access.token, deals, { path })).status).toBe(200);
+    expect((await send(service, `dka_${'B'.repeat(43)}`, deals, { path })).status).toBe(401);
   });
 
   test('the scheme is taken in any case', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
       const headers = { Authorization: `${scheme} ${access.token}` };
-      expect((await send(house, null, deals, { headers })).status).toBe(200);
+      expect((await send(service, null, deals, { headers })).status).toBe(200);
     }
   });
 
   test('nobody is told anything without one, whatever they send', async () => {
     for (const body of [list, message('initialize', {}), message('nonsense'), '{', [], { id: 3 }]) {
-      expect((await send(house, `dka_${'C'.repeat(43)}`, body)).status).toBe(401);
+      expect((await send(service, `dka_${'C'.repeat(43)}`, body)).status).toBe(401);
     }
   });
 
   test('one for another audience does not open this server', async () => {
-    const { token, familyId } = await addToken(house, access.userId);
-    await house.sql(`update vault.token_families set resource = 'https://other.example/api/mcp' where id = $1`, [
+    const { token, familyId } = await addToken(service, access.userId);
+    await service.sql(`update vault.token_families set resource = 'https://other.example/api/mcp' where id = $1`, [
       familyId,
     ]);
-    expect((await send(house, token, list)).status).toBe(401);
+    expect((await send(service, token, list)).status).toBe(401);
   });
 });
 
 describe('web pages', () => {
   const allowed = () => [
-    house.origin,
+    service.origin,
     'https://claude.ai',
     'https://claude.com',
     'https://chatgpt.com',
@@ -183,7 +187,7 @@ describe('web pages', () => {
 
   test('of allowed origins may call and read the answer', async () => {
     for (const Origin of allowed()) {
-      const { status, headers } = await send(house, access.token, deals, { headers: { Origin } });
+      const { status, headers } = await send(service, access.token, deals, { headers: { Origin } });
       expect([status, headers.get('access-control-allow-origin')]).toEqual([200, Origin]);
       expect(headers.get('access-control-expose-headers')).toContain(
         'WWW-Authenticate, Retry-After, X-RateLimit-Limit',
@@ -204,16 +208,16 @@ describe('web pages', () => {
       'http://127.0.0.1@evil.example',
       'file://',
     ]) {
-      const { status, headers } = await send(house, access.token, '{', { headers: { Origin } });
+      const { status, headers } = await send(service, access.token, '{', { headers: { Origin } });
       expect([status, headers.get('access-control-allow-origin')]).toEqual([403, null]);
-      const unknown = await send(house, null, deals, { headers: { Origin } });
+      const unknown = await send(service, null, deals, { headers: { Origin } });
       expect([unknown.status, unknown.headers.get('access-control-allow-origin')]).toEqual([401, null]);
-      expect((await send(house, null, undefined, { method: 'OPTIONS', headers: { Origin } })).status).toBe(403);
+      expect((await send(service, null, undefined, { method: 'OPTIONS', headers: { Origin } })).status).toBe(403);
     }
   });
 
   test('ask first, without a token, and are told what they may send', async () => {
-    const { status, headers, text } = await send(house, null, undefined, {
+    const { status, headers, text } = await send(service, null, undefined, {
       method: 'OPTIONS',
       headers: {
         Origin: 'https://claude.ai',
@@ -231,23 +235,23 @@ describe('web pages', () => {
   });
 
   test('can read why they were refused', async () => {
-    const { status, headers } = await send(house, null, deals, { headers: { Origin: 'https://claude.ai' } });
+    const { status, headers } = await send(service, null, deals, { headers: { Origin: 'https://claude.ai' } });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([401, 'https://claude.ai']);
   });
 });
 
 describe('the limit of calls', () => {
   test('is 300 a minute for a person and client, and says when it is over', async () => {
-    const { token, userId, clientId } = await addToken(house, access.userId);
-    house.clock.set(new Date('2030-01-01T12:00:10Z'));
-    const { token: again } = await addToken(house, userId, { clientId });
+    const { token, userId, clientId } = await addToken(service, access.userId);
+    service.clock.set(new Date('2030-01-01T12:00:10Z'));
+    const { token: again } = await addToken(service, userId, { clientId });
     const statuses: number[] = [];
     for (let at = 0; at < 30; at += 1) {
-      const batch = Array.from({ length: 10 }, (_, n) => send(house, again, { ...deals, id: n }));
+      const batch = Array.from({ length: 10 }, (_, n) => send(service, again, { ...deals, id: n }));
       statuses.push(...(await Promise.all(batch)).map(({ status }) => status));
     }
     expect(statuses.every((status) => status === 200)).toBe(true);
-    const { status, headers, body } = await send(house, again, deals);
+    const { status, headers, body } = await send(service, again, deals);
     expect(status).toBe(429);
     expect(Number(headers.get('retry-after'))).toSatisfy((seconds: number) => seconds > 30 && seconds <= 50);
     expect(headers.get('x-ratelimit-limit')).toBe('300');
@@ -259,21 +263,21 @@ describe('the limit of calls', () => {
     });
 
     // Another token of the same person and client shares the count; another client does not, and neither does looking.
-    const { token: third } = await addToken(house, userId, { clientId });
-    expect((await send(house, third, deals)).status).toBe(429);
-    expect((await send(house, again, list)).status).toBe(200);
-    const { token: elsewhere } = await addToken(house, userId);
-    const other = await send(house, elsewhere, deals);
+    const { token: third } = await addToken(service, userId, { clientId });
+    expect((await send(service, third, deals)).status).toBe(429);
+    expect((await send(service, again, list)).status).toBe(200);
+    const { token: elsewhere } = await addToken(service, userId);
+    const other = await send(service, elsewhere, deals);
     expect([other.status, other.headers.get('x-ratelimit-remaining')]).toEqual([200, '299']);
 
-    house.clock.set(new Date('2030-01-01T12:01:01Z'));
-    expect((await send(house, again, deals)).status).toBe(200);
+    service.clock.set(new Date('2030-01-01T12:01:01Z'));
+    expect((await send(service, again, deals)).status).toBe(200);
     expect(token).not.toBe(again);
   });
 
   test('counts every call of an array', async () => {
-    const { token } = await addToken(house, access.userId);
+    const { token } = await addToken(service, access.userId);
     const seven = Array.from({ length: 7 }, (_, id) => ({ ...deals, id }));
-    expect((await send(house, token, seven)).headers.get('x-ratelimit-remaining')).toBe('293');
+    expect((await send(service, token, seven)).headers.get('x-ratelimit-remaining')).toBe('293');
   });
 });

@@ -4,23 +4,23 @@ import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { check } from './ask.ts';
 import { addFullDeal, allow, send, type Access, type FullDeal } from './scene.ts';
 
 const normalize = 'svc_qoe_normalization_create';
 
-let house: TestHouse;
+let service: TestService;
 let scene: FullDeal;
 let buyer: Access;
 
 beforeAll(async () => {
-  house = await openHouse({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 } } });
-  scene = await addFullDeal(house);
+  service = await openService({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 } } });
+  scene = await addFullDeal(service);
   buyer = scene.people['exclusive buyer'];
-  await allow(house, buyer, [normalize], [scene.deal]);
+  await allow(service, buyer, [normalize], [scene.deal]);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const call = (name: string, input: object, id = 1) => ({
   jsonrpc: '2.0',
@@ -39,7 +39,7 @@ const write = (label: string) =>
 
 /** How many adjustments of a label are kept, and how many of them are on record: both have the time of their transaction. */
 async function written(label: string): Promise<{ kept: number; recorded: number } | undefined> {
-  const [found] = await house.sql<{ kept: number; recorded: number }>(
+  const [found] = await service.sql<{ kept: number; recorded: number }>(
     `select count(*)::int as kept, count(a.id)::int as recorded from normalizations n
      left join audit_records a on a.action = $2 and a.outcome = 'ok' and a.deal_id = n.deal_id and a.at = n.created_at
      where n.period_label = $1`,
@@ -50,16 +50,16 @@ async function written(label: string): Promise<{ kept: number; recorded: number 
 const once = { kept: 1, recorded: 1 };
 const never = { kept: 0, recorded: 0 };
 
-/** Runs a statement from beside the house's database: that stays possible when it is closed to everybody. */
+/** Runs a statement from beside the service's database: that stays possible when it is closed to everybody. */
 async function beside(who: 'owner' | 'server', text: string): Promise<unknown[]> {
-  const client = new pg.Client({ ...house.connections[who], database: 'dealkeep' });
+  const client = new pg.Client({ ...service.connections[who], database: 'dealkeep' });
   await client.connect();
   return client
     .query(text)
     .then(({ rows }) => rows)
     .finally(() => client.end());
 }
-const database = () => house.connections.owner.database ?? '';
+const database = () => service.connections.owner.database ?? '';
 // PostgreSQL shows the sessions of the server's login, and lets them be ended, to that login alone.
 const sessions = () => `pg_stat_activity where datname = '${database()}' and usename = current_user`;
 const terminate = (which: string) =>
@@ -68,7 +68,7 @@ const letIn = (allowed: boolean) => beside('owner', `alter database ${database()
 
 /** Holds a table until let go, so that calls stand still in the middle of their work. */
 async function hold(table: string): Promise<() => Promise<void>> {
-  const holder = new pg.Client(house.connections.owner);
+  const holder = new pg.Client(service.connections.owner);
   await holder.connect();
   await holder.query('begin');
   await holder.query(`lock table ${table} in access exclusive mode`);
@@ -89,7 +89,7 @@ const heldUp = (count: number) =>
 
 test('the database drops the connections of calls under way: each is told, and nothing was done', async () => {
   const letGo = await hold('normalizations');
-  const under = ['A1', 'A2', 'A3'].map((label) => send(house, buyer.token, write(label)));
+  const under = ['A1', 'A2', 'A3'].map((label) => send(service, buyer.token, write(label)));
   await heldUp(3);
   await terminate(`wait_event_type = 'Lock'`);
   for (const { status, body } of await Promise.all(under)) {
@@ -102,22 +102,22 @@ test('the database drops the connections of calls under way: each is told, and n
   }
   await letGo();
   expect(await Promise.all(['A1', 'A2', 'A3'].map(written))).toEqual([never, never, never]);
-  expect((await send(house, buyer.token, write('A4'))).body?.result.isError ?? false).toBe(false);
+  expect((await send(service, buyer.token, write('A4'))).body?.result.isError ?? false).toBe(false);
   expect(await written('A4')).toEqual(once);
 });
 
 test('the database goes away in the middle of calls and lets nobody in: 503 until it is back, then everything works', async () => {
-  expect((await send(house, buyer.token, write('B0'))).status).toBe(200);
+  expect((await send(service, buyer.token, write('B0'))).status).toBe(200);
   const letGo = await hold('deals');
-  const under = [...Array(4).keys()].map((id) => send(house, buyer.token, read(id)));
+  const under = [...Array(4).keys()].map((id) => send(service, buyer.token, read(id)));
   await heldUp(4);
   await letIn(false);
   try {
     await terminate('true');
     const meanwhile = await Promise.all([
       ...under,
-      send(house, buyer.token, write('B1')),
-      send(house, buyer.token, { jsonrpc: '2.0', id: 9, method: 'tools/list' }),
+      send(service, buyer.token, write('B1')),
+      send(service, buyer.token, { jsonrpc: '2.0', id: 9, method: 'tools/list' }),
     ]);
     for (const { status, headers, body } of meanwhile) {
       expect([status, headers.get('retry-after'), body?.error.code]).toEqual([503, '5', 503]);
@@ -128,18 +128,18 @@ test('the database goes away in the middle of calls and lets nobody in: 503 unti
     await letIn(true);
   }
   await letGo();
-  await expect.poll(async () => (await send(house, buyer.token, read())).status, { timeout: 15_000 }).toBe(200);
-  expect((await send(house, buyer.token, write('B2'))).body?.result.isError ?? false).toBe(false);
+  await expect.poll(async () => (await send(service, buyer.token, read())).status, { timeout: 15_000 }).toBe(200);
+  expect((await send(service, buyer.token, write('B2'))).body?.result.isError ?? false).toBe(false);
   expect(await Promise.all(['B0', 'B1', 'B2'].map(written))).toEqual([once, never, once]);
 });
 
 const raw = (): Promise<Socket> =>
   new Promise((resolve) => {
-    const socket = connect(Number(new URL(house.mcpUrl).port), '127.0.0.1', () => resolve(socket));
+    const socket = connect(Number(new URL(service.mcpUrl).port), '127.0.0.1', () => resolve(socket));
     socket.on('error', () => {});
   });
 const head = (length: number) =>
-  `POST /api/mcp HTTP/1.1\r\nHost: ${new URL(house.mcpUrl).host}\r\nAuthorization: Bearer ${buyer.token}\r\n` +
+  `POST /api/mcp HTTP/1.1\r\nHost: ${new URL(service.mcpUrl).host}\r\nAuthorization: Bearer ${buyer.token}\r\n` +
   `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${length}\r\n\r\n`;
 
 test('clients that are gone before their calls are done: those are finished, once, and are on record', async () => {
@@ -153,21 +153,21 @@ test('clients that are gone before their calls are done: those are finished, onc
   await heldUp(3);
   for (const socket of sockets) socket.destroy();
   // Others are answered although those still wait.
-  expect((await send(house, buyer.token, read())).status).toBe(200);
+  expect((await send(service, buyer.token, read())).status).toBe(200);
   await letGo();
   await expect.poll(() => Promise.all(labels.map(written)), { timeout: 5_000 }).toEqual([once, once, once]);
 });
 
 test('clients that are gone in the middle of their bodies: nothing is done, and nobody is alarmed', async () => {
   const body = JSON.stringify(write('D'));
-  const from = house.log.length;
+  const from = service.log.length;
   for (const part of [0, 1, Math.floor(body.length / 2), body.length - 1]) {
     const socket = await raw();
     socket.write(head(body.length) + body.slice(0, part));
     await expect.poll(() => socket.writableLength).toBe(0);
     socket.destroy();
   }
-  expect((await send(house, buyer.token, read())).status).toBe(200);
+  expect((await send(service, buyer.token, read())).status).toBe(200);
   expect(await written('D')).toEqual(never);
-  expect(house.log.slice(from).filter((line) => /"level":"(warn|error|fatal)"/.test(line))).toEqual([]);
+  expect(service.log.slice(from).filter((line) => /"level":"(warn|error|fatal)"/.test(line))).toEqual([]);
 });

@@ -1,17 +1,17 @@
 /** What a client sends and takes: headers, bodies, methods and versions of both eras. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addPerson, addToken, send, type Access } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let access: Access;
 
 beforeAll(async () => {
-  house = await openHouse();
-  access = await addToken(house, await addPerson(house, 'Ann Bell'));
+  service = await openService();
+  access = await addToken(service, await addPerson(service, 'Ann Bell'));
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const message = (method: string, params: object = {}, id: string | number = 1) => ({
   jsonrpc: '2.0',
@@ -36,8 +36,8 @@ const modernHeaders = (method: string, name?: string) => ({
 /** The answers to the same from a client of 2025 and from one of 2026. */
 async function inBothEras(method: string, params: object | undefined, name?: string) {
   return [
-    await send(house, access.token, { ...message(method), params }),
-    await send(house, access.token, message(method, { ...params, _meta: modern }), {
+    await send(service, access.token, { ...message(method), params }),
+    await send(service, access.token, message(method, { ...params, _meta: modern }), {
       headers: modernHeaders(method, name),
     }),
   ];
@@ -52,7 +52,7 @@ describe('what a client sends and takes', () => {
     'text/event-stream, application/json',
     'application/json;q=0.9, text/html',
   ])('Accept: %s is answered with JSON', async (accept) => {
-    const response = await fetch(`${house.mcpUrl}/api/mcp`, {
+    const response = await fetch(`${service.mcpUrl}/api/mcp`, {
       method: 'POST',
       headers: {
         'Content-Type': 'application/json',
@@ -65,66 +65,66 @@ describe('what a client sends and takes', () => {
   });
 
   test.each(['text/html', 'text/event-stream', 'application/jsonp'])('Accept: %s is 406', async (Accept) => {
-    const { status, body } = await send(house, access.token, deals, { headers: { Accept } });
+    const { status, body } = await send(service, access.token, deals, { headers: { Accept } });
     expect([status, body?.error.code]).toEqual([406, 406]);
   });
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', ''])(
     'Content-Type: %s is 415',
     async (type) => {
-      const { status } = await send(house, access.token, deals, { headers: { 'Content-Type': type } });
+      const { status } = await send(service, access.token, deals, { headers: { 'Content-Type': type } });
       expect(status).toBe(415);
     },
   );
 
   test('Content-Type with a charset is taken', async () => {
     const headers = { 'Content-Type': 'application/json; charset=utf-8' };
-    expect((await send(house, access.token, deals, { headers })).status).toBe(200);
+    expect((await send(service, access.token, deals, { headers })).status).toBe(200);
   });
 
   test('a body over 1 MiB is 413, announced or not, and the next request is answered', async () => {
     const large = JSON.stringify(
       message('tools/call', { name: 'svc_deals_list', arguments: { state: 'x'.repeat(5_000_000) } }),
     );
-    const { status, body } = await send(house, access.token, large);
+    const { status, body } = await send(service, access.token, large);
     expect([status, body?.error]).toEqual([
       413,
       { code: 413, message: 'The body is too large: at most 1048576 bytes (1 MiB).' },
     ]);
-    const unannounced = await fetch(`${house.mcpUrl}/api/mcp`, {
+    const unannounced = await fetch(`${service.mcpUrl}/api/mcp`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${access.token}` },
       body: new Blob([large]).stream(),
       duplex: 'half',
     } as RequestInit);
     expect(unannounced.status).toBe(413);
-    expect((await send(house, access.token, deals)).status).toBe(200);
+    expect((await send(service, access.token, deals)).status).toBe(200);
   });
 
   test('a large body that is refused for another reason is refused as clearly', async () => {
     const large = JSON.stringify(message('tools/list', { padding: 'x'.repeat(1_060_000) }));
     for (let times = 0; times < 5; times += 1) {
-      expect((await send(house, null, large)).status).toBe(401);
-      expect((await send(house, access.token, large, { headers: { Origin: 'https://evil.example' } })).status).toBe(
+      expect((await send(service, null, large)).status).toBe(401);
+      expect((await send(service, access.token, large, { headers: { Origin: 'https://evil.example' } })).status).toBe(
         403,
       );
-      expect((await send(house, access.token, large)).status).toBe(413);
+      expect((await send(service, access.token, large)).status).toBe(413);
     }
   });
 
   test('a body of just under 1 MiB is read', async () => {
     const large = message('tools/call', { name: 'svc_deals_list', arguments: { state: 'x'.repeat(1_040_000) } });
-    expect((await send(house, access.token, large)).body?.result.structuredContent).toMatchObject({
+    expect((await send(service, access.token, large)).body?.result.structuredContent).toMatchObject({
       error: 'validation_error',
     });
   });
 
   test('what is not JSON, or not UTF-8, is a parse error', async () => {
     for (const body of ['{', '', 'null true', '{"jsonrpc":"2.0",}']) {
-      const { status, body: answer } = await send(house, access.token, body);
+      const { status, body: answer } = await send(service, access.token, body);
       expect([status, answer?.error.code, answer?.id]).toEqual([400, -32_700, null]);
     }
-    const response = await fetch(`${house.mcpUrl}/api/mcp`, {
+    const response = await fetch(`${service.mcpUrl}/api/mcp`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${access.token}` },
       body: Buffer.from([0x22, 0xff, 0x22]),
@@ -143,16 +143,16 @@ describe('what a client sends and takes', () => {
       { jsonrpc: '2.0', id: 1 },
       [],
     ]) {
-      const { status, body: answer } = await send(house, access.token, JSON.stringify(body));
+      const { status, body: answer } = await send(service, access.token, JSON.stringify(body));
       expect([status, answer?.error.code]).toEqual([400, -32_600]);
     }
   });
 
   test('an unknown method is -32601, an unknown tool -32602, a cursor -32602, in both eras', async () => {
-    const older = async (asked: object) => (await send(house, access.token, asked)).body?.error;
+    const older = async (asked: object) => (await send(service, access.token, asked)).body?.error;
     const newer = async (method: string, params: object, name?: string) =>
       (
-        await send(house, access.token, message(method, { ...params, _meta: modern }), {
+        await send(service, access.token, message(method, { ...params, _meta: modern }), {
           headers: modernHeaders(method, name),
         })
       ).body?.error;
@@ -179,7 +179,7 @@ describe('what a client sends and takes', () => {
         code: -32_602,
         message: 'Invalid params: params.cursor: Invalid input: expected string, received number',
       });
-    const { body } = await send(house, access.token, message('initialize', { protocolVersion: null }));
+    const { body } = await send(service, access.token, message('initialize', { protocolVersion: null }));
     expect(body?.error).toEqual({
       code: -32_602,
       message: expect.stringMatching(/^Invalid params: params\.protocolVersion: [^[{]*$/),
@@ -206,20 +206,20 @@ describe('what a client sends and takes', () => {
     const ofProtocol = new Set([-32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_022]);
     const unknown = { ...modern, 'io.modelcontextprotocol/protocolVersion': '2031-01-01' };
     const refused = [
-      await send(house, null, deals),
-      await send(house, access.token, deals, { headers: { Origin: 'https://evil.example' } }),
-      await send(house, access.token, undefined, { method: 'GET' }),
-      await send(house, access.token, deals, { headers: { Accept: 'text/html' } }),
-      await send(house, access.token, 'x'.repeat(2_000_000)),
-      await send(house, access.token, deals, { headers: { 'Content-Type': 'text/plain' } }),
-      await send(house, access.token, '{'),
-      await send(house, access.token, '5'),
-      await send(house, access.token, message('nonsense')),
-      await send(house, access.token, message('tools/call', { name: 'svc_nonsense' })),
-      await send(house, access.token, message('resources/read', { uri: 'deal://nowhere' })),
-      await send(house, access.token, message('prompts/get', { name: 'nothing' })),
-      await send(house, access.token, message('tools/list', { _meta: modern }), { headers: modernHeaders('ping') }),
-      await send(house, access.token, message('tools/list', { _meta: unknown }), {
+      await send(service, null, deals),
+      await send(service, access.token, deals, { headers: { Origin: 'https://evil.example' } }),
+      await send(service, access.token, undefined, { method: 'GET' }),
+      await send(service, access.token, deals, { headers: { Accept: 'text/html' } }),
+      await send(service, access.token, 'x'.repeat(2_000_000)),
+      await send(service, access.token, deals, { headers: { 'Content-Type': 'text/plain' } }),
+      await send(service, access.token, '{'),
+      await send(service, access.token, '5'),
+      await send(service, access.token, message('nonsense')),
+      await send(service, access.token, message('tools/call', { name: 'svc_nonsense' })),
+      await send(service, access.token, message('resources/read', { uri: 'deal://nowhere' })),
+      await send(service, access.token, message('prompts/get', { name: 'nothing' })),
+      await send(service, access.token, message('tools/list', { _meta: modern }), { headers: modernHeaders('ping') }),
+      await send(service, access.token, message('tools/list', { _meta: unknown }), {
         headers: { ...modernHeaders('tools/list'), 'MCP-Protocol-Version': '2031-01-01' },
       }),
     ].map(({ status, body }) => ({ status, code: body?.error.code ?? status }));
@@ -233,33 +233,33 @@ describe('what a client sends and takes', () => {
   test('headers of 2026-07-28 that disagree with the body are refused', async () => {
     const call = message('tools/call', { name: 'svc_deals_list', arguments: {}, _meta: modern });
     const good = modernHeaders('tools/call', 'svc_deals_list');
-    expect((await send(house, access.token, call, { headers: good })).status).toBe(200);
+    expect((await send(service, access.token, call, { headers: good })).status).toBe(200);
     for (const wrong of [
       { 'Mcp-Name': 'svc_deals_get' },
       { 'Mcp-Method': 'tools/list' },
       { 'MCP-Protocol-Version': '2025-11-25' },
     ]) {
-      const { status, body } = await send(house, access.token, call, { headers: { ...good, ...wrong } });
+      const { status, body } = await send(service, access.token, call, { headers: { ...good, ...wrong } });
       expect([status, body?.error.code]).toEqual([400, -32_020]);
     }
-    const { status, body } = await send(house, access.token, call, { headers: { 'Mcp-Method': 'tools/call' } });
+    const { status, body } = await send(service, access.token, call, { headers: { 'Mcp-Method': 'tools/call' } });
     expect([status, body?.error.code]).toEqual([400, -32_020]);
   });
 
   test('versions of the protocol that there are not are refused', async () => {
     const unknown = { ...modern, 'io.modelcontextprotocol/protocolVersion': '2031-01-01' };
     const headers = { ...modernHeaders('tools/list'), 'MCP-Protocol-Version': '2031-01-01' };
-    const newer = await send(house, access.token, message('tools/list', { _meta: unknown }), { headers });
+    const newer = await send(service, access.token, message('tools/list', { _meta: unknown }), { headers });
     expect([newer.status, newer.body?.error.code]).toEqual([400, -32_022]);
     expect(newer.body?.error.data).toMatchObject({ supported: ['2026-07-28'] });
-    const older = await send(house, access.token, list, { headers: { 'MCP-Protocol-Version': '2020-01-01' } });
+    const older = await send(service, access.token, list, { headers: { 'MCP-Protocol-Version': '2020-01-01' } });
     expect(older.status).toBe(400);
   });
 
   test('a client of any revision of 2025 is met in its own', async () => {
     for (const protocolVersion of ['2025-11-25', '2025-06-18', '2025-03-26']) {
       const { body } = await send(
-        house,
+        service,
         access.token,
         message('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'old', version: '1' } }),
       );
@@ -275,14 +275,14 @@ describe('what a client sends and takes', () => {
     'a client that initializes with %s is offered the latest revision of 2025',
     async (protocolVersion) => {
       const asked = { protocolVersion, capabilities: {}, clientInfo: { name: 'other', version: '1' } };
-      const { body } = await send(house, access.token, message('initialize', asked));
+      const { body } = await send(service, access.token, message('initialize', asked));
       expect(body?.result).toEqual({
         protocolVersion: '2025-11-25',
         capabilities: { tools: { listChanged: false } },
         serverInfo: { name: 'dealkeep', title: 'Dealkeep', version: expect.any(String) },
       });
       if (protocolVersion === '2026-07-28') return;
-      const { status } = await send(house, access.token, list, {
+      const { status } = await send(service, access.token, list, {
         headers: { 'MCP-Protocol-Version': protocolVersion },
       });
       expect(status).toBe(400);
@@ -291,7 +291,7 @@ describe('what a client sends and takes', () => {
 
   test('lists and discovery say how long they hold, and for whom', async () => {
     for (const method of ['tools/list', 'server/discover']) {
-      const { body } = await send(house, access.token, message(method, { _meta: modern }), {
+      const { body } = await send(service, access.token, message(method, { _meta: modern }), {
         headers: modernHeaders(method),
       });
       expect(body?.result).toMatchObject({ ttlMs: 300_000, cacheScope: 'private', resultType: 'complete' });
@@ -299,28 +299,28 @@ describe('what a client sends and takes', () => {
   });
 
   test('notifications are taken without an answer', async () => {
-    const { status, text } = await send(house, access.token, { jsonrpc: '2.0', method: 'notifications/initialized' });
+    const { status, text } = await send(service, access.token, { jsonrpc: '2.0', method: 'notifications/initialized' });
     expect([status, text]).toEqual([202, '']);
   });
 
   test('an array of messages is refused to clients of every other revision, and when it holds an initialize', async () => {
     for (const version of ['2025-06-18', '2025-11-25', '2026-07-28']) {
       const headers = { 'MCP-Protocol-Version': version };
-      const { status, body } = await send(house, access.token, [message('ping')], { headers });
+      const { status, body } = await send(service, access.token, [message('ping')], { headers });
       expect([status, body?.error.code]).toEqual([400, -32_600]);
     }
     const asked = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'old', version: '1' } };
-    const { status, body } = await send(house, access.token, [message('initialize', asked)]);
+    const { status, body } = await send(service, access.token, [message('initialize', asked)]);
     expect([status, body?.error.code]).toEqual([400, -32_600]);
     const headers = { 'MCP-Protocol-Version': '2025-03-26' };
     expect(
-      (await send(house, access.token, [message('ping', {}, 1), message('ping', {}, 2)], { headers })).status,
+      (await send(service, access.token, [message('ping', {}, 1), message('ping', {}, 2)], { headers })).status,
     ).toBe(200);
   });
 
   test('an array of messages, as clients of early 2025 may send it, is answered with an array', async () => {
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } };
-    const { body } = await send(house, access.token, [
+    const { body } = await send(service, access.token, [
       message('ping', {}, 1),
       { ...deals, id: 2 },
       cancelled,
@@ -328,6 +328,6 @@ describe('what a client sends and takes', () => {
     ]);
     const answers = body as unknown as { id: number }[];
     expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
-    expect((await send(house, access.token, [cancelled])).status).toBe(202);
+    expect((await send(service, access.token, [cancelled])).status).toBe(202);
   });
 });

@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { peers, type Peer } from './peers.ts';
 import { addFullDeal, addToken, allow, insert, type Access, type FullDeal } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: FullDeal;
 let finding: string;
 let source: string;
@@ -48,23 +48,23 @@ const inputs: Record<string, () => Record<string, unknown>> = {
 };
 
 beforeAll(async () => {
-  house = await openHouse({ config: { features: { findings: true, financing: true } } });
-  scene = await addFullDeal(house);
+  service = await openService({ config: { features: { findings: true, financing: true } } });
+  scene = await addFullDeal(service);
   const own = { deal_id: scene.deal, participant_id: scene.participants['exclusive buyer'] };
-  finding = await insert(house, 'findings', { ...own, category: 'tax', title: 'Sales tax', severity: 'minor' });
-  source = await insert(house, 'financing_sources', {
+  finding = await insert(service, 'findings', { ...own, category: 'tax', title: 'Sales tax', severity: 'minor' });
+  source = await insert(service, 'financing_sources', {
     ...own,
     source_type: 'sba_7a',
     source_name: 'First Bank',
     commitment_amount: 1,
     currency: 'USD',
   });
-  await allow(house, scene.people['exclusive buyer'], names, [scene.deal]);
+  await allow(service, scene.people['exclusive buyer'], names, [scene.deal]);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 async function connected<T>(name: string, access: Access, path: string, use: (peer: Peer) => Promise<T>): Promise<T> {
-  const peer = await peers[name]!(house.mcpUrl + path, access.token);
+  const peer = await peers[name]!(service.mcpUrl + path, access.token);
   try {
     return await use(peer);
   } finally {
@@ -93,7 +93,7 @@ describe.each(Object.keys(peers))('%s', (name) => {
   });
 
   test('gets through to every refusal, also after it has read the output schemas', async () => {
-    const reader = await addToken(house, scene.people['other buyer'].userId, { scopes: ['mcp:read'] });
+    const reader = await addToken(service, scene.people['other buyer'].userId, { scopes: ['mcp:read'] });
     const create = 'svc_qoe_normalization_create';
     const refusals = async (access: Access, tool: string, input: Record<string, unknown>) =>
       connected(name, access, '/mcp', async (peer) => {
@@ -112,20 +112,20 @@ describe.each(Object.keys(peers))('%s', (name) => {
       error: 'permission_denied',
       reason: 'missing_scope',
     });
-    const other = await addToken(house, people['other buyer'].userId);
+    const other = await addToken(service, people['other buyer'].userId);
     expect(await refusals(other, create, writing)).toMatchObject({ reason: 'missing_tool_grant' });
-    await allow(house, other, [create, 'svc_questions_create'], []);
+    await allow(service, other, [create, 'svc_questions_create'], []);
     expect(await refusals(other, create, { ...writing, deal_id: crypto.randomUUID() })).toMatchObject({
       reason: 'missing_deal_opt_in',
     });
-    await allow(house, other, [], [scene.deal]);
+    await allow(service, other, [], [scene.deal]);
     expect(await refusals(other, create, writing)).toMatchObject({ error: 'rls_denied' });
-    const newcomer = await addToken(house, people['new buyer'].userId);
-    await allow(house, newcomer, ['svc_questions_create'], [scene.deal]);
+    const newcomer = await addToken(service, people['new buyer'].userId);
+    await allow(service, newcomer, ['svc_questions_create'], [scene.deal]);
     expect(await refusals(newcomer, 'svc_questions_create', inputs['svc_questions_create']!())).toMatchObject({
       error: 'submission_rejected',
       message: 'There is no active NDA for you on this deal: sign it, then ask again.',
     });
-    await house.sql('delete from deal_opt_ins where user_id = $1', [people['other buyer'].userId]);
+    await service.sql('delete from deal_opt_ins where user_id = $1', [people['other buyer'].userId]);
   });
 });

@@ -1,22 +1,22 @@
 /** The reading tools on quality of earnings: checklist, snapshots, profit and loss, customers. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, insert, insertAll, roles, type FullDeal, type Role } from './scene.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: FullDeal;
-const as = (role: Role) => asking(house, scene.people[role]);
+const as = (role: Role) => asking(service, scene.people[role]);
 const deal = () => ({ deal_id: scene.deal });
 const day = (at: number) => new Date(Date.UTC(2020, 0, 1 + at)).toISOString().slice(0, 10);
 const moment = (at: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, at)).toISOString();
 
 beforeAll(async () => {
-  house = await openHouse();
-  scene = await addFullDeal(house);
+  service = await openService();
+  scene = await addFullDeal(service);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 /** How many rows each role is given. */
 async function counts(tool: string, list: string): Promise<Record<string, number>> {
@@ -32,10 +32,10 @@ describe('svc_qoe_get', () => {
       { category: 'tax', title: 'Returns filed', status: 'not_started', position: 1 },
       { category: 'revenue', title: 'Cut-off', status: 'in_progress', position: 3 },
     ];
-    for (const row of rows) await insert(house, 'qoe_checklist', { deal_id: scene.deal, ...row });
+    for (const row of rows) await insert(service, 'qoe_checklist', { deal_id: scene.deal, ...row });
     for (let at = 0; at < 7; at += 1) {
       const snapshot = { deal_id: scene.deal, snapshot_type: 'full', status: at % 2 ? 'completed' : 'requested' };
-      await insert(house, 'accounting_snapshots', { ...snapshot, requested_at: moment(at) });
+      await insert(service, 'accounting_snapshots', { ...snapshot, requested_at: moment(at) });
     }
   });
 
@@ -74,7 +74,7 @@ describe('svc_qoe_pl_periods', () => {
     const snapshots: string[] = [];
     for (const at of [1, 2]) {
       snapshots.push(
-        await insert(house, 'accounting_snapshots', {
+        await insert(service, 'accounting_snapshots', {
           deal_id: scene.deal,
           snapshot_type: 'profit_and_loss',
           status: 'requested',
@@ -94,7 +94,7 @@ describe('svc_qoe_pl_periods', () => {
       net_income: '-0.0001',
       gross_profit: '12.5000',
     }));
-    await insertAll(house, 'pl_periods', rows);
+    await insertAll(service, 'pl_periods', rows);
   });
 
   test('gives the 500 latest of every snapshot, newest first, with every digit', async () => {
@@ -148,9 +148,9 @@ describe('svc_qoe_customer_concentration', () => {
   const january = { period_start_date: '2026-01-01', period_end_date: '2026-01-31' };
   const february = { period_start_date: '2026-02-01', period_end_date: '2026-02-28' };
   const ask = (input: Record<string, unknown> = {}) =>
-    asking(house, own.people.broker).rows('svc_qoe_customer_concentration', { deal_id: own.deal, ...input });
+    asking(service, own.people.broker).rows('svc_qoe_customer_concentration', { deal_id: own.deal, ...input });
   const snapshot = (status: string, completed_at: string | null) =>
-    insert(house, 'accounting_snapshots', {
+    insert(service, 'accounting_snapshots', {
       deal_id: own.deal,
       snapshot_type: 'full',
       status,
@@ -158,7 +158,7 @@ describe('svc_qoe_customer_concentration', () => {
     });
   const customers = async (snapshot_id: string, period: object, revenues: string[]) =>
     insertAll(
-      house,
+      service,
       'customer_revenues',
       revenues.map((revenue_total, at) => ({
         id: crypto.randomUUID(),
@@ -172,7 +172,7 @@ describe('svc_qoe_customer_concentration', () => {
     );
 
   beforeAll(async () => {
-    own = await addFullDeal(house);
+    own = await addFullDeal(service);
   });
 
   test('is empty without a completed snapshot', async () => {

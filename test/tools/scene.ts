@@ -1,29 +1,29 @@
 /** People, deals and tokens for the tests of the tool server; arranged as the owner, asked about through the door. */
 
-import { mint } from '../../server/domain/tokens.ts';
+import { mint } from '../../server/domain/clients/tokens.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
-import type { TestHouse, TestNode } from '../harness.ts';
+import type { TestService, TestNode } from '../harness.ts';
 
 let count = 0;
 
 /** Inserts a row and gives its id. */
-export async function insert(house: TestHouse, table: string, values: Record<string, unknown>): Promise<string> {
+export async function insert(service: TestService, table: string, values: Record<string, unknown>): Promise<string> {
   const columns = Object.keys(values);
-  const [made] = await house.sql<{ id: string }>(
+  const [made] = await service.sql<{ id: string }>(
     `insert into ${table} (${columns.join(', ')}) values (${columns.map((_, at) => `$${at + 1}`).join(', ')}) returning *`,
     Object.values(values),
   );
   return made?.id ?? '';
 }
 
-export function addBrokerage(house: TestHouse, name = 'Harbor Brokers'): Promise<string> {
+export function addBrokerage(service: TestService, name = 'Harbor Brokers'): Promise<string> {
   count += 1;
-  return insert(house, 'brokerages', { slug: `brokerage-${count}`, name });
+  return insert(service, 'brokerages', { slug: `brokerage-${count}`, name });
 }
 
-export function addPerson(house: TestHouse, name: string): Promise<string> {
+export function addPerson(service: TestService, name: string): Promise<string> {
   count += 1;
-  return insert(house, 'users', {
+  return insert(service, 'users', {
     email: `${name.replaceAll(/[^a-z]/gi, '-').toLowerCase()}.${count}@people.test`,
     name,
   });
@@ -39,28 +39,28 @@ export interface Access {
 
 /** An access token of a person, through a client of theirs. */
 export async function addToken(
-  house: TestHouse,
+  service: TestService,
   userId: string,
   { scopes = ['mcp:read', 'mcp:write'], clientId }: { scopes?: readonly string[]; clientId?: string } = {},
 ): Promise<Access> {
   const client =
     clientId ??
-    (await insert(house, 'connected_clients', {
+    (await insert(service, 'connected_clients', {
       created_by: userId,
       name: 'An assistant',
       redirect_uris: ['https://client.example/callback'],
     }));
-  const now = house.clock.now();
-  const familyId = await insert(house, 'vault.token_families', {
+  const now = service.clock.now();
+  const familyId = await insert(service, 'vault.token_families', {
     user_id: userId,
     client_id: client,
     scopes,
-    resource: canonicalResource(house.config.baseUrl),
+    resource: canonicalResource(service.config.baseUrl),
     consented_at: now,
     ends_at: new Date(now.getTime() + 180 * 86_400_000),
   });
   const { token, digest } = mint('access');
-  await insert(house, 'vault.access_tokens', {
+  await insert(service, 'vault.access_tokens', {
     digest,
     family_id: familyId,
     scopes,
@@ -71,20 +71,20 @@ export async function addToken(
 
 /** Turns tools on for the client of a token, and writing through tools for its person on a deal. */
 export async function allow(
-  house: TestHouse,
+  service: TestService,
   { userId, clientId }: Access,
   tools: readonly string[],
   deals: readonly string[],
 ) {
   for (const tool of tools) {
-    await house.sql('insert into tool_grants (user_id, client_id, tool) values ($1, $2, $3) on conflict do nothing', [
+    await service.sql('insert into tool_grants (user_id, client_id, tool) values ($1, $2, $3) on conflict do nothing', [
       userId,
       clientId,
       tool,
     ]);
   }
   for (const deal of deals) {
-    await house.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2) on conflict do nothing', [
+    await service.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2) on conflict do nothing', [
       userId,
       deal,
     ]);
@@ -142,12 +142,12 @@ export function caller(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'tok
 
 /** Inserts many rows at once. */
 export async function insertAll(
-  house: TestHouse,
+  service: TestService,
   table: string,
   rows: readonly Record<string, unknown>[],
 ): Promise<void> {
   const [first = {}] = rows;
-  await house.sql(
+  await service.sql(
     `insert into ${table} (${Object.keys(first).join(', ')})
      select ${Object.keys(first)
        .map((name) => `r.${name}`)
@@ -188,42 +188,42 @@ const roleOf: Partial<Record<Role, string>> = {
 };
 
 /** Both established buyers have an NDA; the exclusive buyer has the exclusivity and an editor's place in the QoE workspace. */
-export async function addFullDeal(house: TestHouse, { state = 'diligence' } = {}): Promise<FullDeal> {
-  const brokerage = await addBrokerage(house);
-  const [{ slug } = { slug: '' }] = await house.sql<{ slug: string }>('select slug from brokerages where id = $1', [
+export async function addFullDeal(service: TestService, { state = 'diligence' } = {}): Promise<FullDeal> {
+  const brokerage = await addBrokerage(service);
+  const [{ slug } = { slug: '' }] = await service.sql<{ slug: string }>('select slug from brokerages where id = $1', [
     brokerage,
   ]);
-  const deal = await insert(house, 'deals', { organization_id: brokerage, title: 'Corner bakery', state });
+  const deal = await insert(service, 'deals', { organization_id: brokerage, title: 'Corner bakery', state });
   const people = {} as Record<Role, Access>;
   const participants = {} as Record<Role, string>;
-  for (const role of roles) people[role] = await addToken(house, await addPerson(house, role));
+  for (const role of roles) people[role] = await addToken(service, await addPerson(service, role));
   const join = async (who: Role, role: string, more: Record<string, unknown> = {}) => {
     // One after the other, also on a fast machine.
-    const created_at = new Date(house.clock.now().getTime() + Object.keys(participants).length);
+    const created_at = new Date(service.clock.now().getTime() + Object.keys(participants).length);
     const values = { deal_id: deal, user_id: people[who].userId, role, status: 'active', created_at, ...more };
-    participants[who] = await insert(house, 'participants', values);
+    participants[who] = await insert(service, 'participants', values);
   };
   for (const [who, role] of Object.entries(roleOf)) await join(who as Role, role);
   await join("exclusive buyer's advisor", 'advisor', { advises: participants['exclusive buyer'] });
-  await insert(house, 'members', { brokerage_id: brokerage, user_id: people.admin.userId, role: 'admin' });
-  await insert(house, 'members', { brokerage_id: brokerage, user_id: people.broker.userId, role: 'broker' });
+  await insert(service, 'members', { brokerage_id: brokerage, user_id: people.admin.userId, role: 'admin' });
+  await insert(service, 'members', { brokerage_id: brokerage, user_id: people.broker.userId, role: 'broker' });
   for (const who of ['exclusive buyer', 'other buyer'] as const) {
-    await insert(house, 'ndas', {
+    await insert(service, 'ndas', {
       deal_id: deal,
       participant_id: participants[who],
       status: 'active',
       terms: 'Keep it to yourself.',
-      signed_at: house.clock.now(),
+      signed_at: service.clock.now(),
       signed_name: who,
     });
   }
-  await insert(house, 'exclusivities', {
+  await insert(service, 'exclusivities', {
     deal_id: deal,
     participant_id: participants['exclusive buyer'],
     buyer_user_id: people['exclusive buyer'].userId,
-    expires_at: new Date(house.clock.now().getTime() + 30 * 86_400_000),
+    expires_at: new Date(service.clock.now().getTime() + 30 * 86_400_000),
   });
   const place = { deal_id: deal, participant_id: participants['exclusive buyer'], role: 'editor' };
-  await insert(house, 'qoe_workspace_members', place);
+  await insert(service, 'qoe_workspace_members', place);
   return { brokerage, slug, deal, people, participants };
 }

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openBrowser } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { check } from './ask.ts';
 import type { Peer } from './peers.ts';
 import { Keeper, openLoopback, Wire, ways, type Loopback } from './whole-way.ts';
@@ -13,28 +13,28 @@ const minutes = (count: number) => count * 60_000;
 const normalize = 'svc_qoe_normalization_create';
 const askQuestion = 'svc_questions_create';
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 let loopback: Loopback;
 
 beforeAll(async () => {
-  house = await openHouse({ demo: true });
+  service = await openService({ demo: true });
   browser = await openBrowser();
   loopback = await openLoopback();
   // The demo's clients listen on one port for all; here it is one that was free.
-  await house.sql('update connected_clients set redirect_uris = array_append(redirect_uris, $1)', [
+  await service.sql('update connected_clients set redirect_uris = array_append(redirect_uris, $1)', [
     loopback.redirectUri,
   ]);
 });
 afterAll(async () => {
   await browser?.close();
   loopback?.close();
-  await house?.close();
+  await service?.close();
 });
 
 /** An input that fits, for each tool. */
 function inputOf(tool: string): Record<string, unknown> {
-  const deal_id = house.demo.deals.with_everything;
+  const deal_id = service.demo.deals.with_everything;
   if (tool === 'svc_deals_list') return {};
   if (tool === askQuestion) return { deal_id, category: 'tax', question_text: 'Which years are open?' };
   if (tool !== normalize) return { deal_id };
@@ -47,8 +47,8 @@ function consenting(context: BrowserContext, { writing = true } = {}) {
     const page = await context.newPage();
     await page.goto(url.href);
     if (new URL(page.url()).pathname === '/sign-in') {
-      await page.fill('input[name=email]', house.demo.people.buyer.email);
-      await page.fill('input[name=password]', house.demo.people.buyer.password);
+      await page.fill('input[name=email]', service.demo.people.buyer.email);
+      await page.fill('input[name=password]', service.demo.people.buyer.password);
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     }
     if (!writing) await page.getByRole('checkbox', { name: /Write in your name/ }).uncheck();
@@ -75,9 +75,9 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
   });
 
   async function goes(options: { writing?: boolean } = {}) {
-    const { client_id } = house.demo.people.buyer;
+    const { client_id } = service.demo.people.buyer;
     const own = { keeper: new Keeper(client_id, loopback.redirectUri), wire: new Wire() };
-    const connected = await way.go(`${house.mcpUrl}/api/mcp`, own.keeper, own.wire, consenting(context, options));
+    const connected = await way.go(`${service.mcpUrl}/api/mcp`, own.keeper, own.wire, consenting(context, options));
     open.push(connected);
     return { ...own, peer: connected };
   }
@@ -92,7 +92,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
     return structuredContent;
   };
   const families = () =>
-    house.sql('select id from vault.token_families where revoked_at is not null') as Promise<unknown[]>;
+    service.sql('select id from vault.token_families where revoked_at is not null') as Promise<unknown[]>;
 
   test('finds its way from the bare address to the tools', async () => {
     ({ keeper, wire, peer } = await goes());
@@ -122,16 +122,16 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
   });
 
   test.each([normalize, askQuestion])('is told what is missing for %s', async (tool) => {
-    const { user_id, client_id } = house.demo.people.buyer;
+    const { user_id, client_id } = service.demo.people.buyer;
     const of = [user_id, client_id, tool];
-    await house.sql('delete from tool_grants where user_id = $1 and client_id = $2 and tool = $3', of);
+    await service.sql('delete from tool_grants where user_id = $1 and client_id = $2 and tool = $3', of);
     expect(await refused(peer, tool)).toMatchObject({ error: 'permission_denied', reason: 'missing_tool_grant' });
-    await house.sql('insert into tool_grants (user_id, client_id, tool) values ($1, $2, $3)', of);
+    await service.sql('insert into tool_grants (user_id, client_id, tool) values ($1, $2, $3)', of);
 
-    const on = [user_id, house.demo.deals.with_everything];
-    await house.sql('delete from deal_opt_ins where user_id = $1 and deal_id = $2', on);
+    const on = [user_id, service.demo.deals.with_everything];
+    await service.sql('delete from deal_opt_ins where user_id = $1 and deal_id = $2', on);
     expect(await refused(peer, tool)).toMatchObject({ error: 'permission_denied', reason: 'missing_deal_opt_in' });
-    await house.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', on);
+    await service.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', on);
     expect((await called(peer, tool)).isError ?? false).toBe(false);
   });
 
@@ -149,7 +149,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
 
   test('refreshes by itself when its token has expired', async () => {
     const before = keeper.tokens();
-    house.clock.advance(minutes(61));
+    service.clock.advance(minutes(61));
     expect((await called(peer, 'svc_deals_get')).isError ?? false).toBe(false);
     expect(keeper.given).toHaveLength(2);
     expect(keeper.tokens()).toMatchObject({ expires_in: 3600, scope: 'mcp:read mcp:write' });
@@ -159,7 +159,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
 
   test('five calls that find the token expired refresh it at once, and all succeed', async () => {
     const presented = keeper.tokens()?.refresh_token;
-    house.clock.advance(minutes(61));
+    service.clock.advance(minutes(61));
     const [seen, given] = [wire.exchanged.length, keeper.given.length];
     wire.gather(5);
     const answers = await Promise.all(Array.from({ length: 5 }, () => called(peer, 'svc_deals_get')));
@@ -173,7 +173,7 @@ describe.each(Object.entries(ways))('%s', (_name, way) => {
 
     expect(await families()).toEqual([]);
     expect((await called(peer, 'svc_deals_get')).isError ?? false).toBe(false);
-    house.clock.advance(minutes(61));
+    service.clock.advance(minutes(61));
     expect((await called(peer, 'svc_deals_get')).isError ?? false).toBe(false);
   });
 });

@@ -2,16 +2,16 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, addToken, allow, insert, type Access, type FullDeal, type Role } from './scene.ts';
 
 const normalize = 'svc_qoe_normalization_create';
 const askQuestion = 'svc_questions_create';
 
-let house: TestHouse;
+let service: TestService;
 let scene: FullDeal;
-const as = (role: Role) => asking(house, scene.people[role]);
+const as = (role: Role) => asking(service, scene.people[role]);
 const adjustment = (more: Record<string, unknown> = {}) => ({
   deal_id: scene.deal,
   period_label: 'FY2025',
@@ -26,19 +26,19 @@ const question = (more: Record<string, unknown> = {}) => ({
   ...more,
 });
 const kept = (table: string) =>
-  house.sql<{ count: number }>(`select count(*)::int as count from ${table} where deal_id = $1`, [scene.deal]);
+  service.sql<{ count: number }>(`select count(*)::int as count from ${table} where deal_id = $1`, [scene.deal]);
 
 beforeAll(async () => {
-  house = await openHouse({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 } } });
+  service = await openService({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 } } });
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 beforeEach(async () => {
-  scene = await addFullDeal(house);
+  scene = await addFullDeal(service);
 });
 
 /** Lets a role write through its client, and gives its asker. */
 async function writer(role: Role, tools: readonly string[] = [normalize, askQuestion]) {
-  await allow(house, scene.people[role], tools, [scene.deal]);
+  await allow(service, scene.people[role], tools, [scene.deal]);
   return as(role);
 }
 
@@ -50,12 +50,12 @@ describe('what stands in front', () => {
     tool: normalize,
     deal_id: scene.deal,
     ...more,
-    resolve_url: `${house.origin}${path}`,
+    resolve_url: `${service.origin}${path}`,
   });
 
   test('is looked at in order: scope, input, grant, opt-in; then the work', async () => {
     const { userId, clientId } = scene.people.broker;
-    const reader = asking(house, await addToken(house, userId, { clientId, scopes: ['mcp:read'] }));
+    const reader = asking(service, await addToken(service, userId, { clientId, scopes: ['mcp:read'] }));
     const full = as('broker');
     const invalid = adjustment({ period_label: '' });
 
@@ -67,16 +67,16 @@ describe('what stands in front', () => {
     expect(await full.refused(normalize, adjustment())).toEqual(
       permission('missing_tool_grant', `/settings/clients/${clientId}/tools`),
     );
-    await allow(house, scene.people.broker, [askQuestion], []);
+    await allow(service, scene.people.broker, [askQuestion], []);
     expect(await full.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
-    await allow(house, scene.people.broker, [normalize], []);
+    await allow(service, scene.people.broker, [normalize], []);
     // The grant is the client's of both tokens: the reader still lacks the scope.
     expect(await reader.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_scope' });
     expect(await full.refused(normalize, adjustment())).toEqual(
       permission('missing_deal_opt_in', `/settings/deals/${scene.deal}/tools`),
     );
     expect(await kept('normalizations')).toEqual([{ count: 0 }]);
-    await allow(house, scene.people.broker, [], [scene.deal]);
+    await allow(service, scene.people.broker, [], [scene.deal]);
     expect(await full.ok(normalize, adjustment())).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
     expect(await full.refused(normalize, invalid)).toMatchObject({ error: 'validation_error' });
     expect(await kept('normalizations')).toEqual([{ count: 1 }]);
@@ -84,14 +84,14 @@ describe('what stands in front', () => {
 
   test('holds for the client and the deal that it was given for, and for nobody else', async () => {
     await writer('broker');
-    const otherClient = asking(house, await addToken(house, scene.people.broker.userId));
+    const otherClient = asking(service, await addToken(service, scene.people.broker.userId));
     expect(await otherClient.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
-    const otherDeal = await insert(house, 'deals', {
+    const otherDeal = await insert(service, 'deals', {
       organization_id: scene.brokerage,
       title: 'Another',
       state: 'listed',
     });
-    await insert(house, 'participants', {
+    await insert(service, 'participants', {
       deal_id: otherDeal,
       user_id: scene.people.broker.userId,
       role: 'broker',
@@ -105,44 +105,44 @@ describe('what stands in front', () => {
 
   test('counts until its end, and not a moment longer', async () => {
     const broker = await writer('broker');
-    const soon = new Date(house.clock.now().getTime() + 60_000);
-    await house.sql('update tool_grants set expires_at = $2 where user_id = $1', [scene.people.broker.userId, soon]);
+    const soon = new Date(service.clock.now().getTime() + 60_000);
+    await service.sql('update tool_grants set expires_at = $2 where user_id = $1', [scene.people.broker.userId, soon]);
     expect(await broker.ok(normalize, adjustment())).toHaveProperty('id');
-    house.clock.advance(61_000);
+    service.clock.advance(61_000);
     expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
-    await house.sql('update tool_grants set expires_at = null where user_id = $1', [scene.people.broker.userId]);
-    await house.sql('update deal_opt_ins set expires_at = $2 where user_id = $1', [scene.people.broker.userId, soon]);
+    await service.sql('update tool_grants set expires_at = null where user_id = $1', [scene.people.broker.userId]);
+    await service.sql('update deal_opt_ins set expires_at = $2 where user_id = $1', [scene.people.broker.userId, soon]);
     expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_deal_opt_in' });
   });
 
   test('is withdrawn with the next call', async () => {
     const broker = await writer('broker');
     expect(await broker.ok(normalize, adjustment())).toHaveProperty('id');
-    await house.sql('delete from tool_grants where user_id = $1 and tool = $2', [
+    await service.sql('delete from tool_grants where user_id = $1 and tool = $2', [
       scene.people.broker.userId,
       normalize,
     ]);
     expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_tool_grant' });
-    await allow(house, scene.people.broker, [normalize], []);
-    await house.sql('delete from deal_opt_ins where user_id = $1', [scene.people.broker.userId]);
+    await allow(service, scene.people.broker, [normalize], []);
+    await service.sql('delete from deal_opt_ins where user_id = $1', [scene.people.broker.userId]);
     expect(await broker.refused(normalize, adjustment())).toMatchObject({ reason: 'missing_deal_opt_in' });
   });
 
   test('a broker of the deal shuts it off for everybody', async () => {
     const buyer = await writer('exclusive buyer');
     expect(await buyer.ok(askQuestion, question())).toHaveProperty('id');
-    await house.sql('insert into deal_tool_stops (deal_id, stopped_by) values ($1, $2)', [
+    await service.sql('insert into deal_tool_stops (deal_id, stopped_by) values ($1, $2)', [
       scene.deal,
       scene.people.broker.userId,
     ]);
     expect(await buyer.refused(askQuestion, question())).toMatchObject({ reason: 'missing_deal_opt_in' });
-    await house.sql('delete from deal_tool_stops where deal_id = $1', [scene.deal]);
+    await service.sql('delete from deal_tool_stops where deal_id = $1', [scene.deal]);
     expect(await buyer.ok(askQuestion, question())).toHaveProperty('id');
   });
 
   test('a closed deal takes no more changes, and says so', async () => {
     for (const state of ['closing', 'closed'])
-      await house.sql('update deals set state = $2 where id = $1', [scene.deal, state]);
+      await service.sql('update deals set state = $2 where id = $1', [scene.deal, state]);
     const closed = { error: 'submission_rejected', message: 'The deal is closed and takes no more changes.' };
     expect(await (await writer('broker')).refused(normalize, adjustment())).toEqual(closed);
     expect(await (await writer('other buyer')).refused(askQuestion, question())).toEqual(closed);
@@ -151,7 +151,7 @@ describe('what stands in front', () => {
 
   test('an opt-in is worth nothing on a deal that one no longer sees', async () => {
     const seller = await writer('seller');
-    await house.sql(`update participants set status = 'removed' where id = $1`, [scene.participants.seller]);
+    await service.sql(`update participants set status = 'removed' where id = $1`, [scene.participants.seller]);
     const hidden = await seller.refused(normalize, adjustment());
     const missing = crypto.randomUUID();
     const nowhere = await seller.refused(normalize, adjustment({ deal_id: missing }));
@@ -164,7 +164,7 @@ describe('svc_questions_create', () => {
   test('submits a question for broker review, for the side of who asks', async () => {
     for (const role of ['exclusive buyer', 'other buyer', "exclusive buyer's advisor"] as const) {
       const { id } = await (await writer(role)).ok(askQuestion, question());
-      const [row] = await house.sql(
+      const [row] = await service.sql(
         'select status, asked_by, participant_id, question_text from questions where id = $1',
         [id],
       );
@@ -190,11 +190,11 @@ describe('svc_questions_create', () => {
       rejected('^The question was not submitted'),
     );
     const buyer = await writer('exclusive buyer');
-    await house.sql(`update participants set status = 'removed' where id = $1`, [scene.participants.broker]);
+    await service.sql(`update participants set status = 'removed' where id = $1`, [scene.participants.broker]);
     expect(await buyer.refused(askQuestion, question())).toEqual(rejected('No broker is on this deal'));
-    await house.sql(`update ndas set expires_at = $2 where participant_id = $1`, [
+    await service.sql(`update ndas set expires_at = $2 where participant_id = $1`, [
       scene.participants['exclusive buyer'],
-      new Date(house.clock.now().getTime() - 1000),
+      new Date(service.clock.now().getTime() - 1000),
     ]);
     expect(await buyer.refused(askQuestion, question())).toEqual(rejected('There is no active NDA'));
     expect(await kept('questions')).toEqual([{ count: 0 }]);
@@ -225,8 +225,8 @@ describe('svc_questions_create', () => {
 
   test('with a token that may only read is permission_denied, before the input is looked at', async () => {
     const reader = asking(
-      house,
-      await addToken(house, scene.people['exclusive buyer'].userId, { scopes: ['mcp:read'] }),
+      service,
+      await addToken(service, scene.people['exclusive buyer'].userId, { scopes: ['mcp:read'] }),
     );
     for (const input of [question(), question({ question_text: '' }), question({ deal_id: 'x' }), {}])
       expect(await reader.refused(askQuestion, input)).toMatchObject({
@@ -257,7 +257,7 @@ describe('svc_qoe_normalization_create', () => {
       ['12345678901234567890.1234567890123456789', '12345678901234567890.1234567890123456789'],
     ] as const) {
       const { id } = await broker.ok(normalize, adjustment({ adjustment_amount: amount }));
-      const [row] = await house.sql(
+      const [row] = await service.sql(
         'select adjustment_amount::text as amount, created_by from normalizations where id = $1',
         [id],
       );
@@ -337,7 +337,7 @@ describe('svc_qoe_normalization_create', () => {
         message: expect.stringContaining('not an editor of the deal’s QoE workspace'),
       });
     }
-    await house.sql(`update ndas set status = 'revoked' where participant_id = $1`, [
+    await service.sql(`update ndas set status = 'revoked' where participant_id = $1`, [
       scene.participants['exclusive buyer'],
     ]);
     expect(await as('exclusive buyer').refused(normalize, adjustment())).toMatchObject({ error: 'rls_denied' });
@@ -349,9 +349,9 @@ test('a token that is revoked in the middle writes nothing', async () => {
   const broker: Access = scene.people.broker;
   await writer('broker');
   expect(await as('broker').ok(normalize, adjustment())).toHaveProperty('id');
-  await house.sql('update vault.token_families set revoked_at = $2 where id = $1', [
+  await service.sql('update vault.token_families set revoked_at = $2 where id = $1', [
     broker.familyId,
-    house.clock.now(),
+    service.clock.now(),
   ]);
   await expect(as('broker').ok(normalize, adjustment())).rejects.toThrow(/401/);
   expect(await kept('normalizations')).toEqual([{ count: 1 }]);

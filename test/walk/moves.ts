@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import type { Statement } from '../../server/database/statement.ts';
-import { changeMemberRole, removeMember } from '../../server/domain/members.ts';
-import { createClient, deleteClient, shareClient } from '../../server/domain/connected-clients.ts';
-import { addCondition, removeCondition } from '../../server/domain/deal-conditions.ts';
+import { changeMemberRole, removeMember } from '../../server/domain/people/members.ts';
+import { createClient, deleteClient, shareClient } from '../../server/domain/clients/connected-clients.ts';
+import { addCondition, removeCondition } from '../../server/domain/deals/deal-conditions.ts';
 import {
   editDeal,
   extendExclusivity,
@@ -12,28 +12,28 @@ import {
   moveDeal,
   openDeal,
   releaseExclusivity,
-} from '../../server/domain/deal-changes.ts';
-import { optInDeal, optOutDeal, stopDealTools } from '../../server/domain/deal-opt-ins.ts';
-import { submitOffer } from '../../server/domain/deal-offers.ts';
-import { answerInvitation, inviteToDeal, removeFromDeal } from '../../server/domain/deal-people.ts';
+} from '../../server/domain/deals/deal-changes.ts';
+import { optInDeal, optOutDeal, stopDealTools } from '../../server/domain/clients/deal-opt-ins.ts';
+import { submitOffer } from '../../server/domain/offers/deal-offers.ts';
+import { answerInvitation, inviteToDeal, removeFromDeal } from '../../server/domain/deals/deal-people.ts';
 import {
   addDocument,
   changeDocument,
   openDocument,
   removeDocument,
   restoreDocument,
-} from '../../server/domain/document-page.ts';
-import { addSource } from '../../server/domain/financing-page.ts';
-import { addFinding, setFindingStatus } from '../../server/domain/finding-page.ts';
-import { acceptInvitation, inviteMember } from '../../server/domain/invitations.ts';
-import { revokeNda, sendNda, signNda } from '../../server/domain/ndas.ts';
+} from '../../server/domain/documents/document-page.ts';
+import { addSource } from '../../server/domain/offers/financing-page.ts';
+import { addFinding, setFindingStatus } from '../../server/domain/diligence/finding-page.ts';
+import { acceptInvitation, inviteMember } from '../../server/domain/people/invitations.ts';
+import { revokeNda, sendNda, signNda } from '../../server/domain/deals/ndas.ts';
 import {
   addChecklistRow,
   addNormalization,
   admitToQoe,
   dismissFromQoe,
   removeNormalization,
-} from '../../server/domain/qoe-changes.ts';
+} from '../../server/domain/diligence/qoe-changes.ts';
 import {
   answerQuestion,
   askQuestion,
@@ -41,8 +41,8 @@ import {
   rejectQuestion,
   releaseQuestion,
   withdrawQuestion,
-} from '../../server/domain/question-page.ts';
-import { grantTool, withdrawTool } from '../../server/domain/tool-grants.ts';
+} from '../../server/domain/diligence/question-page.ts';
+import { grantTool, withdrawTool } from '../../server/domain/clients/tool-grants.ts';
 import {
   actsAs,
   editsQoe,
@@ -205,7 +205,7 @@ type Make = (w: World, step: Step, me: Id) => Move | null;
 type OnDeal = (w: World, step: Step, me: Id, deal: Deal) => Move | null;
 
 /** A step on one of the deals; none while there is none. */
-const onDeal =
+const withDeal =
   (make: OnDeal): Make =>
   (w, step, me) => {
     const deal = pick(w.deals, step.deal);
@@ -253,7 +253,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   },
 
-  invite: onDeal((w, step, me, deal) => {
+  invite: withDeal((w, step, me, deal) => {
     const person = pick(w.people, step.a)!;
     const role = pick(roles, step.b)!;
     const advises =
@@ -291,7 +291,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  answerInvitation: onDeal((w, step, me, deal) => {
+  answerInvitation: withDeal((w, step, me, deal) => {
     const waiting = w.parts.filter((part) => part.deal === deal && part.status === 'invited');
     // Most answer their own, now and then somebody tries another's.
     const own = waiting.filter((part) => part.person === me);
@@ -311,7 +311,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  removePart: onDeal((w, step, me, deal) => {
+  removePart: withDeal((w, step, me, deal) => {
     const part = partOf(w, step, deal);
     if (!part) return null;
     return {
@@ -411,7 +411,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   },
 
-  sendNda: onDeal((w, step, me, deal) => {
+  sendNda: withDeal((w, step, me, deal) => {
     const part = partOf(w, step, deal);
     if (!part) return null;
     const days = step.b % 3 === 0 ? null : (step.b % 20) + 1;
@@ -435,7 +435,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  signNda: onDeal((w, step, me, deal) => {
+  signNda: withDeal((w, step, me, deal) => {
     const sent = w.ndas.filter((nda) => nda.part.deal === deal && nda.status === 'sent');
     const own = sent.filter((nda) => nda.part.person === me);
     const nda = pick(own.length > 0 ? own : sent, step.a);
@@ -452,7 +452,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  revokeNda: onDeal((w, step, me, deal) => {
+  revokeNda: withDeal((w, step, me, deal) => {
     const nda = pick(
       w.ndas.filter((one) => one.part.deal === deal),
       step.a,
@@ -467,7 +467,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  grantExclusivity: onDeal((w, step, me, deal) => {
+  grantExclusivity: withDeal((w, step, me, deal) => {
     const part = partOf(w, step, deal);
     if (!part) return null;
     const days = (step.b % 20) + 1;
@@ -490,7 +490,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  extendExclusivity: onDeal((w, step, me, deal) => {
+  extendExclusivity: withDeal((w, step, me, deal) => {
     const open = openExclusivity(w, deal);
     const expires = w.now + ((step.b % 20) + 1) * day;
     return {
@@ -505,7 +505,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  releaseExclusivity: onDeal((w, _step, me, deal) => ({
+  releaseExclusivity: withDeal((w, _step, me, deal) => ({
     says: `releases the exclusivity on ${dealName(w, deal)}`,
     sends: [releaseExclusivity(deal.id, origin)],
     may: actsAs(w, me, deal, 'broker') && openExclusivity(w, deal) !== null && deal.state !== 'closed',
@@ -515,7 +515,7 @@ export const makers: Readonly<Record<string, Make>> = {
     },
   })),
 
-  moveDeal: onDeal((w, step, me, deal) => {
+  moveDeal: withDeal((w, step, me, deal) => {
     const to = pick(targets, step.a)!;
     const from = stateNow(w, deal);
     return {
@@ -530,7 +530,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  submitOffer: onDeal((w, _step, me, deal) => {
+  submitOffer: withDeal((w, _step, me, deal) => {
     const part = partIn(w, me, deal);
     return {
       says: `submits an offer on ${dealName(w, deal)}`,
@@ -541,7 +541,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  ask: onDeal((w, _step, me, deal) => ({
+  ask: withDeal((w, _step, me, deal) => ({
     says: `asks a question on ${dealName(w, deal)}`,
     sends: [askQuestion(deal.id, 'tax', 'Which years are open?', origin)],
     may:
@@ -561,7 +561,7 @@ export const makers: Readonly<Record<string, Make>> = {
       }),
   })),
 
-  moveQuestion: onDeal((w, step, me, deal) => {
+  moveQuestion: withDeal((w, step, me, deal) => {
     const question = pick(
       w.questions.filter(({ part }) => part.deal === deal),
       step.a,
@@ -605,7 +605,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  upload: onDeal((w, step, me, deal) => {
+  upload: withDeal((w, step, me, deal) => {
     const confidentiality = pick(levels, step.a)!;
     const source = step.b % 3 === 0 ? 'production' : 'simple';
     const document = {
@@ -626,7 +626,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  changeDocument: onDeal((w, step, me, deal) => {
+  changeDocument: withDeal((w, step, me, deal) => {
     const document = pick(
       w.documents.filter((one) => one.deal === deal),
       step.a,
@@ -671,7 +671,7 @@ export const makers: Readonly<Record<string, Make>> = {
     }
   }),
 
-  admitToQoe: onDeal((w, step, me, deal) => {
+  admitToQoe: withDeal((w, step, me, deal) => {
     const part = partOf(w, step, deal);
     if (!part) return null;
     const role = step.b % 2 === 0 ? 'editor' : 'reader';
@@ -694,7 +694,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  dismissFromQoe: onDeal((w, step, me, deal) => {
+  dismissFromQoe: withDeal((w, step, me, deal) => {
     const place = pick(
       w.workspace.filter(({ part }) => part.deal === deal),
       step.a,
@@ -709,7 +709,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  addToChecklist: onDeal((w, _step, me, deal) => ({
+  addToChecklist: withDeal((w, _step, me, deal) => ({
     says: `adds to the checklist of ${dealName(w, deal)}`,
     sends: [addChecklistRow(deal.id, 'tax', 'Returns', origin)],
     may: editsQoe(w, me, deal),
@@ -717,7 +717,7 @@ export const makers: Readonly<Record<string, Make>> = {
     happens: (id) => void w.checklist.push({ id: id!, deal }),
   })),
 
-  addNormalization: onDeal((w, _step, me, deal) => ({
+  addNormalization: withDeal((w, _step, me, deal) => ({
     says: `adds a normalization to ${dealName(w, deal)}`,
     sends: [
       addNormalization(
@@ -731,7 +731,7 @@ export const makers: Readonly<Record<string, Make>> = {
     happens: (id) => void w.normalizations.push({ id: id!, deal }),
   })),
 
-  removeNormalization: onDeal((w, step, me, deal) => {
+  removeNormalization: withDeal((w, step, me, deal) => {
     const normalization = pick(
       w.normalizations.filter((one) => one.deal === deal),
       step.a,
@@ -745,7 +745,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  addFinding: onDeal((w, step, me, deal) => {
+  addFinding: withDeal((w, step, me, deal) => {
     const owner = step.a % 2 === 0 ? null : partOf(w, { ...step, a: step.b }, deal);
     return {
       says: `records a finding on ${dealName(w, deal)}${owner ? ` for ${nameOf(w, owner.person)} to see to` : ''}`,
@@ -769,7 +769,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  moveFinding: onDeal((w, step, me, deal) => {
+  moveFinding: withDeal((w, step, me, deal) => {
     const finding = pick(
       w.findings.filter(({ part }) => part.deal === deal),
       step.a,
@@ -783,7 +783,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  addSource: onDeal((w, _step, me, deal) => ({
+  addSource: withDeal((w, _step, me, deal) => ({
     says: `records a financing source on ${dealName(w, deal)}`,
     sends: [
       addSource(
@@ -797,7 +797,7 @@ export const makers: Readonly<Record<string, Make>> = {
     happens: (id) => void w.sources.push({ id: id!, part: principal(partIn(w, me, deal)!) }),
   })),
 
-  addCondition: onDeal((w, _step, me, deal) => ({
+  addCondition: withDeal((w, _step, me, deal) => ({
     says: `adds a closing condition to ${dealName(w, deal)}`,
     sends: [addCondition(deal.id, { name: 'Lease', owner_user_id: null, deadline: null }, origin)],
     may: actsAs(w, me, deal, 'broker'),
@@ -805,7 +805,7 @@ export const makers: Readonly<Record<string, Make>> = {
     happens: (id) => void w.conditions.push({ id: id!, deal }),
   })),
 
-  removeCondition: onDeal((w, step, me, deal) => {
+  removeCondition: withDeal((w, step, me, deal) => {
     const condition = pick(
       w.conditions.filter((one) => one.deal === deal),
       step.a,
@@ -887,7 +887,7 @@ export const makers: Readonly<Record<string, Make>> = {
         };
   },
 
-  optIn: onDeal((w, step, me, deal) => {
+  optIn: withDeal((w, step, me, deal) => {
     const opted = w.optIns.some((optIn) => optIn.deal === deal && optIn.person === me);
     return step.b % 4 === 0
       ? {
@@ -906,7 +906,7 @@ export const makers: Readonly<Record<string, Make>> = {
         };
   }),
 
-  stopTools: onDeal((w, step, me, deal) => {
+  stopTools: withDeal((w, step, me, deal) => {
     const stopped = step.b % 2 === 0;
     return {
       afterClosing: true,
@@ -920,7 +920,7 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
-  editDeal: onDeal((w, step, me, deal) => {
+  editDeal: withDeal((w, step, me, deal) => {
     const needsNda = step.a % 2 === 0;
     return {
       says: `says that ${dealName(w, deal)} needs ${needsNda ? 'an' : 'no'} NDA`,

@@ -1,19 +1,19 @@
 /** A short walk, the same each time; `npm run walk` takes a hundred thousand steps. */
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { leaveGround, openGround, shrunk, stepsOf, walk, type Ground } from './walk.ts';
 
-let house: TestHouse;
+let service: TestService;
 let ground: Ground;
 
 beforeEach(async () => {
-  house = await openHouse();
-  ground = await openGround(house.connections);
+  service = await openService();
+  ground = await openGround(service.connections);
 });
 afterEach(async () => {
   if (ground) await leaveGround(ground);
-  await house?.close();
+  await service?.close();
 });
 
 test('three hundred steps of random people show everybody what the pages say, and let them do no more', async () => {

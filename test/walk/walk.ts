@@ -4,7 +4,7 @@ import pg from 'pg';
 import { openDatabase, type Database } from '../../server/database/database.ts';
 import { Denied, Invalid, Refusal, Conflict } from '../../server/database/errors.ts';
 import { row } from '../../server/database/statement.ts';
-import { enterWithSession } from '../../server/domain/sessions.ts';
+import { enterWithSession } from '../../server/domain/accounts/sessions.ts';
 import { makers, nameOf, ofTime, sessionOf, sweep, weights, type Step } from './moves.ts';
 import { everythingSeen, everythingSeenSql } from './rules.ts';
 import { emptyWorld, type World } from './world.ts';

@@ -3,7 +3,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, openDesk, type Desk } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import type { Peer } from '../tools/peers.ts';
 import { Keeper, openLoopback, ways, Wire, type Loopback } from '../tools/whole-way.ts';
 import { signInAs } from './person.ts';
@@ -11,7 +11,7 @@ import { signInAs } from './person.ts';
 const tool = 'svc_questions_create';
 const question = 'Which of the service contracts end with the sale?';
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 let loopback: Loopback;
 let buyer: Desk;
@@ -20,26 +20,26 @@ let clientId: string;
 let assistant: Peer;
 
 beforeAll(async () => {
-  house = await openHouse({ demo: true });
+  service = await openService({ demo: true });
   browser = await openBrowser();
   loopback = await openLoopback();
   buyer = await deskOf('buyer');
   broker = await deskOf('broker');
-  await house.sql('delete from deal_opt_ins where user_id = $1', [house.demo.people.buyer.user_id]);
+  await service.sql('delete from deal_opt_ins where user_id = $1', [service.demo.people.buyer.user_id]);
 }, 120_000);
 afterAll(async () => {
   await assistant?.close();
   await browser?.close();
   loopback?.close();
-  await house?.close();
+  await service?.close();
 });
 
 async function deskOf(who: 'buyer' | 'broker'): Promise<Desk> {
-  const { cookie } = await signInAs(house, house.demo.people[who].user_id);
-  return openDesk(browser, house.origin, { cookie });
+  const { cookie } = await signInAs(service, service.demo.people[who].user_id);
+  return openDesk(browser, service.origin, { cookie });
 }
 
-const dealId = () => house.demo.deals.with_everything;
+const dealId = () => service.demo.deals.with_everything;
 const ask = () => assistant.call(tool, { deal_id: dealId(), category: 'legal', question_text: question });
 
 /** Goes where a refusal says that it can be resolved. */
@@ -80,7 +80,7 @@ describe("a buyer's assistant", { timeout: 60_000 }, () => {
   test('is let in on the consent page, and the settings say so', async () => {
     const way = ways['client 2.4.0, auto']!;
     const keeper = new Keeper(clientId, loopback.redirectUri);
-    assistant = await way.go(`${house.mcpUrl}/api/mcp`, keeper, new Wire(), (url) => allow(buyer.page, url));
+    assistant = await way.go(`${service.mcpUrl}/api/mcp`, keeper, new Wire(), (url) => allow(buyer.page, url));
     await buyer.go('/settings/clients');
     await buyer.page
       .getByRole('listitem')
@@ -96,12 +96,14 @@ describe("a buyer's assistant", { timeout: 60_000 }, () => {
     expect(await resolve(await ask())).toBe('missing_tool_grant');
     await page.getByRole('switch', { name: 'Ask a question of the seller' }).click();
     await expect
-      .poll(() => house.sql('select tool from tool_grants where client_id = $1', [clientId]))
+      .poll(() => service.sql('select tool from tool_grants where client_id = $1', [clientId]))
       .toEqual([{ tool }]);
     expect(await resolve(await ask())).toBe('missing_deal_opt_in');
     await page.getByRole('switch', { name: 'Let my assistants write here' }).click();
     await expect
-      .poll(() => house.sql('select deal_id from deal_opt_ins where user_id = $1', [house.demo.people.buyer.user_id]))
+      .poll(() =>
+        service.sql('select deal_id from deal_opt_ins where user_id = $1', [service.demo.people.buyer.user_id]),
+      )
       .toEqual([{ deal_id: dealId() }]);
     expect(await ask()).not.toHaveProperty('isError', true);
   });

@@ -1,4 +1,4 @@
-/** The audit trail in words: every action that the house writes down has its own. */
+/** The audit trail in words: every action that the service writes down has its own. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -7,7 +7,9 @@ import { actionWords, detailWords, outcomeWords } from '../../web/src/lib/audit-
 const root = new URL('../../', import.meta.url);
 
 function sourcesIn(folder: string, ending: string): string[] {
-  const names = readdirSync(new URL(folder, root)).filter((name) => name.endsWith(ending));
+  const names = readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith(ending),
+  );
   return names.map((name) => readFileSync(new URL(folder + name, root), 'utf8'));
 }
 

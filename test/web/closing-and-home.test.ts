@@ -2,8 +2,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startClockwork } from '../../server/clockwork.ts';
-import { tell } from '../../server/domain/activity.ts';
+import { startScheduledJobs } from '../../server/scheduled-jobs.ts';
+import { tell } from '../../server/domain/audit/activity.ts';
 import { asking } from '../tools/ask.ts';
 import { addToken } from '../tools/scene.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
@@ -11,8 +11,8 @@ import { openScene, trail, type WebScene } from './scene.ts';
 let web: WebScene;
 let deal: string;
 const day = 86_400_000;
-const dateIn = (days: number) => new Date(web.house.clock.now().getTime() + days * day).toISOString().slice(0, 10);
-const inDays = (days: number) => new Date(web.house.clock.now().getTime() + days * day).toISOString();
+const dateIn = (days: number) => new Date(web.service.clock.now().getTime() + days * day).toISOString().slice(0, 10);
+const inDays = (days: number) => new Date(web.service.clock.now().getTime() + days * day).toISOString();
 
 beforeAll(async () => {
   web = await openScene();
@@ -62,7 +62,7 @@ describe('a closing condition', () => {
     const seen = async (caller: string) => {
       const { items } = (await (await web.as(caller)).ask(path())).body;
       const found = items.find((one: { name: string }) => one.name === 'Tax clearance');
-      const told = await asking(web.house, await addToken(web.house, people[caller]!)).rows(
+      const told = await asking(web.service, await addToken(web.service, people[caller]!)).rows(
         'svc_closing_conditions_list',
         { deal_id: deal },
       );
@@ -74,7 +74,7 @@ describe('a closing condition', () => {
       expect([caller, await seen(caller)]).toEqual([caller, known]);
     // The exclusive buyer goes on without an NDA: they know of the seller from nowhere.
     const end = `update ndas set expires_at = app.now() where participant_id = $1`;
-    await web.house.sql(end, [participants['exclusive buyer']]);
+    await web.service.sql(end, [participants['exclusive buyer']]);
     for (const caller of ['exclusive buyer', "exclusive buyer's advisor"])
       expect([caller, await seen(caller)]).toEqual([caller, [null, null, true]]);
     expect(await seen('broker')).toEqual(known);
@@ -96,7 +96,7 @@ describe('a closing condition', () => {
       expect([owner, made.status]).toEqual([owner, 201]);
       await broker.ask(`/conditions/${made.body.id}`, undefined, 'DELETE');
     }
-    await web.house.sql('update ndas set expires_at = null where participant_id = $1', [
+    await web.service.sql('update ndas set expires_at = null where participant_id = $1', [
       participants['exclusive buyer'],
     ]);
     await broker.ask(`/conditions/${id}`, undefined, 'DELETE');
@@ -138,7 +138,7 @@ describe('a closing condition', () => {
     });
     expect((await change('broker', { status: 'waived' })).body.status).toBe('waived');
     expect((await change('broker', { status: 'in_progress' })).body.error.code).toBe('move_not_allowed');
-    expect((await trail(web.house, 'condition.change'))[0]).toMatchObject({
+    expect((await trail(web.service, 'condition.change'))[0]).toMatchObject({
       subject_id: id,
       details: { status: 'waived' },
     });
@@ -155,10 +155,10 @@ describe('a closing condition', () => {
       deadline: '2031-05-10',
       owner_user_id: web.scene.people['exclusive buyer'],
     });
-    const [end] = await web.house.sql(`select app.end_of('2031-05-10') = '2031-05-11T12:00:00Z' as everywhere`);
+    const [end] = await web.service.sql(`select app.end_of('2031-05-10') = '2031-05-11T12:00:00Z' as everywhere`);
     expect(end).toEqual({ everywhere: true });
     expect(body.overdue).toBe(false);
-    await web.house.sql('update closing_conditions set deadline = $2 where id = $1', [body.id, dateIn(-2)]);
+    await web.service.sql('update closing_conditions set deadline = $2 where id = $1', [body.id, dateIn(-2)]);
     expect((await broker.ask(`/deals/${deal}`)).body.counts.conditions_overdue).toBe(1);
     const { items } = (await broker.ask(path())).body;
     expect(items.find((one: { id: string }) => one.id === body.id).overdue).toBe(true);
@@ -195,7 +195,7 @@ describe('home', () => {
     expect(await waiting(buyer)).toBe(0);
     expect((await buyer.ask('/home')).body.queue).toEqual([]);
     expect(await waiting(advisor)).toBe(1);
-    await web.house.sql(
+    await web.service.sql(
       `insert into questions (deal_id, participant_id, asked_by, category, question_text, status, distributed_response, distributed_at)
        values ($1, $2, $3, 'tax', 'When?', 'distributed', 'Then.', app.now())`,
       [deal, web.scene.participants['other buyer'], web.scene.people['other buyer']],
@@ -222,7 +222,8 @@ describe('home', () => {
 describe('activity', () => {
   test('has a sentence for every action that is recorded on a deal', () => {
     const folder = new URL('../../server/domain/', import.meta.url);
-    const sources = readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'));
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+    const sources = files.map((file) => readFileSync(new URL(file, folder), 'utf8'));
     const actions = sources.flatMap((source) =>
       [
         ...source.matchAll(
@@ -257,7 +258,7 @@ describe('activity', () => {
   });
 
   test('leaves out what tools only read and what was refused, and comes in pages', async () => {
-    await web.house.sql(
+    await web.service.sql(
       `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, at)
        select $1, $2, $3, case when n % 2 = 0 then 'tool:svc_deals_get' else 'deal.edit' end,
          case when n % 3 = 0 then 'rls_denied' else 'done' end, app.now() - make_interval(mins => n / 6)
@@ -297,7 +298,7 @@ describe('assistants on a deal', () => {
     expect((await buyer.ask(`${path()}/opt-in`, { expires_at: inDays(-1) }, 'PUT')).body.error.code).toBe(
       'ends_in_the_past',
     );
-    await web.house.sql(`update deal_opt_ins set expires_at = app.now() where user_id = $1`, [
+    await web.service.sql(`update deal_opt_ins set expires_at = app.now() where user_id = $1`, [
       web.scene.people['other buyer'],
     ]);
     expect((await buyer.ask(path())).body.opt_in).toBeNull();
@@ -325,15 +326,15 @@ describe('assistants on a deal', () => {
 });
 
 test('what time has done is written down while the service runs', async () => {
-  const [nda] = await web.house.sql(
+  const [nda] = await web.service.sql(
     `insert into ndas (deal_id, participant_id, terms, expires_at, status) values ($1, $2, 'Briefly.', app.now() - interval '1 minute', 'sent')
      returning id`,
     [deal, web.scene.participants['new buyer']],
   );
-  const stop = startClockwork(web.house.house);
+  const stop = startScheduledJobs(web.service.services);
   try {
     const status = async () =>
-      (await web.house.sql('select status from ndas where id = $1', [nda!['id']]))[0]!['status'];
+      (await web.service.sql('select status from ndas where id = $1', [nda!['id']]))[0]!['status'];
     await expect.poll(status).toBe('expired');
   } finally {
     stop();

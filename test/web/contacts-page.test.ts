@@ -3,22 +3,22 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 let desk: Desk;
 
 beforeAll(async () => {
-  house = await openHouse({ demo: true });
+  service = await openService({ demo: true });
   browser = await openBrowser();
-  const { cookie } = await signInAs(house, house.demo.people.broker.user_id);
-  desk = await openDesk(browser, house.origin, { cookie });
+  const { cookie } = await signInAs(service, service.demo.people.broker.user_id);
+  desk = await openDesk(browser, service.origin, { cookie });
 });
 afterAll(async () => {
   await browser?.close();
-  await house?.close();
+  await service?.close();
 });
 
 const row = (name: string) => desk.page.getByRole('row').filter({ hasText: name });
@@ -90,10 +90,10 @@ test('a file is looked at before it is imported', { timeout: 180_000 }, async ()
 });
 
 test('ten thousand contacts scroll, a few rows at a time', { timeout: 120_000 }, async () => {
-  await house.sql(
+  await service.sql(
     `insert into contacts (brokerage_id, type, display_name, email)
      select $1, 'person', 'Vast ' || lpad(n::text, 5, '0'), 'vast' || n || '@example.test' from generate_series(1, 10000) n`,
-    [house.demo.brokerage_id],
+    [service.demo.brokerage_id],
   );
   const { page } = desk;
   await desk.go('/contacts?search=vast');
@@ -113,8 +113,8 @@ test('ten thousand contacts scroll, a few rows at a time', { timeout: 120_000 },
 });
 
 test('a phone shows the same as cards', { timeout: 180_000 }, async () => {
-  const { cookie } = await signInAs(house, house.demo.people.broker.user_id);
-  const phone = await openDesk(browser, house.origin, { cookie, viewport: { width: 390, height: 844 } });
+  const { cookie } = await signInAs(service, service.demo.people.broker.user_id);
+  const phone = await openDesk(browser, service.origin, { cookie, viewport: { width: 390, height: 844 } });
   await phone.go('/contacts?search=zora');
   await expectAccessible(phone.page);
   expect(await phone.page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(
@@ -124,8 +124,8 @@ test('a phone shows the same as cards', { timeout: 180_000 }, async () => {
 });
 
 test('who is a member of no brokerage is told so', { timeout: 180_000 }, async () => {
-  const { cookie } = await signInAs(house, house.demo.people.buyer.user_id);
-  const other = await openDesk(browser, house.origin, { cookie });
+  const { cookie } = await signInAs(service, service.demo.people.buyer.user_id);
+  const other = await openDesk(browser, service.origin, { cookie });
   await other.go('/contacts');
   await other.page.getByText('Contacts belong to a brokerage').waitFor();
   await loaded(other.page);

@@ -1,34 +1,34 @@
-/** Contacts through the web application's face: who works on them, paging, import and export. */
+/** Contacts through the web application's routes: who works on them, paging, import and export. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
 
 const nowhere = '01900000-0000-7000-8000-000000000000';
 
-let house: TestHouse;
+let service: TestService;
 let scene: Scene;
 let elsewhere: { brokerage: string; contact: string };
 const people: Record<string, SignedIn> = {};
 const as = (name: string): SignedIn => people[name]!;
 
 beforeAll(async () => {
-  house = await openHouse();
-  const owner = await connect(house.connections.owner);
+  service = await openService();
+  const owner = await connect(service.connections.owner);
   scene = await setScene(owner);
   await owner.end();
   const members = ['admin', 'broker', 'colleague'];
   for (const name of [...members, 'seller', 'exclusive buyer', "broker's advisor", 'viewer', 'invited', 'outsider'])
-    people[name] = await signInAs(house, scene.people[name]!);
-  const [foreign] = await house.sql<{ brokerage: string; contact: string }>(
+    people[name] = await signInAs(service, scene.people[name]!);
+  const [foreign] = await service.sql<{ brokerage: string; contact: string }>(
     `with added as (insert into contacts (brokerage_id, type, display_name, email)
        select id, 'person', 'A secret contact', 'secret@example.test' from brokerages where slug = 'elsewhere' returning *)
      select brokerage_id as brokerage, id as contact from added`,
   );
   elsewhere = foreign!;
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 const listPath = (query: Record<string, string> = {}, brokerage = scene.brokerage) =>
   `/contacts?${new URLSearchParams({ brokerage_id: brokerage, ...query })}`;
@@ -51,7 +51,7 @@ async function send(
   csv: string | Uint8Array<ArrayBuffer>,
   brokerage = scene.brokerage,
 ): Promise<Answer> {
-  const response = await fetch(`${house.origin}/api/web${path}?brokerage_id=${brokerage}`, {
+  const response = await fetch(`${service.origin}/api/web${path}?brokerage_id=${brokerage}`, {
     method: 'POST',
     headers: { ...as(name).headers, 'content-type': 'text/csv' },
     body: csv,
@@ -60,7 +60,7 @@ async function send(
 }
 
 async function exported(name: string, brokerage = scene.brokerage): Promise<Response> {
-  return fetch(`${house.origin}/api/web/contacts/export?brokerage_id=${brokerage}`, { headers: as(name).headers });
+  return fetch(`${service.origin}/api/web/contacts/export?brokerage_id=${brokerage}`, { headers: as(name).headers });
 }
 
 /** Every contact of the list, page by page. */
@@ -101,7 +101,7 @@ describe('members of the brokerage', () => {
     expect((await as('broker').ask(listPath({ search: 'ruiz', archived: 'true' }))).body.items).toHaveLength(1);
     expect((await as('broker').ask(`/contacts/${id}/restore`, {})).body.archived_at).toBeNull();
 
-    const records = await house.sql<{ action: string; brokerage_id: string; details: unknown }>(
+    const records = await service.sql<{ action: string; brokerage_id: string; details: unknown }>(
       'select action, brokerage_id, details from audit_records where subject_id = $1 order by at, id',
       [id],
     );
@@ -142,7 +142,7 @@ describe('members of the brokerage', () => {
       ['POST', `/contacts/${id}/archive`],
       ['POST', `/contacts/import?brokerage_id=${scene.brokerage}`],
     ] as const)
-      expect((await fetch(`${house.origin}/api/web${path}`, { method, headers })).status).toBe(403);
+      expect((await fetch(`${service.origin}/api/web${path}`, { method, headers })).status).toBe(403);
   });
 });
 
@@ -189,7 +189,7 @@ describe('everybody else', () => {
 
 describe('the list', () => {
   test('comes in pages that neither repeat nor miss anybody, also when somebody is added meanwhile', async () => {
-    await house.sql(
+    await service.sql(
       `insert into contacts (brokerage_id, type, display_name, created_at)
        select $1, 'company', 'Paged ' || (n % 5), app.now() - (n % 3) * interval '1 day' from generate_series(1, 23) n`,
       [scene.brokerage],
@@ -293,7 +293,7 @@ describe('importing', () => {
       { row: 5, duplicate_of: null, same_as: null },
     ]);
     expect((await wholeList({ search: 'moss' })).map(({ display_name }) => display_name)).toEqual(['Moss One']);
-    const [record] = await house.sql(
+    const [record] = await service.sql(
       `select action, details from audit_records where action = 'contact.import' order by at desc, id desc limit 1`,
     );
     expect(record).toEqual({ action: 'contact.import', details: { added: 2 } });
@@ -321,7 +321,7 @@ describe('exporting', () => {
   test('gives what opens safely in a spreadsheet and reads again here', async () => {
     const wild = ['=1+1', '+49 30', '-SUM(A1)', '@cmd', '＝1+1', "'quoted", 'Söhne; "Groß", GmbH', 'tab\tinside'];
     for (const name of wild) await add({ display_name: `${name} wild`, email: null, phone: '+1 555 0101' });
-    await house.sql(`update contacts set email = null where email not like '%@%'`);
+    await service.sql(`update contacts set email = null where email not like '%@%'`);
     await add({ display_name: 'gone wild' }).then((id) => as('broker').ask(`/contacts/${id}/archive`, {}));
     const response = await exported('colleague');
     expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');

@@ -25,8 +25,8 @@ afterAll(async () => {
 
 /** A browser in which a caller of the scene is signed in, at a path. */
 async function at(caller: string, path: string, width = 1280): Promise<Page> {
-  const { cookie } = await signInAs(web.house, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.house.origin, { cookie, viewport: { width, height: 900 } });
+  const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
+  const desk = await openDesk(browser, web.service.origin, { cookie, viewport: { width, height: 900 } });
   desks.push(desk);
   await desk.go(path);
   return desk.page;
@@ -113,7 +113,7 @@ describe('an address where somebody has no place', () => {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     const told = async (address: string) => {
-      await page.goto(`${web.house.origin}/deals/${web.scene.deal}${address}`);
+      await page.goto(`${web.service.origin}/deals/${web.scene.deal}${address}`);
       await page.getByRole('heading', { level: 2, name: 'There is nothing here for you' }).waitFor();
       return [await page.title(), await page.getByRole('main').innerText()];
     };
@@ -276,13 +276,15 @@ describe('a broker', () => {
     await seller.getByText('Reading needs no permission of its own.').waitFor();
     await own.click();
     await expect
-      .poll(() => web.house.sql('select from deal_opt_ins where user_id = $1', [web.scene.people['seller']]))
+      .poll(() => web.service.sql('select from deal_opt_ins where user_id = $1', [web.scene.people['seller']]))
       .toHaveLength(1);
     await seller.getByLabel('Until').fill('2031-05-20T17:00');
     await seller.getByLabel('Until').press('ArrowUp');
     await seller.getByLabel('Until').fill('2031-05-20T17:00');
     const optIn = async () =>
-      (await web.house.sql('select expires_at from deal_opt_ins where user_id = $1', [web.scene.people['seller']]))[0];
+      (
+        await web.service.sql('select expires_at from deal_opt_ins where user_id = $1', [web.scene.people['seller']])
+      )[0];
     // Nothing is changed by typing; Enter saves.
     expect(await optIn()).toMatchObject({ expires_at: null });
     await seller.getByLabel('Until').press('Enter');
@@ -298,7 +300,7 @@ test('offers stand below each other on a phone, and say when they are no longer 
   const { idle, people } = web.scene;
   const offers = { 'new buyer': ['900000', '2020-01-31T12:00:00Z'], 'other buyer': ['850000', '2099-01-31T12:00:00Z'] };
   for (const [buyer, [purchase_price, expires_at]] of Object.entries(offers))
-    await web.house.sql(
+    await web.service.sql(
       `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, payload)
        select deal_id, id, user_id, 1, true, $3 from participants where deal_id = $1 and user_id = $2`,
       [idle, people[buyer], { currency: 'USD', purchase_price, cash_at_close: purchase_price, expires_at }],
@@ -339,7 +341,7 @@ test('the seller is led from the offers to consider to what they can do about th
 describe('the activity of a deal', () => {
   test('takes up what is new at its head, and leaves the pages below as they are', async () => {
     const { deal, brokerage, people } = web.scene;
-    await web.house.sql(
+    await web.service.sql(
       `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, at)
        select $1, $2, $3, 'nda.send', 'done', app.now() - make_interval(days => n) from generate_series(1, 120) n`,
       [brokerage, deal, people['broker']],
@@ -377,7 +379,7 @@ describe('the list of deals', () => {
     await expect
       .poll(async () => (await titles()).map((text) => text.split('\n')[0]).toSorted())
       .toEqual(['Harbour draft', "The colleague's draft"]);
-    await page.goto(`${web.house.origin}/deals?sort=title`);
+    await page.goto(`${web.service.origin}/deals?sort=title`);
     await expect.poll(async () => (await titles())[0]).toContain('Corner bakery');
     await page.getByRole('columnheader', { name: 'Deal' }).getByRole('button').click();
     await expect.poll(async () => (await titles())[0]).toContain("The colleague's draft");
@@ -389,8 +391,8 @@ describe('the list of deals', () => {
 });
 
 test('accepted terms stay as accepted: a change of them waits for the broker, on everybody’s page', async () => {
-  const { house, scene } = web;
-  const [{ id: deal }] = (await house.sql(
+  const { service, scene } = web;
+  const [{ id: deal }] = (await service.sql(
     `insert into deals (organization_id, title, state) values ($1, 'Marble works', 'under_offer') returning id`,
     [scene.brokerage],
   )) as [{ id: string }];
@@ -399,7 +401,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
     ['seller', 'seller'],
     ['new buyer', 'buyer'],
   ] as const)
-    await house.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
+    await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
       deal,
       scene.people[person],
       role,
@@ -408,7 +410,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   const path = `/deals/${deal}/offers`;
   const [broker, buyer] = await Promise.all(['broker', 'new buyer'].map(web.as));
   const { body: offer } = await buyer!.ask(path, { payload: { ...terms, expires_at: '2030-01-01T12:00:00Z' } });
-  const until = new Date(house.clock.now().getTime() + 30 * 86_400_000).toISOString();
+  const until = new Date(service.clock.now().getTime() + 30 * 86_400_000).toISOString();
   expect((await broker!.ask(`/offers/${offer.id}/accept`, { expires_at: until })).status).toBe(200);
 
   const theirs = await at('new buyer', path);
@@ -443,8 +445,8 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await confirm(brokers, 'Decline change');
   for (const page of [brokers, theirs, sellers]) await page.getByText(/proposed in revision 2 was declined/).waitFor();
   // What is past by now is not taken over.
-  house.clock.advance(1000);
-  await house.sql(
+  service.clock.advance(1000);
+  await service.sql(
     `update offers set payload = payload || '{"expires_at": "2020-01-01T12:00:00Z"}' where deal_id = $1`,
     [deal],
   );
@@ -454,18 +456,18 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
-  const { house, scene } = web;
-  const [{ id: deal }] = (await house.sql(
+  const { service, scene } = web;
+  const [{ id: deal }] = (await service.sql(
     `insert into deals (organization_id, title, state) values ($1, 'Rope walk', 'closing') returning id`,
     [scene.brokerage],
   )) as [{ id: string }];
   for (const person of ['broker', 'seller'])
-    await house.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
+    await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
       deal,
       scene.people[person],
       person,
     ]);
-  await house.sql(`insert into closing_conditions (deal_id, name) values ($1, 'Lease assigned')`, [deal]);
+  await service.sql(`insert into closing_conditions (deal_id, name) values ($1, 'Lease assigned')`, [deal]);
   const page = await at('broker', `/deals/${deal}/closing`);
   await button(page, 'Move to closed').click();
   const dialog = page.getByRole('alertdialog');
@@ -482,7 +484,7 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
     ['/people', ['Invite']],
     ['', ['Edit deal', 'More actions']],
   ] as const) {
-    await page.goto(`${house.origin}/deals/${deal}${path}`);
+    await page.goto(`${service.origin}/deals/${deal}${path}`);
     await page.getByRole('heading', { level: 1, name: 'Rope walk' }).waitFor();
     await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
     for (const name of gone) expect([path, name, await button(page, name).count()]).toEqual([path, name, 0]);

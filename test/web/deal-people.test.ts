@@ -25,7 +25,7 @@ const person = (email: string, role = 'buyer', advises: string | null = null) =>
 /** Opens the link of an invitation without being signed in: what it invites to. */
 async function follow({ body }: Answer) {
   const token = new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token');
-  const response = await fetch(`${web.house.origin}/api/auth/invitation`, lookUp(token));
+  const response = await fetch(`${web.service.origin}/api/auth/invitation`, lookUp(token));
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
@@ -50,7 +50,7 @@ describe('an invitation', () => {
         status: 200,
         body: { email: `by.${caller}@example.test`, kind: 'deal', deal_title: 'Corner bakery', has_password: null },
       });
-      const [record] = await trail(web.house, 'participant.invite');
+      const [record] = await trail(web.service, 'participant.invite');
       expect(record).toMatchObject({
         user_id: web.scene.people[caller],
         subject_id: invited.body.participant.id,
@@ -61,7 +61,7 @@ describe('an invitation', () => {
       const refused = await (await web.as(caller)).ask(path, person('nobody@example.test'));
       expect([caller, refused.status, refused.body.error.code]).toEqual([caller, 403, 'denied']);
     }
-    expect(await web.house.sql(`select from users where email = 'nobody@example.test'`)).toEqual([]);
+    expect(await web.service.sql(`select from users where email = 'nobody@example.test'`)).toEqual([]);
   });
 
   test('attaches an advisor to whom they advise, and nobody else to anybody', async () => {
@@ -85,7 +85,7 @@ describe('an invitation', () => {
     const nobody = await broker.ask(path, person('x@example.test', 'advisor', randomUUID()));
     expect(nobody).toMatchObject({ status: 400, body: { error: { details: [{ path: 'advises' }] } } });
     // Whether there is such an advisor elsewhere is nothing that one finds out here.
-    const [elsewhere] = await web.house.sql<{ id: string }>(
+    const [elsewhere] = await web.service.sql<{ id: string }>(
       `with advised as (insert into participants (deal_id, user_id, role, status) values ($1, $2, 'seller', 'active') returning id, deal_id)
        insert into participants (deal_id, user_id, role, advises) select deal_id, $3, 'advisor', id from advised returning id`,
       [
@@ -146,7 +146,7 @@ describe('an invitation', () => {
     expect(accepted).toMatchObject({ status: 200, body: { deal_id: web.scene.deal } });
     expect((await invited.ask(`/deals/${web.scene.deal}`)).status).toBe(200);
     expect((await invited.ask(`/invitations/${participation}/decline`, {})).status).toBe(404);
-    expect(await trail(web.house, 'invitation.accept')).toMatchObject([
+    expect(await trail(web.service, 'invitation.accept')).toMatchObject([
       { user_id: web.scene.people['invited'], deal_id: web.scene.deal, outcome: 'done' },
     ]);
   });
@@ -154,20 +154,20 @@ describe('an invitation', () => {
   test('waits for nobody whose account a passed-on link may have opened for a stranger', async () => {
     const email = 'careful@example.test';
     const invited = (await (await web.as('broker')).ask(path, person(email))).body.participant.id;
-    // A broker of another house invites the same address, and keeps the link.
-    const [{ id: deal } = { id: '' }] = await web.house.sql<{ id: string }>(
+    // A broker of another service invites the same address, and keeps the link.
+    const [{ id: deal } = { id: '' }] = await web.service.sql<{ id: string }>(
       `insert into deals (organization_id, title) select id, 'A lure' from brokerages where slug = 'elsewhere' returning id`,
     );
-    const [{ id: thief } = { id: '' }] = await web.house.sql<{ id: string }>(
+    const [{ id: thief } = { id: '' }] = await web.service.sql<{ id: string }>(
       `insert into users (email, name) values ('thief@example.test', 'Thief') returning id`,
     );
-    await web.house.sql(
+    await web.service.sql(
       `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`,
       [deal, thief],
     );
-    const lure = await (await signInAs(web.house, thief)).ask(`/deals/${deal}/participants`, person(email));
+    const lure = await (await signInAs(web.service, thief)).ask(`/deals/${deal}/participants`, person(email));
     const token = new URLSearchParams(new URL(lure.body.invitation_url).hash.slice(1)).get('token');
-    const visitor = new Visitor(web.house.origin);
+    const visitor = new Visitor(web.service.origin);
     const opened = await visitor.json('/api/auth/invitation/accept', {
       token,
       name: 'Careful',
@@ -184,20 +184,20 @@ describe('an invitation', () => {
     expect((await visitor.send(`/api/web/deals/${web.scene.deal}`)).status).toBe(404);
 
     // To the brokerage that an admin has made them a member of they are no stranger.
-    const [{ id: user } = { id: '' }] = await web.house.sql<{ id: string }>('select id from users where email = $1', [
+    const [{ id: user } = { id: '' }] = await web.service.sql<{ id: string }>('select id from users where email = $1', [
       email,
     ]);
     const member = [web.scene.brokerage, user];
-    await web.house.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'staff')`, member);
+    await web.service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'staff')`, member);
     expect(await seen()).toMatchObject([{ participant_id: invited }]);
-    await web.house.sql('delete from members where brokerage_id = $1 and user_id = $2', member);
+    await web.service.sql('delete from members where brokerage_id = $1 and user_id = $2', member);
     expect(await seen()).toEqual([]);
 
     // Whoever reads the mailbox takes the account over, and then it waits for them.
     await visitor.json('/api/auth/reset', { email });
-    await expect.poll(() => mailedToken(web.house, 'password')).not.toBe('');
+    await expect.poll(() => mailedToken(web.service, 'password')).not.toBe('');
     const password = newPassword();
-    await visitor.json('/api/auth/reset/confirm', { token: mailedToken(web.house, 'password'), password });
+    await visitor.json('/api/auth/reset/confirm', { token: mailedToken(web.service, 'password'), password });
     expect((await visitor.signIn({ email, password })).status).toBe(200);
     expect(await seen()).toMatchObject([{ participant_id: invited }]);
     expect(await answer('accept')).toBe(200);
@@ -228,7 +228,7 @@ describe('a person', () => {
     expect((await (await web.as("other buyer's advisor")).ask(`/deals/${web.scene.deal}`)).status).toBe(404);
     expect((await broker.ask(`${path}/${other}`, undefined, 'DELETE')).status).toBe(400);
     expect((await broker.ask(`${path}/${randomUUID()}`, undefined, 'DELETE')).status).toBe(404);
-    expect((await trail(web.house, 'participant.remove'))[0]).toMatchObject({ subject_id: other });
+    expect((await trail(web.service, 'participant.remove'))[0]).toMatchObject({ subject_id: other });
   });
 
   test('comes back in another role to what that role sees, and to no more', async () => {
@@ -246,7 +246,7 @@ describe('a person', () => {
     };
     expect(await seen()).toEqual({ figures: true, selected: true, public: true });
     await broker.ask(`${path}/${id}`, undefined, 'DELETE');
-    const [{ email } = { email: '' }] = await web.house.sql<{ email: string }>(
+    const [{ email } = { email: '' }] = await web.service.sql<{ email: string }>(
       'select email from users where id = $1',
       [web.scene.people['exclusive buyer']],
     );
@@ -265,12 +265,12 @@ describe('where mail is set up', () => {
   test('an invitation is mailed and the link shown to nobody, unless it is asked for', async () => {
     const mailing = await openScene({ config: { smtpUrl: 'smtp://mail.example.test' } });
     try {
-      const broker = await signInAs(mailing.house, mailing.scene.people['broker']!);
+      const broker = await signInAs(mailing.service, mailing.scene.people['broker']!);
       const people = `/deals/${mailing.scene.deal}/participants`;
       const invited = await broker.ask(people, person('mailed@example.test'));
       expect(invited.body).toMatchObject({ mailed: true, invitation_url: null });
       await expect
-        .poll(() => mailing.house.mails)
+        .poll(() => mailing.service.mails)
         .toMatchObject([
           {
             to: 'mailed@example.test',
@@ -278,16 +278,16 @@ describe('where mail is set up', () => {
             text: expect.stringContaining('the deal Corner bakery of Scene Brokers'),
           },
         ]);
-      const [, token] = /accept-invitation#token=(\S+)/.exec(mailing.house.mails[0]!.text) ?? [];
-      const followed = await fetch(`${mailing.house.origin}/api/auth/invitation`, lookUp(token));
+      const [, token] = /accept-invitation#token=(\S+)/.exec(mailing.service.mails[0]!.text) ?? [];
+      const followed = await fetch(`${mailing.service.origin}/api/auth/invitation`, lookUp(token));
       expect(followed.status).toBe(200);
       const copied = await broker.ask(`${people}/${invited.body.participant.id}/invitation`, { deliver: 'link' });
       expect(copied.body).toMatchObject({
         mailed: false,
         invitation_url: expect.stringContaining('/accept-invitation#token='),
       });
-      expect(mailing.house.mails).toHaveLength(1);
-      expect(mailing.house.log.join('')).not.toContain(String(token));
+      expect(mailing.service.mails).toHaveLength(1);
+      expect(mailing.service.log.join('')).not.toContain(String(token));
     } finally {
       await mailing.close();
     }

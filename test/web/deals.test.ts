@@ -2,13 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { leads, openDemoHouse } from '../demo/house.ts';
+import { leads, openDemoService } from '../demo/service.ts';
 import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
 const day = 86_400_000;
-const inDays = (days: number) => new Date(web.house.clock.now().getTime() + days * day).toISOString();
+const inDays = (days: number) => new Date(web.service.clock.now().getTime() + days * day).toISOString();
 
 beforeAll(async () => {
   web = await openScene();
@@ -32,13 +32,13 @@ async function newDeal(state = 'draft', title = input.title): Promise<string> {
   if (state !== 'draft') {
     // The owner is held to the moves too, so on the way there each state is entered.
     for (const next of ['listed', 'under_offer'].slice(0, state === 'listed' ? 1 : 2))
-      await web.house.sql('update deals set state = $2 where id = $1', [body.id, next]);
+      await web.service.sql('update deals set state = $2 where id = $1', [body.id, next]);
   }
   return body.id;
 }
 
 async function joins(deal: string, caller: string, role: string): Promise<string> {
-  const [participant] = await web.house.sql(
+  const [participant] = await web.service.sql(
     `insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active') returning id`,
     [deal, web.scene.people[caller], role],
   );
@@ -64,7 +64,7 @@ describe('a deal', () => {
         moves: ['listed', 'withdrawn'],
         participants: [{ user_id: web.scene.people[caller], role: 'broker', status: 'active', side: 'broker' }],
       });
-      const [record] = await trail(web.house, 'deal.open');
+      const [record] = await trail(web.service, 'deal.open');
       expect(record).toMatchObject({
         user_id: web.scene.people[caller],
         deal_id: body.id,
@@ -103,7 +103,7 @@ describe('a deal', () => {
     expect(edited.body).toMatchObject({ ...input, industry: null, asking_price: '2' });
     expect((await broker.ask(`/deals/${deal}`, { title: '' }, 'PATCH')).status).toBe(400);
     expect((await broker.ask(`/deals/${deal}`, { state: 'closed' }, 'PATCH')).status).toBe(400);
-    expect(await trail(web.house, 'deal.edit')).toHaveLength(1);
+    expect(await trail(web.service, 'deal.edit')).toHaveLength(1);
   });
 
   test('is edited and moved by its brokers alone', async () => {
@@ -139,7 +139,7 @@ describe('a deal', () => {
     await broker.ask(`/deals/${deal}/moves`, { to: 'under_offer' });
     const withdrawn = await broker.ask(`/deals/${deal}/moves`, { to: 'withdrawn' });
     expect(withdrawn.body).toMatchObject({ deal: { state: 'withdrawn' }, moves: [] });
-    const [record] = await trail(web.house, 'deal.move');
+    const [record] = await trail(web.service, 'deal.move');
     expect(record).toMatchObject({ deal_id: deal, details: { to: 'withdrawn' } });
   });
 });
@@ -289,7 +289,7 @@ describe('exclusivity', () => {
     const released = await broker.ask(path, undefined, 'DELETE');
     expect(released.body).toMatchObject({ deal: { state: 'listed', exclusive_buyer_user_id: null } });
     for (const action of ['exclusivity.grant', 'exclusivity.extend', 'exclusivity.release']) {
-      const [record] = await trail(web.house, action);
+      const [record] = await trail(web.service, action);
       expect(record).toMatchObject({ deal_id: deal, subject_id: buyer, outcome: 'done' });
     }
   });
@@ -331,7 +331,7 @@ describe('exclusivity', () => {
     const deal = await newDeal('listed');
     const buyer = await joins(deal, 'new buyer', 'buyer');
     await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(0.04) });
-    web.house.clock.advance(0.05 * day);
+    web.service.clock.advance(0.05 * day);
     try {
       const page = await broker.ask(`/deals/${deal}`);
       expect(page.body).toMatchObject({
@@ -345,7 +345,7 @@ describe('exclusivity', () => {
       const again = await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(2) });
       expect(again.body.deal.state).toBe('exclusivity');
     } finally {
-      web.house.clock.advance(-0.05 * day);
+      web.service.clock.advance(-0.05 * day);
     }
   });
 
@@ -526,11 +526,11 @@ describe('the list of deals', () => {
   });
 
   test('counts and dates each deal as its own page does, whoever looks', { timeout: 120_000 }, async () => {
-    const { house, demo } = await openDemoHouse();
+    const { service, demo } = await openDemoService();
     try {
       const seen = { questions_waiting: 0, offers: 0, later: 0 };
       for (const lead of leads) {
-        const person = await signInAs(house, demo.people[lead].user_id);
+        const person = await signInAs(service, demo.people[lead].user_id);
         const { items } = (await person.ask('/deals?limit=200')).body;
         for (const { id, updated_at, state, questions_waiting, offers } of items) {
           const { deal, counts } = (await person.ask(`/deals/${id}`)).body;
@@ -558,7 +558,7 @@ describe('the list of deals', () => {
       }
       for (const [what, count] of Object.entries(seen)) expect([what, count > 0]).toEqual([what, true]);
     } finally {
-      await house.close();
+      await service.close();
     }
   });
 
@@ -585,7 +585,7 @@ describe('the list of deals', () => {
       ['Gamma', '12'],
       ['delta', null],
     ] as const)
-      await web.house.sql('insert into deals (organization_id, title, asking_price) values ($1, $2, $3)', [
+      await web.service.sql('insert into deals (organization_id, title, asking_price) values ($1, $2, $3)', [
         web.scene.brokerage,
         title,
         price,

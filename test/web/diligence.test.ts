@@ -1,24 +1,24 @@
-/** Findings and financing through the web application's face, with the features on and off. */
+/** Findings and financing through the web application's routes, with the features on and off. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: Scene;
 const people: Record<string, SignedIn> = {};
 const as = (name: string): SignedIn => people[name]!;
 
 beforeAll(async () => {
-  house = await openHouse({ config: { features: { findings: true, financing: true } } });
-  const owner = await connect(house.connections.owner);
+  service = await openService({ config: { features: { findings: true, financing: true } } });
+  const owner = await connect(service.connections.owner);
   scene = await setScene(owner);
   await owner.end();
   for (const name of ['broker', 'seller', 'exclusive buyer', 'other buyer', 'new buyer', 'viewer', 'outsider'])
-    people[name] = await signInAs(house, scene.people[name]!);
+    people[name] = await signInAs(service, scene.people[name]!);
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 const finding = { category: 'tax', title: 'Sales tax not filed in 2024', severity: 'major' };
 const source = { source_type: 'sba_7a', source_name: 'First Bank', commitment_amount: '123456789012345' };
@@ -108,7 +108,7 @@ describe('financing', () => {
 });
 
 test('with the features off there is nothing there', async () => {
-  const plain = await openHouse();
+  const plain = await openService();
   try {
     const owner = await connect(plain.connections.owner);
     const there = await setScene(owner);

@@ -26,8 +26,8 @@ afterAll(async () => {
 
 /** The documents of the scene's deal, as a caller of the scene has them before them. */
 async function roomOf(caller: string, width = 1280): Promise<Page> {
-  const { cookie } = await signInAs(web.house, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.house.origin, { cookie, viewport: { width, height: 900 } });
+  const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
+  const desk = await openDesk(browser, web.service.origin, { cookie, viewport: { width, height: 900 } });
   desks.push(desk);
   await desk.go(`/deals/${web.scene.deal}/documents`);
   return desk.page;
@@ -40,7 +40,7 @@ const choose = async (page: Page, name: string, item: string) => {
   await page.getByRole('menuitem', { name: item }).click();
 };
 const add = async (filename: string, body: Buffer, confidentiality = 'public') => {
-  const { status } = await upload(web.house, await web.as('broker'), web.scene.deal, body, {
+  const { status } = await upload(web.service, await web.as('broker'), web.scene.deal, body, {
     filename,
     confidentiality,
   });
@@ -190,10 +190,10 @@ test('a download is a file with its own name', async () => {
 test('gated documents open with the signature of the NDA, without a reload', async () => {
   await add('Margins by customer.pdf', aPdf(), 'nda_gated');
   await add('Teaser.pdf', aPdf(), 'public');
-  await web.house.sql(`insert into ndas (deal_id, participant_id, status, terms) values ($1, $2, 'sent', 'Keep it.')`, [
-    web.scene.deal,
-    web.scene.participants['new buyer'],
-  ]);
+  await web.service.sql(
+    `insert into ndas (deal_id, participant_id, status, terms) values ($1, $2, 'sent', 'Keep it.')`,
+    [web.scene.deal, web.scene.participants['new buyer']],
+  );
   const page = await roomOf('new buyer');
   await row(page, 'Teaser.pdf').waitFor();
   expect(await row(page, 'Margins by customer.pdf').count()).toBe(0);
@@ -238,7 +238,7 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
 }, 60_000);
 
 test('thousands of documents scroll, and a phone shows them without a jump sideways', async () => {
-  await web.house.sql(
+  await web.service.sql(
     `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key)
      select $1, 'Scan ' || lpad(n::text, 4, '0') || '.pdf', 'operations', 'public', 1000, 'application/pdf', 'scan-of-a-page-' || n
      from generate_series(1, 1500) n`,

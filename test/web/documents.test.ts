@@ -1,4 +1,4 @@
-/** The data room through the web application's face: who adds, opens, changes and takes out what, and how bodies travel. */
+/** The data room through the web application's routes: who adds, opens, changes and takes out what, and how bodies travel. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
@@ -23,11 +23,11 @@ const add = async (
   body: Parameters<typeof upload>[3],
   query?: UploadQuery,
   options?: Parameters<typeof upload>[5],
-) => upload(web.house, await web.as(who), web.scene.deal, body, query, options);
+) => upload(web.service, await web.as(who), web.scene.deal, body, query, options);
 
 /** Names of the files in the store, whole and unfinished. */
 async function stored(): Promise<string[]> {
-  const [{ name } = { name: '' }] = await web.house.sql<{ name: string }>('select current_database() as name');
+  const [{ name } = { name: '' }] = await web.service.sql<{ name: string }>('select current_database() as name');
   const directory = path.join(inject('directory'), `documents-${name}`);
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
@@ -52,13 +52,13 @@ describe('adding documents', () => {
       openings: 0,
     });
     expect(JSON.stringify(added)).not.toMatch(/storage/);
-    const [row] = await web.house.sql('select encode(sha256, $2) as sha256, storage_key from documents where id = $1', [
-      added.id,
-      'hex',
-    ]);
+    const [row] = await web.service.sql(
+      'select encode(sha256, $2) as sha256, storage_key from documents where id = $1',
+      [added.id, 'hex'],
+    );
     expect(row?.['sha256']).toBe(createHash('sha256').update(body).digest('hex'));
     expect(row?.['storage_key']).toMatch(/^[0-9a-f]{40}$/);
-    expect(await trail(web.house, 'document.upload')).toMatchObject([
+    expect(await trail(web.service, 'document.upload')).toMatchObject([
       { user_id: web.scene.people['broker'], deal_id: web.scene.deal, subject_id: added.id, has_request: true },
     ]);
 
@@ -97,15 +97,15 @@ describe('adding documents', () => {
     }
     const outsider = await add('outsider', aPdf());
     expect(outsider.status).toBe(404);
-    expect(outsider).toEqual(await upload(web.house, await web.as('outsider'), nowhere, aPdf()));
+    expect(outsider).toEqual(await upload(web.service, await web.as('outsider'), nowhere, aPdf()));
     expect(await stored()).toEqual(before);
-    expect(await web.house.sql('select from vault.uploads')).toHaveLength(0);
+    expect(await web.service.sql('select from vault.uploads')).toHaveLength(0);
   });
 
   test('needs the token of the session, and a name, a category and who may open it', async () => {
     const person = await web.as('broker');
     const { 'x-csrf-token': _, ...headers } = person.headers;
-    const bare = await upload(web.house, { ...person, headers }, web.scene.deal, aPdf());
+    const bare = await upload(web.service, { ...person, headers }, web.scene.deal, aPdf());
     expect(bare.status).toBe(403);
     const empty = await person.ask(roomOf(), {});
     expect(empty.status).toBe(400);
@@ -134,7 +134,7 @@ describe('adding documents', () => {
 
   test('more than 2 GB is refused by its announced length', async () => {
     const person = await web.as('broker');
-    const { hostname, port } = new URL(web.house.origin);
+    const { hostname, port } = new URL(web.service.origin);
     const query = new URLSearchParams({ filename: 'a.pdf', category: 'tax', confidentiality: 'public' });
     const status = await new Promise((resolve, reject) => {
       const sending = request(
@@ -169,9 +169,9 @@ describe('adding documents', () => {
     });
     await expect(add('broker', endless, {}, { signal: stop.signal })).rejects.toThrow();
     await expect.poll(stored).toEqual(before);
-    expect(await web.house.sql(`select from documents where size_bytes > 1000000`)).toHaveLength(0);
+    expect(await web.service.sql(`select from documents where size_bytes > 1000000`)).toHaveLength(0);
     // Whoever goes away is no failure of ours.
-    expect(web.house.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+    expect(web.service.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   });
 
   test('whoever loses the right while the file comes has added nothing', async () => {
@@ -186,16 +186,16 @@ describe('adding documents', () => {
           controller.enqueue(Buffer.concat([aPdf(), randomBytes(400_000)]));
           return;
         }
-        await expect.poll(() => web.house.sql('select from vault.uploads')).not.toHaveLength(0);
-        await web.house.sql(`update participants set status = 'removed' ${mine}`, values);
+        await expect.poll(() => web.service.sql('select from vault.uploads')).not.toHaveLength(0);
+        await web.service.sql(`update participants set status = 'removed' ${mine}`, values);
         controller.close();
       },
     });
     try {
       expect((await add('seller', slow)).status).toBe(404);
     } finally {
-      await web.house.sql(`update participants set status = 'invited' ${mine}`, values);
-      await web.house.sql(`update participants set status = 'active' ${mine}`, values);
+      await web.service.sql(`update participants set status = 'invited' ${mine}`, values);
+      await web.service.sql(`update participants set status = 'active' ${mine}`, values);
     }
     expect(await stored()).toEqual(before);
   });
@@ -210,7 +210,7 @@ describe('opening documents', () => {
   const openings = async (who = 'broker') => (await web.as(who)).ask(`/documents/simple/${lease.id}/openings`);
 
   test('gives the file whole, to be kept and never run', async () => {
-    const response = await fetchBody(web.house, await web.as('other buyer'), lease);
+    const response = await fetchBody(web.service, await web.as('other buyer'), lease);
     expect(response.status).toBe(200);
     expect(Buffer.from(await response.arrayBuffer())).toEqual(body);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -229,7 +229,7 @@ describe('opening documents', () => {
 
   test('tells of a file, to whom asks for the head alone, without opening the body', async () => {
     const { headers } = await web.as('other buyer');
-    const { storage } = web.house.nodes[0]!.house;
+    const { storage } = web.service.nodes[0]!.services;
     const { read } = storage;
     let reads = 0;
     storage.read = (...asked) => {
@@ -237,7 +237,7 @@ describe('opening documents', () => {
       return read(...asked);
     };
     try {
-      const url = `${web.house.origin}/api/web/documents/simple/${lease.id}/content`;
+      const url = `${web.service.origin}/api/web/documents/simple/${lease.id}/content`;
       const head = await fetch(url, { method: 'HEAD', headers });
       expect([head.status, head.headers.get('content-length')]).toEqual([200, String(body.length)]);
       expect(head.headers.get('content-disposition')).toMatch(/^attachment; /);
@@ -250,34 +250,34 @@ describe('opening documents', () => {
   });
 
   test('shows PDF and images in the page, and says of other files that it cannot', async () => {
-    const response = await fetchBody(web.house, await web.as('other buyer'), lease, 'preview');
+    const response = await fetchBody(web.service, await web.as('other buyer'), lease, 'preview');
     expect(response.headers.get('content-disposition')).toMatch(/^inline; /);
     expect(response.headers.get('content-security-policy')).toMatch(/; sandbox$/);
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     const list = (await add('broker', Buffer.from('Item,Count\r\nVan,14\r\n'), { filename: 'Vans.csv' })).body;
     expect(list).toMatchObject({ can_preview: false, media_type: 'text/csv' });
-    expect((await fetchBody(web.house, await web.as('broker'), list, 'preview')).status).toBe(415);
+    expect((await fetchBody(web.service, await web.as('broker'), list, 'preview')).status).toBe(415);
   });
 
   test('is as if it did not exist to whom it is not open', async () => {
     for (const who of ['new buyer', 'viewer', 'admin', 'outsider']) {
       const person = await web.as(who);
       for (const how of ['content', 'preview'] as const) {
-        const hidden = await fetchBody(web.house, person, lease, how);
-        const missing = await fetchBody(web.house, person, { source: 'simple', id: nowhere }, how);
+        const hidden = await fetchBody(web.service, person, lease, how);
+        const missing = await fetchBody(web.service, person, { source: 'simple', id: nowhere }, how);
         expect([who, hidden.status, await hidden.text()]).toEqual([who, 404, await missing.text()]);
       }
     }
-    const nobody = await fetch(`${web.house.origin}/api/web/documents/simple/${lease.id}/content`);
+    const nobody = await fetch(`${web.service.origin}/api/web/documents/simple/${lease.id}/content`);
     expect(nobody.status).toBe(401);
-    expect((await fetchBody(web.house, await web.as('broker'), { ...lease, source: 'production' })).status).toBe(404);
-    expect((await fetchBody(web.house, await web.as('broker'), { ...lease, source: 'other' })).status).toBe(404);
+    expect((await fetchBody(web.service, await web.as('broker'), { ...lease, source: 'production' })).status).toBe(404);
+    expect((await fetchBody(web.service, await web.as('broker'), { ...lease, source: 'other' })).status).toBe(404);
   });
 
   test('in parts, as readers of large files ask', async () => {
     const person = await web.as('exclusive buyer');
     const part = async (range: string, more: Record<string, string> = {}) => {
-      const response = await fetchBody(web.house, person, lease, 'content', { range, ...more });
+      const response = await fetchBody(web.service, person, lease, 'content', { range, ...more });
       const bytes = Buffer.from(await response.arrayBuffer());
       return [response.status, response.headers.get('content-range'), bytes] as const;
     };
@@ -299,7 +299,7 @@ describe('opening documents', () => {
     const watched = { source: 'simple', id };
     const buyer = await web.as('other buyer');
     const read = async (range?: string) =>
-      void (await (await fetchBody(web.house, buyer, watched, 'preview', range ? { range } : {})).arrayBuffer());
+      void (await (await fetchBody(web.service, buyer, watched, 'preview', range ? { range } : {})).arrayBuffer());
     await read();
     await read('bytes=100-200');
     await read('bytes=200-');
@@ -308,7 +308,7 @@ describe('opening documents', () => {
     expect(await opened()).toMatchObject([{ user_id: web.scene.people['other buyer'], user_name: 'other buyer' }]);
     await read('bytes=0-');
     expect(await opened()).toHaveLength(2);
-    web.house.clock.advance(2 * 3_600_000);
+    web.service.clock.advance(2 * 3_600_000);
     await read('bytes=200-');
     expect(await opened()).toHaveLength(3);
     const listed = (await (await web.as('broker')).ask(roomOf())).body.items.find(
@@ -375,17 +375,17 @@ describe('changing documents', () => {
   test('a document whose body is gone, or could be nowhere, is told of as missing and noted in the log', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Lost.pdf' })).body;
     for (const key of ['0'.repeat(40), '../no_key']) {
-      await web.house.sql('update documents set storage_key = $2 where id = $1', [id, key]);
-      const answer = await fetchBody(web.house, await web.as('broker'), { source: 'simple', id });
+      await web.service.sql('update documents set storage_key = $2 where id = $1', [id, key]);
+      const answer = await fetchBody(web.service, await web.as('broker'), { source: 'simple', id });
       expect([answer.status, await answer.json()]).toMatchObject([
         500,
         { error: { code: 'body_missing', message: expect.stringContaining('missing from the store') } },
       ]);
-      const noted = web.house.log.filter((line) => line.includes('the body of a document is missing from the store'));
+      const noted = web.service.log.filter((line) => line.includes('the body of a document is missing from the store'));
       expect(noted.at(-1)).toContain(id);
     }
-    expect(web.house.log.filter((line) => line.includes('a request failed'))).toEqual([]);
-    await web.house.sql('delete from documents where id = $1', [id]);
+    expect(web.service.log.filter((line) => line.includes('a request failed'))).toEqual([]);
+    await web.service.sql('delete from documents where id = $1', [id]);
   });
 
   test('taking one out hides it from everybody, and for an hour it can be put back', async () => {
@@ -395,31 +395,31 @@ describe('changing documents', () => {
     expect((await (await web.as('outsider')).ask(at, undefined, 'DELETE')).status).toBe(404);
     expect((await (await web.as('seller')).ask(at, undefined, 'DELETE')).status).toBe(204);
     for (const who of ['broker', 'exclusive buyer'])
-      expect((await fetchBody(web.house, await web.as(who), { source: 'simple', id })).status).toBe(404);
+      expect((await fetchBody(web.service, await web.as(who), { source: 'simple', id })).status).toBe(404);
     expect((await (await web.as('exclusive buyer')).ask(`${at}/restore`, {})).status).toBe(404);
     expect((await (await web.as('broker')).ask(`${at}/restore`, {})).body).toMatchObject({
       filename: 'Wrong deal.pdf',
     });
-    expect((await fetchBody(web.house, await web.as('viewer'), { source: 'simple', id })).status).toBe(200);
-    expect(await trail(web.house, 'document.restore')).toMatchObject([{ subject_id: id, deal_id: web.scene.deal }]);
+    expect((await fetchBody(web.service, await web.as('viewer'), { source: 'simple', id })).status).toBe(200);
+    expect(await trail(web.service, 'document.restore')).toMatchObject([{ subject_id: id, deal_id: web.scene.deal }]);
 
     await (await web.as('broker')).ask(at, undefined, 'DELETE');
-    web.house.clock.advance(61 * 60_000);
+    web.service.clock.advance(61 * 60_000);
     expect((await (await web.as('broker')).ask(`${at}/restore`, {})).status).toBe(404);
   });
 
   test('a week after it was taken out its body is cleared away, and so is what never became a document', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Old.pdf' })).body;
-    const [row] = await web.house.sql('select storage_key from documents where id = $1', [id]);
+    const [row] = await web.service.sql('select storage_key from documents where id = $1', [id]);
     await (await web.as('broker')).ask(`/documents/simple/${id}`, undefined, 'DELETE');
     await add('broker', Buffer.from('MZ'), { filename: 'a.pdf' });
-    await clearBodies(web.house.house);
+    await clearBodies(web.service.services);
     expect(await stored()).toContain(row?.['storage_key']);
-    expect(await web.house.sql('select from vault.uploads')).not.toHaveLength(0);
-    web.house.clock.advance(8 * 86_400_000);
-    await clearBodies(web.house.house);
+    expect(await web.service.sql('select from vault.uploads')).not.toHaveLength(0);
+    web.service.clock.advance(8 * 86_400_000);
+    await clearBodies(web.service.services);
     expect(await stored()).not.toContain(row?.['storage_key']);
-    expect(await web.house.sql('select from vault.uploads')).toHaveLength(0);
-    expect(await web.house.sql('select key from app.bodies_to_clear() key')).toEqual([]);
+    expect(await web.service.sql('select from vault.uploads')).toHaveLength(0);
+    expect(await web.service.sql('select key from app.bodies_to_clear() key')).toEqual([]);
   });
 });

@@ -1,28 +1,28 @@
 /** What the stream of changes tells to whom. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { signInAs } from './person.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: Scene;
 
 beforeAll(async () => {
-  house = await openHouse({ nodes: 2, config: { streamHeartbeatSeconds: 60 } });
-  const owner = await connect(house.connections.owner);
+  service = await openService({ nodes: 2, config: { streamHeartbeatSeconds: 60 } });
+  const owner = await connect(service.connections.owner);
   scene = await setScene(owner);
   await owner.end();
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 /** Follows the stream as the person; what came so far, and how to stop. */
 async function follow(
   caller: string,
 ): Promise<{ heard: { topic: string; deal_id: string | null }[]; stop: () => void }> {
-  const person = await signInAs(house, scene.people[caller]!);
+  const person = await signInAs(service, scene.people[caller]!);
   const stopped = new AbortController();
-  const response = await fetch(`${house.origin}/api/web/events`, { headers: person.headers, signal: stopped.signal });
+  const response = await fetch(`${service.origin}/api/web/events`, { headers: person.headers, signal: stopped.signal });
   expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
   const heard: { topic: string; deal_id: string | null }[] = [];
   void (async () => {
@@ -34,10 +34,10 @@ async function follow(
 
 // The first, so that no other stream is still open.
 test('who asks for its head alone is not followed up', async () => {
-  const person = await signInAs(house, scene.people['broker']!);
-  const head = await fetch(`${house.origin}/api/web/events`, { method: 'HEAD', headers: person.headers });
+  const person = await signInAs(service, scene.people['broker']!);
+  const head = await fetch(`${service.origin}/api/web/events`, { method: 'HEAD', headers: person.headers });
   expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
-  const { database } = house.nodes[0]!.house;
+  const { database } = service.nodes[0]!.services;
   const { together } = database;
   let looked = 0;
   database.together = (...statements) => {
@@ -46,7 +46,7 @@ test('who asks for its head alone is not followed up', async () => {
   };
   try {
     const stream = await follow('broker');
-    await house.sql(`update deals set industry = 'Bread' where id = $1`, [scene.deal]);
+    await service.sql(`update deals set industry = 'Bread' where id = $1`, [scene.deal]);
     await expect.poll(() => stream.heard.length, { timeout: 5000 }).toBeGreaterThan(0);
     expect(looked).toBe(1);
     stream.stop();
@@ -58,7 +58,7 @@ test('who asks for its head alone is not followed up', async () => {
 test('a change is told to those who see the record, and to nobody else', async () => {
   const callers = ['broker', 'seller', 'exclusive buyer', 'other buyer', 'viewer', 'outsider'];
   const streams = await Promise.all(callers.map(follow));
-  await house.sql(
+  await service.sql(
     `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, payload)
      values ($1, $2, $3, 2, false, '{}')`,
     [scene.deal, scene.participants['other buyer'], scene.people['other buyer']],
@@ -88,10 +88,10 @@ test('a move that another buyer may not know of is told to those who see it', as
     'new buyer',
   ];
   const streams = await Promise.all(callers.map(follow));
-  await house.sql(`update deals set state = 'closing' where id = $1`, [scene.deal]);
+  await service.sql(`update deals set state = 'closing' where id = $1`, [scene.deal]);
   // The next change is one that everybody hears of: whoever hears it has heard all that came before.
   await expect.poll(() => streams.slice(0, 4).map(({ heard }) => heard.length)).toEqual([1, 1, 1, 1]);
-  await house.sql(`update deals set industry = 'Baking' where id = $1`, [scene.deal]);
+  await service.sql(`update deals set industry = 'Baking' where id = $1`, [scene.deal]);
   await expect.poll(() => streams.every(({ heard }) => heard.length > 0)).toBe(true);
   const deal = { topic: 'deal', deal_id: scene.deal };
   await expect
@@ -102,13 +102,13 @@ test('a move that another buyer may not know of is told to those who see it', as
 
 test('hundreds of changes at once are told to those who see them, and to nobody else', async () => {
   const [broker, outsider] = await Promise.all(['broker', 'outsider'].map(follow));
-  await house.sql(
+  await service.sql(
     `insert into qoe_checklist (deal_id, category, title, position)
      select $1, 'tax', 'Row ' || n, 100 + n from generate_series(1, 300) n`,
     [scene.deal],
   );
   await expect.poll(() => broker!.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
-  await house.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [
+  await service.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [
     scene.people['outsider'],
     scene.deal,
   ]);
@@ -120,14 +120,14 @@ test('hundreds of changes at once are told to those who see them, and to nobody 
 
 test('a comment on a finding, which names no deal, is told to those who see the finding', async () => {
   const [broker, other] = await Promise.all(['broker', 'other buyer'].map(follow));
-  const [finding] = await house.sql<{ id: string }>(
+  const [finding] = await service.sql<{ id: string }>(
     `insert into findings (deal_id, participant_id, category, title, severity)
      values ($1, $2, 'tax', 'A finding', 'minor') returning id`,
     [scene.deal, scene.participants['exclusive buyer']],
   );
   await expect.poll(() => broker!.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
   const before = broker!.heard.length;
-  await house.sql(`insert into finding_comments (finding_id, created_by, body) values ($1, $2, 'A word')`, [
+  await service.sql(`insert into finding_comments (finding_id, created_by, body) values ($1, $2, 'A word')`, [
     finding!.id,
     scene.people['exclusive buyer'],
   ]);
@@ -138,7 +138,7 @@ test('a comment on a finding, which names no deal, is told to those who see the 
 });
 
 test('without a session there is no stream', async () => {
-  const response = await fetch(`${house.origin}/api/web/events`);
+  const response = await fetch(`${service.origin}/api/web/events`);
   expect(response.status).toBe(401);
   expect(await response.json()).toMatchObject({ error: { code: 'signed_out' } });
 });
@@ -162,30 +162,31 @@ describe('a stream and its session', () => {
   test('end together on every node: signed out, ended from elsewhere, suspended', async () => {
     const user = scene.people['viewer']!;
     const ways: ((headers: Record<string, string>) => Promise<unknown>)[] = [
-      (headers) => fetch(`${house.origin}/api/auth/sign-out`, { method: 'POST', body: '{}', headers }),
-      () => house.sql(`update vault.sessions set ended_at = app.now() where user_id = $1 and ended_at is null`, [user]),
-      () => house.sql(`update users set suspended_at = app.now() where id = $1`, [user]),
+      (headers) => fetch(`${service.origin}/api/auth/sign-out`, { method: 'POST', body: '{}', headers }),
+      () =>
+        service.sql(`update vault.sessions set ended_at = app.now() where user_id = $1 and ended_at is null`, [user]),
+      () => service.sql(`update users set suspended_at = app.now() where id = $1`, [user]),
     ];
-    const { headers: others } = await signInAs(house, scene.people['broker']!);
-    const unconcerned = await openStream(house.origin, others);
+    const { headers: others } = await signInAs(service, scene.people['broker']!);
+    const unconcerned = await openStream(service.origin, others);
     for (const way of ways) {
-      const { headers } = await signInAs(house, user);
-      const streams = await Promise.all(house.nodes.map(({ origin }) => openStream(origin, headers)));
+      const { headers } = await signInAs(service, user);
+      const streams = await Promise.all(service.nodes.map(({ origin }) => openStream(origin, headers)));
       expect(streams.map(({ hasEnded }) => hasEnded())).toEqual([false, false]);
       await way({ ...headers, 'content-type': 'application/json' });
       for (const stream of streams) await endsSoon(stream);
     }
     expect(unconcerned.hasEnded()).toBe(false);
     unconcerned.stop();
-    await house.sql(`update users set suspended_at = null where id = $1`, [user]);
+    await service.sql(`update users set suspended_at = null where id = $1`, [user]);
   });
 
   test('are ten at most, and thirty of a person', async () => {
     const user = scene.people['viewer']!;
-    const sessions = await Promise.all(Array.from({ length: 4 }, () => signInAs(house, user)));
+    const sessions = await Promise.all(Array.from({ length: 4 }, () => signInAs(service, user)));
     const streams: Awaited<ReturnType<typeof openStream>>[] = [];
     const opens = async ({ headers }: { headers: Record<string, string> }) => {
-      const stream = await openStream(house.origin, headers);
+      const stream = await openStream(service.origin, headers);
       streams.push(stream);
       return stream.status;
     };
@@ -194,7 +195,7 @@ describe('a stream and its session', () => {
     expect(streams.find(({ status }) => status === 429)?.headers.get('retry-after')).toBe('60');
     for (const session of sessions.slice(1, 3)) for (let n = 0; n < 10; n += 1) expect(await opens(session)).toBe(200);
     expect(await opens(sessions[3]!)).toBe(429);
-    const { headers: others } = await signInAs(house, scene.people['seller']!);
+    const { headers: others } = await signInAs(service, scene.people['seller']!);
     expect(await opens({ headers: others })).toBe(200);
     // A place that is left can be taken.
     streams.find(({ status }) => status === 200)?.stop();
@@ -204,9 +205,9 @@ describe('a stream and its session', () => {
 });
 
 describe('a stream that is left open', () => {
-  let quiet: TestHouse;
+  let quiet: TestService;
   beforeAll(async () => {
-    quiet = await openHouse({ config: { streamHeartbeatSeconds: 1 } });
+    quiet = await openService({ config: { streamHeartbeatSeconds: 1 } });
   });
   afterAll(() => quiet?.close());
 

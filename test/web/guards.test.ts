@@ -1,8 +1,8 @@
-/** What holds of every route of the web application's JSON face, whatever it does. */
+/** What holds of every route of the web application's JSON interface, whatever it does. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { apiFace } from '../../server/web/api/face.ts';
+import { apiRoutes } from '../../server/web/api/routes.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -14,7 +14,7 @@ const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 beforeAll(async () => {
   web = await openScene({ config: { features: { findings: true, financing: true } } });
-  const known = apiFace(web.house.house).routes.filter(({ method }) => method !== 'ALL');
+  const known = apiRoutes(web.service.services).routes.filter(({ method }) => method !== 'ALL');
   routes = [...new Map(known.map(({ method, path }) => [`${method} ${path}`, { method, path }])).values()].map(
     ({ method, path }) => ({
       method,
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => web?.close());
 
 const ask = (path: string, method: string, headers: Record<string, string>) =>
-  fetch(`${web.house.origin}/api/web${path}`, {
+  fetch(`${web.service.origin}/api/web${path}`, {
     method,
     headers: { 'content-type': 'application/json', ...headers },
     ...(readOnly.has(method) ? {} : { body: '{}' }),
@@ -46,8 +46,8 @@ test('nothing is read without a session, and nothing is kept by a cache', async 
 });
 
 test('whoever was signed out is told so, whatever they wanted to do', async () => {
-  const buyer = await signInAs(web.house, web.scene.people['other buyer']!);
-  await web.house.sql('delete from vault.sessions where user_id = $1', [web.scene.people['other buyer']]);
+  const buyer = await signInAs(web.service, web.scene.people['other buyer']!);
+  await web.service.sql('delete from vault.sessions where user_id = $1', [web.scene.people['other buyer']]);
   const { deal, participants } = web.scene;
   const until = new Date(Date.now() + 86_400_000).toISOString();
   for (const [path, body, method] of [
@@ -109,7 +109,7 @@ test('what one does not see is answered like what does not exist, to the last by
   ];
   const outsider = await web.as('outsider');
   const counted = async () =>
-    web.house.sql(`select (select count(*) from audit_records) as records, (select count(*) from users) as users`);
+    web.service.sql(`select (select count(*) from audit_records) as records, (select count(*) from users) as users`);
   const before = await counted();
   const all = [...ofDeal.map(([path, method, body]) => [deal, path, method, body] as const), ...ofRecord];
   for (const [id, path, method, body] of all) {

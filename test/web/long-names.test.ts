@@ -14,24 +14,24 @@ const long = (length: number): string => 'Unbroken'.repeat(Math.ceil(length / 8)
 beforeAll(async () => {
   web = await openScene({ config: { features: { findings: true, financing: true } } });
   const rename = async (table: string, column: string, length: number) =>
-    web.house.sql(`update ${table} set ${column} = $1`, [long(length)]);
+    web.service.sql(`update ${table} set ${column} = $1`, [long(length)]);
   await rename('deals', 'title', 200);
-  await web.house.sql('update deals set industry = $1, location = $1', [long(120)]);
+  await web.service.sql('update deals set industry = $1, location = $1', [long(120)]);
   await rename('users', 'name', 200);
-  await web.house.sql(`update users set email = lower($1) || right(id::text, 12) || '@example.test'`, [long(50)]);
+  await web.service.sql(`update users set email = lower($1) || right(id::text, 12) || '@example.test'`, [long(50)]);
   await rename('brokerages', 'name', 200);
   for (const table of ['documents', 'production_documents'])
-    await web.house.sql(`update ${table} set filename = $1 || '.pdf', category = $2`, [long(200), long(64)]);
+    await web.service.sql(`update ${table} set filename = $1 || '.pdf', category = $2`, [long(200), long(64)]);
   await rename('questions', 'question_text', 1000);
   await rename('question_answers', 'answer_text', 1000);
   await rename('closing_conditions', 'name', 200);
-  await web.house.sql('update findings set title = $1, category = $2', [long(120), long(64)]);
+  await web.service.sql('update findings set title = $1, category = $2', [long(120), long(64)]);
   await rename('finding_comments', 'body', 1000);
   await rename('financing_sources', 'source_name', 256);
   await rename('contacts', 'display_name', 200);
   await rename('api_keys', 'name', 100);
   await rename('connected_clients', 'name', 100);
-  await web.house.sql('update qoe_checklist set category = $1, title = $2', [long(64), long(200)]);
+  await web.service.sql('update qoe_checklist set category = $1, title = $2', [long(64), long(200)]);
   await rename('normalizations', 'period_label', 64);
   await rename('normalizations', 'rationale', 500);
   await rename('customer_revenues', 'customer_name', 200);
@@ -64,8 +64,8 @@ const paths: Record<string, (deal: string) => string[]> = {
 };
 
 test.each(Object.keys(paths))('as the %s sees them', { timeout: 240_000 }, async (caller) => {
-  const { cookie } = await signInAs(web.house, web.scene.people[caller]!);
-  const { page, go } = await openDesk(browser, web.house.origin, { cookie });
+  const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
+  const { page, go } = await openDesk(browser, web.service.origin, { cookie });
   const wide: string[] = [];
   for (const path of paths[caller]!(web.scene.deal)) {
     await go(path);

@@ -2,31 +2,31 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addFullDeal, addPerson, insert, type FullDeal } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
 
 const sizes = { wide: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
 const slow = { timeout: 180_000 };
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 let full: FullDeal;
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
   browser = await openBrowser();
-  full = await addFullDeal(house);
+  full = await addFullDeal(service);
 });
 afterAll(async () => {
   await browser?.close();
-  await house?.close();
+  await service?.close();
 });
 
 const deskOf = async (userId: string, size: keyof typeof sizes = 'wide'): Promise<Desk> =>
-  openDesk(browser, house.origin, { cookie: (await signInAs(house, userId)).cookie, viewport: sizes[size] });
+  openDesk(browser, service.origin, { cookie: (await signInAs(service, userId)).cookie, viewport: sizes[size] });
 
 async function fits({ page }: Desk): Promise<void> {
   const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
@@ -35,12 +35,12 @@ async function fits({ page }: Desk): Promise<void> {
 
 test('a brokerage requires a second factor; the pages lead a member to it', slow, async () => {
   const { admin, broker } = full.people;
-  await house.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+  await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
     admin.userId,
     'A'.repeat(32),
   ]);
   const desk = await deskOf(admin.userId);
-  await house.sql('update vault.sessions set second_factor_at = app.now() where user_id = $1', [admin.userId]);
+  await service.sql('update vault.sessions set second_factor_at = app.now() where user_id = $1', [admin.userId]);
   const { page } = desk;
   await desk.go('/settings/members');
   await page.getByText('No second factor').waitFor();
@@ -70,14 +70,14 @@ test('a brokerage requires a second factor; the pages lead a member to it', slow
 test('an admin ends a member’s sessions, having shown who they are', slow, async () => {
   const { admin, broker } = full.people;
   const password = crypto.randomUUID();
-  await house.sql('delete from vault.totp where user_id = $1', [admin.userId]);
-  await house.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
+  await service.sql('delete from vault.totp where user_id = $1', [admin.userId]);
+  await service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
     admin.userId,
     await hashPassword(password),
   ]);
   const member = await deskOf(broker.userId);
   const desk = await deskOf(admin.userId);
-  await house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+  await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
     admin.userId,
   ]);
   const { page } = desk;
@@ -89,7 +89,7 @@ test('an admin ends a member’s sessions, having shown who they are', slow, asy
   await proof.getByLabel('Password', { exact: true }).fill(password);
   await proof.getByRole('button', { name: 'Continue' }).click();
   await page.getByText('broker is signed out everywhere').first().waitFor();
-  await member.page.goto(`${house.origin}/settings/profile`);
+  await member.page.goto(`${service.origin}/settings/profile`);
   await member.page.waitForURL('**/sign-in*');
   await member.close();
   await desk.close();
@@ -97,8 +97,8 @@ test('an admin ends a member’s sessions, having shown who they are', slow, asy
 
 test('a removal names the deals left without a broker, and hands them to a successor', slow, async () => {
   const { admin, broker } = full.people;
-  const successor = await addPerson(house, 'Suki Marsh');
-  await insert(house, 'members', { brokerage_id: full.brokerage, user_id: successor, role: 'broker' });
+  const successor = await addPerson(service, 'Suki Marsh');
+  await insert(service, 'members', { brokerage_id: full.brokerage, user_id: successor, role: 'broker' });
   for (const size of ['phone', 'wide'] as const) {
     const desk = await deskOf(admin.userId, size);
     const { page } = desk;
@@ -116,7 +116,7 @@ test('a removal names the deals left without a broker, and hands them to a succe
     await desk.close();
   }
   expect(
-    await house.sql('select user_id, role, status from participants where deal_id = $1 and user_id = any ($2)', [
+    await service.sql('select user_id, role, status from participants where deal_id = $1 and user_id = any ($2)', [
       full.deal,
       [successor, broker.userId],
     ]),
@@ -129,7 +129,7 @@ test('a removal names the deals left without a broker, and hands them to a succe
 });
 
 test('a link that was passed on offers to sign in and to open an account', slow, async () => {
-  const admin = await signInAs(house, full.people.admin.userId);
+  const admin = await signInAs(service, full.people.admin.userId);
   const invited = await admin.ask(`/deals/${full.deal}/participants`, {
     email: 'somebody@example.test',
     name: 'Some Body',
@@ -138,7 +138,7 @@ test('a link that was passed on offers to sign in and to open an account', slow,
   });
   const { pathname, hash } = new URL(invited.body.invitation_url);
   for (const viewport of Object.values(sizes)) {
-    const desk = await openDesk(browser, house.origin, { viewport });
+    const desk = await openDesk(browser, service.origin, { viewport });
     await desk.go(pathname + hash);
     await desk.page.getByRole('link', { name: 'Sign in' }).first().waitFor();
     await desk.page.getByRole('button', { name: 'Accept and continue' }).waitFor();

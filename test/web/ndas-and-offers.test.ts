@@ -6,7 +6,7 @@ import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
 let deal: string;
-const inDays = (days: number) => new Date(web.house.clock.now().getTime() + days * 86_400_000).toISOString();
+const inDays = (days: number) => new Date(web.service.clock.now().getTime() + days * 86_400_000).toISOString();
 
 beforeAll(async () => {
   web = await openScene();
@@ -66,7 +66,7 @@ describe('an NDA', () => {
       },
     });
     expect(await reason({})).toBe('nda_there_already');
-    expect((await trail(web.house, 'nda.send'))[0]).toMatchObject({
+    expect((await trail(web.service, 'nda.send'))[0]).toMatchObject({
       deal_id: deal,
       subject_id: sent.body.id,
       details: {},
@@ -90,7 +90,7 @@ describe('an NDA', () => {
     });
     expect(signed.body.signed_at).toMatch(/Z$/);
     expect((await buyer.ask(`/ndas/${id}/sign`, { signed_name: 'Again' })).body.error.code).toBe('nda_not_waiting');
-    expect((await trail(web.house, 'nda.sign'))[0]).toMatchObject({
+    expect((await trail(web.service, 'nda.sign'))[0]).toMatchObject({
       user_id: web.scene.people['new buyer'],
       subject_id: id,
     });
@@ -111,7 +111,7 @@ describe('an NDA', () => {
     expect(revoked.body).toMatchObject({ status: 'revoked', signed_name: 'New B. Uyer' });
     expect(revoked.body.revoked_at).not.toBeNull();
     expect((await broker.ask(`/ndas/${id}/revoke`, {})).status).toBe(200);
-    expect(await trail(web.house, 'nda.revoke')).toHaveLength(1);
+    expect(await trail(web.service, 'nda.revoke')).toHaveLength(1);
     expect((await (await web.as('new buyer')).ask(`/deals/${deal}`)).body.capacities.can_ask).toBe(false);
   });
 
@@ -123,7 +123,7 @@ describe('an NDA', () => {
       terms: 'Briefly.',
       expires_at: inDays(0.04),
     });
-    web.house.clock.advance(0.05 * 86_400_000);
+    web.service.clock.advance(0.05 * 86_400_000);
     try {
       const { items } = (await broker.ask(`/deals/${deal}/ndas`)).body;
       expect(items.find((one: { id: string }) => one.id === sent.body.id).status).toBe('expired');
@@ -133,7 +133,7 @@ describe('an NDA', () => {
         (await broker.ask(`/deals/${deal}/ndas`, { participant_id, terms: 'Again.', expires_at: null })).status,
       ).toBe(201);
     } finally {
-      web.house.clock.advance(-0.05 * 86_400_000);
+      web.service.clock.advance(-0.05 * 86_400_000);
     }
   });
 });
@@ -154,8 +154,11 @@ describe('until their NDA is active', () => {
     );
 
   beforeAll(async () => {
-    await web.house.sql(`update documents set uploaded_by = $1 where deal_id = $2`, [web.scene.people['seller'], deal]);
-    await web.house.sql(
+    await web.service.sql(`update documents set uploaded_by = $1 where deal_id = $2`, [
+      web.scene.people['seller'],
+      deal,
+    ]);
+    await web.service.sql(
       `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key, uploaded_by)
        values ($1, 'teaser.pdf', 'legal', 'public', 1, 'application/pdf', 'teaser', $2)`,
       [web.scene.idle, web.scene.people['seller']],
@@ -175,9 +178,9 @@ describe('until their NDA is active', () => {
 
   test('the seller stays hidden, in a draft too, and is again when the NDA is revoked or expires', async () => {
     for (const state of ['draft', 'listed', 'under_offer']) {
-      const deal_id = await insert(web.house, 'deals', { organization_id: web.scene.brokerage, title: state, state });
+      const deal_id = await insert(web.service, 'deals', { organization_id: web.scene.brokerage, title: state, state });
       const joins = (name: string, role: string) =>
-        insert(web.house, 'participants', { deal_id, user_id: web.scene.people[name], role, status: 'active' });
+        insert(web.service, 'participants', { deal_id, user_id: web.scene.people[name], role, status: 'active' });
       await joins('seller', 'seller');
       const participant_id = await joins('new buyer', 'buyer');
       const nda = { deal_id, participant_id, terms: 'Briefly.', signed_at: new Date(), signed_name: 'N. Buyer' };
@@ -187,10 +190,10 @@ describe('until their NDA is active', () => {
         ['expired', 1],
         ['active', -1],
       ] as const) {
-        await insert(web.house, 'ndas', { ...nda, status, expires_at: inDays(days) });
+        await insert(web.service, 'ndas', { ...nda, status, expires_at: inDays(days) });
         expect([state, status, await sees('new buyer', deal_id)]).toEqual([state, status, false]);
       }
-      await insert(web.house, 'ndas', { ...nda, status: 'active', expires_at: inDays(1) });
+      await insert(web.service, 'ndas', { ...nda, status: 'active', expires_at: inDays(1) });
       expect([state, await sees('new buyer', deal_id)]).toEqual([state, true]);
     }
   });
@@ -248,7 +251,7 @@ describe('an offer', () => {
       [1, false],
     ]);
     expect((await (await web.as('other buyer')).ask(history)).body.items).toEqual([]);
-    expect((await trail(web.house, 'offer.submit')).map(({ details }) => details)).toEqual([
+    expect((await trail(web.service, 'offer.submit')).map(({ details }) => details)).toEqual([
       { revision: 2 },
       { revision: 1 },
     ]);
@@ -278,7 +281,7 @@ describe('an offer', () => {
   test('keeps every digit of a number that it does not know, and takes none that fills pages, nor nests without end', async () => {
     const buyer = await web.as('new buyer');
     const send = async (more: string) => {
-      const response = await fetch(`${web.house.origin}/api/web${path}`, {
+      const response = await fetch(`${web.service.origin}/api/web${path}`, {
         method: 'POST',
         headers: { ...buyer.headers, 'content-type': 'application/json' },
         body: `{"payload":{"currency":"USD","purchase_price":"1300000","seller_note":null,${more}}}`,
@@ -303,7 +306,7 @@ describe('an offer', () => {
     const buyer = await web.as('new buyer');
     const { length } = (await buyer.ask(`${path}/${web.scene.people['new buyer']}/revisions`)).body.items;
     const send = async (more: string) => {
-      const response = await fetch(`${web.house.origin}/api/web${path}`, {
+      const response = await fetch(`${web.service.origin}/api/web${path}`, {
         method: 'POST',
         headers: { ...buyer.headers, 'content-type': 'application/json' },
         body: `{"payload":{"currency":"USD","purchase_price":"1300000",${more}}}`,
@@ -325,15 +328,15 @@ describe('an offer', () => {
 
   test('comes in pages, each buyer’s current one without the revisions before it', async () => {
     const broker = await web.as('broker');
-    const [{ id: many }] = (await web.house.sql(
+    const [{ id: many }] = (await web.service.sql(
       `insert into deals (organization_id, title, state) values ($1, 'Many bids', 'listed') returning id`,
       [web.scene.brokerage],
     )) as [{ id: string }];
-    await web.house.sql(
+    await web.service.sql(
       `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`,
       [many, web.scene.people['broker']],
     );
-    await web.house.sql(
+    await web.service.sql(
       `with bidders as (
          insert into users (email, name) select 'bidder' || n || '@example.test', 'Bidder ' || n from generate_series(1, 55) n returning id),
        parts as (
@@ -399,7 +402,7 @@ describe('an offer', () => {
       body: { deal: { state: 'exclusivity', exclusive_buyer_user_id: web.scene.people['new buyer'] } },
     });
     expect((await accept(broker, of('other buyer', 1))).body.error.code).toBe('exclusivity_runs');
-    expect((await trail(web.house, 'offer.accept'))[0]).toMatchObject({
+    expect((await trail(web.service, 'offer.accept'))[0]).toMatchObject({
       subject_id: of('new buyer', 3),
       deal_id: web.scene.idle,
     });
@@ -466,7 +469,7 @@ describe('an offer', () => {
 
     const second = await buyer!.ask(path, { payload: { ...payload, purchase_price: '1100000' } });
     expect((await decide('broker', cut.body.id, 'accepted')).body.error.code).toBe('offer_superseded');
-    web.house.clock.advance(1000);
+    web.service.clock.advance(1000);
     expect((await decide('broker', second.body.id, 'accepted')).status).toBe(200);
     expect(await seen('seller')).toMatchObject({
       current: { revision_number: 5, proposed: false, agreed: true },
@@ -477,14 +480,14 @@ describe('an offer', () => {
       ['offer.accept_change', 1],
       ['offer.decline_change', 1],
     ] as const)
-      expect(await trail(web.house, action)).toHaveLength(count);
+      expect(await trail(web.service, action)).toHaveLength(count);
     // To a broker who holds nothing against it, an offer of somebody without the exclusivity is not to be decided so.
     const theirs = (await other!.ask(path, { payload })).body;
     expect((await decide('broker', theirs.id, 'accepted')).body.error.code).toBe('no_exclusivity');
   });
 
   test('is not taken while the deal is a draft or over', async () => {
-    await web.house.sql(`update deals set state = 'withdrawn' where id = $1`, [web.scene.idle]);
+    await web.service.sql(`update deals set state = 'withdrawn' where id = $1`, [web.scene.idle]);
     const late = await (await web.as('other buyer')).ask(path, { payload });
     expect(late.body.error.code).toBe('deal_takes_no_offers');
     expect((await (await web.as('other buyer')).ask(`/deals/${web.scene.idle}`)).body.capacities.can_submit_offer).toBe(

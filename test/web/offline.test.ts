@@ -12,7 +12,7 @@ const desks: Desk[] = [];
 
 beforeAll(async () => {
   web = await openScene();
-  await web.house.sql(
+  await web.service.sql(
     `insert into ndas (deal_id, participant_id, status, terms, signed_at, signed_name)
      values ($1, $2, 'active', 'Keep it to yourself.', app.now(), 'new buyer')`,
     [web.scene.idle, web.scene.idleBuyer],
@@ -30,8 +30,8 @@ afterAll(async () => {
 
 /** A page of a caller. */
 async function at(caller: string, path: string): Promise<Page> {
-  const { cookie } = await signInAs(web.house, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.house.origin, { cookie });
+  const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
+  const desk = await openDesk(browser, web.service.origin, { cookie });
   desks.push(desk);
   await desk.go(path);
   return desk.page;
@@ -52,9 +52,9 @@ async function reconnect(page: Page): Promise<readonly string[]> {
 }
 
 const offers = (words: string) =>
-  web.house.sql(`select from offers where payload ->> 'terms' = $1`, [words]).then((found) => found.length);
+  web.service.sql(`select from offers where payload ->> 'terms' = $1`, [words]).then((found) => found.length);
 const questions = (words: string) =>
-  web.house.sql('select from questions where question_text = $1', [words]).then((found) => found.length);
+  web.service.sql('select from questions where question_text = $1', [words]).then((found) => found.length);
 
 interface Form {
   readonly what: string;

@@ -1,12 +1,12 @@
 /** A signed-in person for tests of the web application: their session is arranged, everything else goes through its doors. */
 
 import { csrfToken } from '../../server/http/csrf.ts';
-import { mintToken, tokenDigest } from '../../server/domain/secret-tokens.ts';
-import type { TestHouse } from '../harness.ts';
+import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import type { TestService } from '../harness.ts';
 
 export interface Answer {
   status: number;
-  // Whatever the face answered: tests look into it with toMatchObject.
+  // Whatever was answered: tests look into it with toMatchObject.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   body: any;
 }
@@ -20,9 +20,9 @@ export interface SignedIn {
 }
 
 /** Gives the user a live session and says how to ask in their name. */
-export async function signInAs(house: TestHouse, userId: string): Promise<SignedIn> {
+export async function signInAs(service: TestService, userId: string): Promise<SignedIn> {
   const token = mintToken();
-  await house.sql(`insert into vault.sessions (user_id, digest, method) values ($1, $2, 'password')`, [
+  await service.sql(`insert into vault.sessions (user_id, digest, method) values ($1, $2, 'password')`, [
     userId,
     tokenDigest(token),
   ]);
@@ -30,13 +30,13 @@ export async function signInAs(house: TestHouse, userId: string): Promise<Signed
   const headers = {
     cookie: `${cookie.name}=${cookie.value}`,
     'x-csrf-token': csrfToken(token),
-    origin: house.config.baseUrl,
+    origin: service.config.baseUrl,
   };
   return {
     cookie,
     headers,
     async ask(path, body, method = body === undefined ? 'GET' : 'POST') {
-      const response = await fetch(`${house.origin}/api/web${path}`, {
+      const response = await fetch(`${service.origin}/api/web${path}`, {
         method,
         headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),

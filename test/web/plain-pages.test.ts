@@ -3,19 +3,19 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, violationsOn } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 
 beforeAll(async () => {
-  house = await openHouse({ demo: true });
+  service = await openService({ demo: true });
   browser = await openBrowser();
 });
 afterAll(async () => {
   await browser?.close();
-  await house?.close();
+  await service?.close();
 });
 
 /** Opens a browser that asked for plain pages, as the demo's admin or as nobody. */
@@ -23,11 +23,11 @@ async function inPlain(
   { signedIn = true, ...options }: BrowserContextOptions & { signedIn?: boolean },
   work: (page: Page) => Promise<void>,
 ): Promise<void> {
-  const context = await browser.newContext({ baseURL: house.origin, ...options });
-  await context.addCookies([{ name: 'dealkeep-plain', value: '1', url: house.origin }]);
+  const context = await browser.newContext({ baseURL: service.origin, ...options });
+  await context.addCookies([{ name: 'dealkeep-plain', value: '1', url: service.origin }]);
   if (signedIn) {
-    const { cookie } = await signInAs(house, house.demo.people.admin.user_id);
-    await context.addCookies([{ ...cookie, url: house.origin }]);
+    const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
+    await context.addCookies([{ ...cookie, url: service.origin }]);
   }
   await work(await context.newPage()).finally(() => context.close());
 }
@@ -36,9 +36,9 @@ const styleOf = (page: Page, selector: string, property: string) =>
   page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${property}')`);
 
 async function consentPath(): Promise<string> {
-  const [client] = await house.sql<{ id: string; uri: string }>(
+  const [client] = await service.sql<{ id: string; uri: string }>(
     `select id, redirect_uris[1] as uri from connected_clients where created_by = $1 and not disabled and deleted_at is null limit 1`,
-    [house.demo.people.admin.user_id],
+    [service.demo.people.admin.user_id],
   );
   const query = { response_type: 'code', code_challenge_method: 'S256', scope: 'mcp:read mcp:write', state: 'st' };
   return `/api/mcp/authorize?${new URLSearchParams({ ...query, client_id: client!.id, redirect_uri: client!.uri, code_challenge: 'c'.repeat(43) })}`;
@@ -46,15 +46,16 @@ async function consentPath(): Promise<string> {
 
 describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
   test('the settings and the consent page are accessible and fit a phone', { timeout: 120_000 }, async () => {
-    const [client] = await house.sql<{ id: string }>('select id from connected_clients where created_by = $1 limit 1', [
-      house.demo.people.admin.user_id,
-    ]);
+    const [client] = await service.sql<{ id: string }>(
+      'select id from connected_clients where created_by = $1 limit 1',
+      [service.demo.people.admin.user_id],
+    );
     const paths = [
       '/settings/clients',
       `/settings/clients/${client!.id}`,
       `/settings/clients/${client!.id}/tools`,
       '/settings/tools',
-      `/settings/deals/${house.demo.deals.with_everything}/tools`,
+      `/settings/deals/${service.demo.deals.with_everything}/tools`,
       '/settings/keys',
       '/plain',
       await consentPath(),
@@ -86,9 +87,9 @@ test('colours and fonts are the application’s, without a script', async () => 
 });
 
 test('the theme chosen in the application holds on the pages that the server draws', async () => {
-  const context = await browser.newContext({ baseURL: house.origin, colorScheme: 'light' });
-  const { cookie } = await signInAs(house, house.demo.people.admin.user_id);
-  await context.addCookies([{ ...cookie, url: house.origin }]);
+  const context = await browser.newContext({ baseURL: service.origin, colorScheme: 'light' });
+  const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
+  await context.addCookies([{ ...cookie, url: service.origin }]);
   const page = await context.newPage();
   await page.goto('/settings/profile');
   await page.getByRole('radio', { name: 'Dark' }).check({ force: true });
@@ -118,7 +119,7 @@ test('an unknown address says so, and leads home; a program gets JSON', async ()
     await page.getByRole('heading', { name: 'There is no page at this address' }).waitFor();
     expect(await page.getByRole('link', { name: 'Go home' }).getAttribute('href')).toBe('/');
   });
-  const answer = await fetch(`${house.origin}/nowhere`);
+  const answer = await fetch(`${service.origin}/nowhere`);
   expect([answer.status, await answer.json()]).toEqual([
     404,
     { error: { code: 'not_found', message: 'There is nothing at this address.' } },

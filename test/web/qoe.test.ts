@@ -1,30 +1,31 @@
-/** Quality of earnings through the web application's face, as each role. */
+/** Quality of earnings through the web application's routes, as each role. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectAccessible, loaded, openBrowser, openDesk } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
 import { archive, withHiddenStart, workbook } from './workbook.ts';
 
-let house: TestHouse;
+let service: TestService;
 let deal: string;
 const people: Record<string, SignedIn> = {};
 const as = (name: string): SignedIn => people[name]!;
 const nowhere = '01900000-0000-7000-8000-000000000000';
 
 beforeAll(async () => {
-  house = await openHouse({ demo: true });
-  deal = house.demo.deals.with_everything;
-  for (const [name, { user_id }] of Object.entries(house.demo.people)) people[name] = await signInAs(house, user_id);
+  service = await openService({ demo: true });
+  deal = service.demo.deals.with_everything;
+  for (const [name, { user_id }] of Object.entries(service.demo.people))
+    people[name] = await signInAs(service, user_id);
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 const reads = ['', '/periods', '/customers', '/normalizations', '/bridge', '/members', '/snapshots'];
 const get = (name: string, path: string) => as(name).ask(`/deals/${deal}/qoe${path}`);
 
 async function send(name: string, path: string, body: string | Buffer, type = 'profit_and_loss'): Promise<Answer> {
   const query = new URLSearchParams({ snapshot_type: type, filename: 'books' });
-  const response = await fetch(`${house.origin}/api/web/deals/${deal}/qoe/snapshots${path}?${query}`, {
+  const response = await fetch(`${service.origin}/api/web/deals/${deal}/qoe/snapshots${path}?${query}`, {
     method: 'POST',
     headers: { ...as(name).headers, 'content-type': 'text/csv' },
     body: typeof body === 'string' ? body : new Uint8Array(body),
@@ -34,7 +35,7 @@ async function send(name: string, path: string, body: string | Buffer, type = 'p
 
 const stored = async () =>
   (
-    await house.sql<{ count: string }>(
+    await service.sql<{ count: string }>(
       'select ((select count(*) from pl_periods) + (select count(*) from customer_revenues))::text as count',
     )
   )[0]?.count;
@@ -82,7 +83,9 @@ describe('the checklist', () => {
     const done = await as('seller').ask(`/qoe/checklist/${id}`, { status: 'completed' }, 'PATCH');
     expect(done).toMatchObject({ status: 200, body: { id, status: 'completed' } });
     expect(done.body.completed_at).not.toBeNull();
-    const records = await house.sql<{ action: string }>('select action from audit_records where subject_id = $1', [id]);
+    const records = await service.sql<{ action: string }>('select action from audit_records where subject_id = $1', [
+      id,
+    ]);
     expect(records.map(({ action }) => action).toSorted()).toEqual(['qoe.checklist.add', 'qoe.checklist.update']);
     expect(await as('other_buyer').ask(`/qoe/checklist/${id}`, { status: 'completed' }, 'PATCH')).toEqual(
       await as('other_buyer').ask(`/qoe/checklist/${nowhere}`, { status: 'completed' }, 'PATCH'),
@@ -145,7 +148,7 @@ describe('normalizations', () => {
 test('brokers alone let people in and out', async () => {
   const { body } = await as('broker').ask(`/deals/${deal}`);
   const partOf = (who: 'buyer' | 'other_buyer' | 'seller'): string =>
-    body.participants.find((one: { user_id: string }) => one.user_id === house.demo.people[who].user_id).id;
+    body.participants.find((one: { user_id: string }) => one.user_id === service.demo.people[who].user_id).id;
   const path = `/deals/${deal}/qoe/members/${partOf('buyer')}`;
   expect((await as('seller').ask(path, { role: 'reader' }, 'PUT')).status).toBe(403);
   expect((await as('seller').ask(path, undefined, 'DELETE')).status).toBe(403);
@@ -210,9 +213,9 @@ describe('a file', () => {
 
   test('that the database refuses in the middle leaves nothing but the reason', async () => {
     const before = await stored();
-    await house.sql(`alter table pl_periods add constraint no_such_month check (period_label <> '1992-02')`);
+    await service.sql(`alter table pl_periods add constraint no_such_month check (period_label <> '1992-02')`);
     const answer = await send('seller', '', 'month,revenue\n1992-01,1\n1992-02,1\n');
-    await house.sql('alter table pl_periods drop constraint no_such_month');
+    await service.sql('alter table pl_periods drop constraint no_such_month');
     expect(answer).toMatchObject({ status: 201, body: { status: 'failed' } });
     expect(answer.body.failure).not.toBeNull();
     expect(await stored()).toBe(before);
@@ -305,7 +308,7 @@ describe('a file', () => {
   test('to fill in can be had, and is read again', async () => {
     for (const type of ['profit_and_loss', 'customer_revenue']) {
       const { headers } = as('seller');
-      const response = await fetch(`${house.origin}/api/web/qoe/template?snapshot_type=${type}`, { headers });
+      const response = await fetch(`${service.origin}/api/web/qoe/template?snapshot_type=${type}`, { headers });
       expect((await send('seller', '/preview', await response.text(), type)).body).toMatchObject({
         faults: [],
         row_count: 1,
@@ -317,15 +320,15 @@ describe('a file', () => {
 test('no change without the token of the session', async () => {
   const { 'x-csrf-token': _, ...headers } = as('broker').headers;
   for (const path of ['checklist', 'normalizations', 'snapshots', 'snapshots/preview'])
-    expect((await fetch(`${house.origin}/api/web/deals/${deal}/qoe/${path}`, { method: 'POST', headers })).status).toBe(
-      403,
-    );
+    expect(
+      (await fetch(`${service.origin}/api/web/deals/${deal}/qoe/${path}`, { method: 'POST', headers })).status,
+    ).toBe(403);
 });
 
 test('in the browser: a normalization, a file with faults, and the same file mended', async () => {
   const browser = await openBrowser();
   try {
-    const desk = await openDesk(browser, house.origin, { cookie: as('buyer').cookie });
+    const desk = await openDesk(browser, service.origin, { cookie: as('buyer').cookie });
     const { page } = desk;
     await desk.go(`/deals/${deal}/qoe`);
     await page.getByText('Largest customer').waitFor();
@@ -369,7 +372,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     expect(desk.complaints).toEqual([]);
     await desk.close();
 
-    const phone = await openDesk(browser, house.origin, {
+    const phone = await openDesk(browser, service.origin, {
       cookie: as('broker').cookie,
       viewport: { width: 390, height: 844 },
     });

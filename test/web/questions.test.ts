@@ -1,23 +1,23 @@
-/** Questions through the web application's face, as each role. */
+/** Questions through the web application's routes, as each role. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
-let house: TestHouse;
+let service: TestService;
 let scene: Scene;
 const people: Record<string, SignedIn> = {};
 
 beforeAll(async () => {
-  house = await openHouse();
-  const owner = await connect(house.connections.owner);
+  service = await openService();
+  const owner = await connect(service.connections.owner);
   scene = await setScene(owner);
   await owner.end();
   for (const name of ['broker', 'seller', 'exclusive buyer', 'other buyer', 'new buyer', 'viewer', 'outsider'])
-    people[name] = await signInAs(house, scene.people[name]!);
+    people[name] = await signInAs(service, scene.people[name]!);
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 const as = (name: string): SignedIn => people[name]!;
 const asked = { category: 'legal', question_text: 'Is the lease assignable?' };
@@ -66,7 +66,7 @@ describe('the way of a question', () => {
   test('every step leaves a record without its words', async () => {
     const id = await ask();
     await as('broker').ask(`/questions/${id}/reject`, { rejection_reason: 'Already in the data room.' });
-    const records = await house.sql<{ action: string; details: unknown }>(
+    const records = await service.sql<{ action: string; details: unknown }>(
       'select action, details from audit_records where subject_id = $1 order by at, id',
       [id],
     );
@@ -122,7 +122,7 @@ describe('what is refused', () => {
   test('a change without the token of the session', async () => {
     const id = await ask();
     const { 'x-csrf-token': _, ...headers } = as('other buyer').headers;
-    const response = await fetch(`${house.origin}/api/web/questions/${id}/withdraw`, { method: 'POST', headers });
+    const response = await fetch(`${service.origin}/api/web/questions/${id}/withdraw`, { method: 'POST', headers });
     expect(response.status).toBe(403);
   });
 });

@@ -12,17 +12,17 @@ export const month = (at: number) => {
 };
 
 /** A checklist in every state, and eight snapshots of which two are completed and overlap; gives the customers' periods. */
-export async function addBooks({ house, scene }: WebScene): Promise<string[]> {
+export async function addBooks({ service, scene }: WebScene): Promise<string[]> {
   const deal_id = scene.deal;
   const states = ['not_started', 'in_progress', 'completed', 'not_applicable'];
   const checklist = ['proof_of_cash', 'payroll'].flatMap((category, row) =>
     states.map((status, at) => ({ deal_id, category, title: `Row ${row}.${at}`, status, position: 4 * row + at })),
   );
-  await insertAll(house, 'qoe_checklist', checklist);
+  await insertAll(service, 'qoe_checklist', checklist);
   const snapshot = (status: string, hoursAgo: number, snapshot_type = 'full') => {
     const requested_at = new Date(Date.now() - hoursAgo * 60 * minute);
     const completed_at = ['completed', 'failed'].includes(status) ? new Date(requested_at.getTime() + minute) : null;
-    return insert(house, 'accounting_snapshots', { deal_id, snapshot_type, status, requested_at, completed_at });
+    return insert(service, 'accounting_snapshots', { deal_id, snapshot_type, status, requested_at, completed_at });
   };
   await snapshot('failed', 9);
   await snapshot('failed', 8, 'customer_revenue');
@@ -36,7 +36,7 @@ export async function addBooks({ house, scene }: WebScene): Promise<string[]> {
     return { deal_id, snapshot_id, period_label: dates.period_start_date.slice(0, 7), ...dates, revenue, ebitda };
   };
   const year = { period_label: 'FY2025', period_start_date: '2025-01-01', period_end_date: '2025-12-31' };
-  await insertAll(house, 'pl_periods', [
+  await insertAll(service, 'pl_periods', [
     ...Array.from({ length: 12 }, (_, at) => period(earlier, at, 10_000.5 + at, 2_000 + at)),
     ...Array.from({ length: 9 }, (_, at) => period(later, 6 + at, 20_000.25 + at, at === 0 ? null : 4_000 + at)),
     { ...period(later, 0, 123_456, 23_456), ...year },
@@ -51,6 +51,9 @@ export async function addBooks({ house, scene }: WebScene): Promise<string[]> {
     revenue_total: 1_000 * (14 - place) + at,
   });
   const customers = [0, 1].flatMap((at) => Array.from({ length: 13 }, (_, place) => customer(later, at, place)));
-  await insertAll(house, 'customer_revenues', [...customers, { ...customer(earlier, 1, 0), customer_name: 'Of old' }]);
+  await insertAll(service, 'customer_revenues', [
+    ...customers,
+    { ...customer(earlier, 1, 0), customer_name: 'Of old' },
+  ]);
   return periods.map(({ period_end_date }) => period_end_date);
 }

@@ -1,7 +1,7 @@
 /** Findings and financing, on their pages and by their tools. */
 
-import type { FinancingSource, FinancingTotal } from '../../server/domain/financing.ts';
-import type { Finding, FindingChange, FindingComment } from '../../server/domain/findings.ts';
+import type { FinancingSource, FinancingTotal } from '../../server/domain/offers/financing.ts';
+import type { Finding, FindingChange, FindingComment } from '../../server/domain/diligence/findings.ts';
 import { formatMoney } from '../../web/src/lib/format.ts';
 import { commitmentStates, financingTypes, findingSeverities, findingStates } from '../../web/src/lib/states.ts';
 import { list, word, type Lines } from './rows-list.ts';

@@ -1,7 +1,7 @@
 /** The filters that a page and its tool have in common. */
 
 import type { Page } from 'playwright-core';
-import { confidentialities } from '../../server/domain/documents.ts';
+import { confidentialities } from '../../server/domain/documents/documents.ts';
 import { dealStates } from '../../web/src/lib/states.ts';
 import type { List } from './rows-list.ts';
 import { dealPages, deals } from './rows-pages.ts';

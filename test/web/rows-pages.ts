@@ -1,11 +1,11 @@
 /** Page by page, which tool answers with the same rows, and by what a reader knows a row. */
 
-import type { ClosingCondition } from '../../server/domain/closing-conditions.ts';
-import type { Deal, ListedDeal } from '../../server/domain/deals.ts';
-import type { DocumentMetadata } from '../../server/domain/documents.ts';
-import type { Offer } from '../../server/domain/offers.ts';
-import type { Participant } from '../../server/domain/participants.ts';
-import type { Question } from '../../server/domain/questions.ts';
+import type { ClosingCondition } from '../../server/domain/deals/closing-conditions.ts';
+import type { Deal, ListedDeal } from '../../server/domain/deals/deals.ts';
+import type { DocumentMetadata } from '../../server/domain/documents/documents.ts';
+import type { Offer } from '../../server/domain/offers/offers.ts';
+import type { Participant } from '../../server/domain/deals/participants.ts';
+import type { Question } from '../../server/domain/diligence/questions.ts';
 import { formatBytes, formatMoney } from '../../web/src/lib/format.ts';
 import {
   callerRoles,

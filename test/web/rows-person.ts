@@ -28,9 +28,9 @@ export async function connectPerson(
 ): Promise<Person> {
   const id = web.scene.people[caller]!;
   const { deal } = web.scene;
-  const access = await addToken(web.house, id);
-  await allow(web.house, access, writes, writes.length > 0 ? [deal] : []);
-  const client = await peers['client 2.4.0, auto']!(`${web.house.mcpUrl}/api/mcp`, access.token);
+  const access = await addToken(web.service, id);
+  await allow(web.service, access, writes, writes.length > 0 ? [deal] : []);
+  const client = await peers['client 2.4.0, auto']!(`${web.service.mcpUrl}/api/mcp`, access.token);
   async function call<T>(tool: string, input: Record<string, unknown> = { deal_id: deal }): Promise<T> {
     const answer = await client.call(tool, input);
     check(tool, answer);

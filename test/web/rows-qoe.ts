@@ -1,7 +1,7 @@
 /** The lists of the page “Quality of earnings”, and the tools that answer with them. */
 
 import { expect } from 'vitest';
-import type { ChecklistRow, CustomerRevenue, PlPeriod, Snapshot } from '../../server/domain/qoe.ts';
+import type { ChecklistRow, CustomerRevenue, PlPeriod, Snapshot } from '../../server/domain/diligence/qoe.ts';
 import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
 import { isMonth } from '../../web/src/lib/periods.ts';
 import { adjustmentCategories, checklistStates, snapshotStates, snapshotTypes } from '../../web/src/lib/states.ts';
@@ -143,7 +143,7 @@ function adjustment(period_label: string, adjustment_category: string, adjustmen
 
 /** Has the broker and the exclusive buyer add normalizations with their tools. */
 export async function addNormalizations(web: RichScene): Promise<void> {
-  await web.house.sql('delete from deal_tool_stops');
+  await web.service.sql('delete from deal_tool_stops');
   for (const [caller, input] of Object.entries(added)) {
     const person = await connectPerson(web, caller, { writes: [writing] });
     await person.call(writing, { deal_id: web.scene.deal, ...input });

@@ -3,9 +3,9 @@
  * of several buyers, books in several snapshots, and more deals than the list fetches at once.
  */
 
-import { confidentialities } from '../../server/domain/documents.ts';
-import { commitmentStatuses } from '../../server/domain/financing.ts';
-import { findingStatuses, severities } from '../../server/domain/findings.ts';
+import { confidentialities } from '../../server/domain/documents/documents.ts';
+import { commitmentStatuses } from '../../server/domain/offers/financing.ts';
+import { findingStatuses, severities } from '../../server/domain/diligence/findings.ts';
 import { insert, insertAll } from '../tools/scene.ts';
 import { addBooks, month } from './rows-books.ts';
 import { openScene, type WebScene } from './scene.ts';
@@ -20,7 +20,7 @@ export interface RichScene extends WebScene {
   readonly customerPeriods: readonly string[];
 }
 
-/** Opens a house with the scene in it; findings and financing are switched on, or not. */
+/** Opens a service with the scene in it; findings and financing are switched on, or not. */
 export async function openRichScene(on = true): Promise<RichScene> {
   const web = await openScene({ config: { features: { findings: on, financing: on } } });
   await formerBuyer(web);
@@ -32,20 +32,22 @@ export async function openRichScene(on = true): Promise<RichScene> {
   await closing(web);
   await diligence(web);
   await anotherDeal(web);
-  const people = await web.house.sql<{ id: string; name: string; email: string }>('select id, name, email from users');
+  const people = await web.service.sql<{ id: string; name: string; email: string }>(
+    'select id, name, email from users',
+  );
   return { ...web, people: new Map(people.map((one) => [one.id, one])), customerPeriods };
 }
 
 /** Somebody who was a buyer, asked and offered, and was removed. */
-async function formerBuyer({ house, scene }: WebScene): Promise<void> {
+async function formerBuyer({ service, scene }: WebScene): Promise<void> {
   const former = { name: 'former buyer', email: 'former-buyer@example.test' };
-  scene.people['former buyer'] = await insert(house, 'users', former);
+  scene.people['former buyer'] = await insert(service, 'users', former);
   const part = { deal_id: scene.deal, user_id: scene.people['former buyer'], role: 'buyer', status: 'removed' };
-  scene.participants['former buyer'] = await insert(house, 'participants', part);
+  scene.participants['former buyer'] = await insert(service, 'participants', part);
 }
 
 /** More listings of the broker than a part of the list holds; exclusivity of the new buyer, one that runs and one that lapsed. */
-async function moreDeals({ house, scene }: WebScene): Promise<void> {
+async function moreDeals({ service, scene }: WebScene): Promise<void> {
   const states = ['draft', 'listed', 'under_offer', 'diligence', 'closing', 'withdrawn'];
   const listings = Array.from({ length: 100 }, (_, at) => ({
     organization_id: scene.brokerage,
@@ -53,30 +55,30 @@ async function moreDeals({ house, scene }: WebScene): Promise<void> {
     state: states[at % states.length],
     asking_price: 100_000 + at,
   }));
-  await insertAll(house, 'deals', listings);
-  await house.sql(
+  await insertAll(service, 'deals', listings);
+  await service.sql(
     `insert into participants (deal_id, user_id, role, status)
      select id, $1, 'broker', 'active' from deals where title like 'Listing %'`,
     [scene.people['broker']],
   );
   const exclusively = async (title: string, expires: number) => {
-    const deal_id = await insert(house, 'deals', { organization_id: scene.brokerage, title, state: 'listed' });
+    const deal_id = await insert(service, 'deals', { organization_id: scene.brokerage, title, state: 'listed' });
     const joins = (name: string, role: string) =>
-      insert(house, 'participants', { deal_id, user_id: scene.people[name], role, status: 'active' });
+      insert(service, 'participants', { deal_id, user_id: scene.people[name], role, status: 'active' });
     await joins('broker', 'broker');
     await joins('other buyer', 'buyer');
     const participant_id = await joins('new buyer', 'buyer');
-    const expires_at = new Date(house.clock.now().getTime() + expires);
-    await insert(house, 'exclusivities', { deal_id, participant_id, expires_at });
+    const expires_at = new Date(service.clock.now().getTime() + expires);
+    await insert(service, 'exclusivities', { deal_id, participant_id, expires_at });
   };
   await exclusively('Marina', 20 * day);
-  house.clock.advance(-day);
+  service.clock.advance(-day);
   await exclusively('Lighthouse café', 60 * minute);
-  house.clock.advance(day);
+  service.clock.advance(day);
 }
 
 /** Each confidentiality in several categories from both sources, and one of each that was taken out. */
-async function documents({ house, scene }: WebScene): Promise<void> {
+async function documents({ service, scene }: WebScene): Promise<void> {
   for (const table of ['documents', 'production_documents']) {
     const document = (confidentiality: string, category: string, at: number) => ({
       deal_id: scene.deal,
@@ -95,12 +97,12 @@ async function documents({ house, scene }: WebScene): Promise<void> {
     const all = confidentialities.flatMap((access, row) =>
       categories.map((category, at) => document(access, category, 10 * row + at)),
     );
-    await insertAll(house, table, all);
+    await insertAll(service, table, all);
   }
 }
 
 /** Each state of a question, asked by each of two buyers and by the former one. */
-async function questions({ house, scene }: WebScene): Promise<void> {
+async function questions({ service, scene }: WebScene): Promise<void> {
   const states = ['pending_broker_review', 'with_seller', 'answered', 'distributed', 'rejected', 'withdrawn'];
   const askers = ['exclusive buyer', 'other buyer', 'former buyer'];
   const all = askers.flatMap((asker, row) =>
@@ -117,8 +119,8 @@ async function questions({ house, scene }: WebScene): Promise<void> {
       rejection_reason: status === 'rejected' ? 'It is in the data room.' : null,
     })),
   );
-  await insertAll(house, 'questions', all);
-  await house.sql(
+  await insertAll(service, 'questions', all);
+  await service.sql(
     `insert into question_answers (question_id, deal_id, answer_text)
      select id, deal_id, 'The seller on: ' || question_text from questions
      where status in ('answered', 'distributed') and question_text <> 'Why?'`,
@@ -126,8 +128,8 @@ async function questions({ house, scene }: WebScene): Promise<void> {
 }
 
 /** Revisions of each buyer's offer, and one of a buyer who was removed. */
-async function offers({ house, scene }: WebScene): Promise<void> {
-  await house.sql('update offers set is_current = false where deal_id = $1', [scene.deal]);
+async function offers({ service, scene }: WebScene): Promise<void> {
+  await service.sql('update offers set is_current = false where deal_id = $1', [scene.deal]);
   const revisions: readonly [buyer: string, revision: number, last: number][] = [
     ['exclusive buyer', 2, 3],
     ['exclusive buyer', 3, 3],
@@ -144,11 +146,11 @@ async function offers({ house, scene }: WebScene): Promise<void> {
     submitted_at: new Date(Date.now() + at),
     payload: { currency: 'USD', purchase_price: `${900_000 + 12_345 * at}.50`, terms: `Terms ${at} of the ${buyer}` },
   });
-  await insertAll(house, 'offers', revisions.map(offer));
+  await insertAll(service, 'offers', revisions.map(offer));
 }
 
 /** Conditions in every state, due and overdue; one is still the business of a buyer who was not selected. */
-async function closing({ house, scene }: WebScene): Promise<void> {
+async function closing({ service, scene }: WebScene): Promise<void> {
   const owners = ['seller', 'broker', 'other buyer', null, 'exclusive buyer'];
   const all = ['open', 'in_progress', 'satisfied', 'waived', 'open'].map((status, at) => ({
     deal_id: scene.deal,
@@ -158,15 +160,15 @@ async function closing({ house, scene }: WebScene): Promise<void> {
     deadline: at === 4 ? null : ['2020-01-31', '2031-05-20'][at % 2],
     created_at: new Date(Date.now() + at),
   }));
-  await insertAll(house, 'closing_conditions', all);
+  await insertAll(service, 'closing_conditions', all);
 }
 
 /** Findings and sources of financing of the broker and of two buyers, in every status. */
-async function diligence({ house, scene }: WebScene): Promise<void> {
+async function diligence({ service, scene }: WebScene): Promise<void> {
   for (const [row, finder] of ['broker', 'exclusive buyer', 'other buyer'].entries()) {
     const its = { deal_id: scene.deal, participant_id: scene.participants[finder], created_by: scene.people[finder] };
     for (const [at, status] of findingStatuses.entries()) {
-      const id = await insert(house, 'findings', {
+      const id = await insert(service, 'findings', {
         ...its,
         category: 'tax',
         title: `Finding ${row}.${at}`,
@@ -176,9 +178,9 @@ async function diligence({ house, scene }: WebScene): Promise<void> {
       const comment = { finding_id: id, body: `Comment on ${row}.${at}` };
       // The last is a broker's who was removed from the deal since: a buyer knows of them no more.
       for (const who of ['seller', 'broker', 'removed'].slice(0, at))
-        await insert(house, 'finding_comments', { ...comment, created_by: scene.people[who] });
+        await insert(service, 'finding_comments', { ...comment, created_by: scene.people[who] });
       if (status !== 'open')
-        await house.sql('update findings set status = $2, status_notes = $3 where id = $1', [
+        await service.sql('update findings set status = $2, status_notes = $3 where id = $1', [
           id,
           status,
           `It is ${at}`,
@@ -193,35 +195,35 @@ async function diligence({ house, scene }: WebScene): Promise<void> {
       commitment_amount: 1_000_000 * (row + 1) + at,
       created_at: new Date(Date.now() + at),
     }));
-    await insertAll(house, 'financing_sources', sources);
+    await insertAll(service, 'financing_sources', sources);
   }
 }
 
 /** One record of each kind on another deal that brokers, sellers and buyers see: it belongs on none of the pages that are read. */
-async function anotherDeal({ house, scene }: WebScene): Promise<void> {
+async function anotherDeal({ service, scene }: WebScene): Promise<void> {
   const its = { deal_id: scene.idle };
   const buyers = { ...its, participant_id: scene.idleBuyer };
   const buyer = scene.people['new buyer'];
   const body = { filename: 'elsewhere.pdf', category: 'tax', confidentiality: 'public', size_bytes: 1 };
   const document = { ...its, ...body, media_type: 'application/pdf', storage_key: 'elsewhere' };
-  await insert(house, 'documents', document);
-  await insert(house, 'production_documents', { ...document, diligence_request: 'Elsewhere' });
-  await insert(house, 'questions', { ...buyers, category: 'tax', question_text: 'Elsewhere?', asked_by: buyer });
-  await insert(house, 'offers', {
+  await insert(service, 'documents', document);
+  await insert(service, 'production_documents', { ...document, diligence_request: 'Elsewhere' });
+  await insert(service, 'questions', { ...buyers, category: 'tax', question_text: 'Elsewhere?', asked_by: buyer });
+  await insert(service, 'offers', {
     ...buyers,
     buyer_user_id: buyer,
     revision_number: 1,
     payload: '{"terms": "Elsewhere"}',
   });
-  await insert(house, 'closing_conditions', { ...its, name: 'Elsewhere' });
-  await insert(house, 'findings', { ...buyers, category: 'tax', title: 'Elsewhere', severity: 'minor' });
+  await insert(service, 'closing_conditions', { ...its, name: 'Elsewhere' });
+  await insert(service, 'findings', { ...buyers, category: 'tax', title: 'Elsewhere', severity: 'minor' });
   const source = { ...buyers, source_type: 'other', source_name: 'Elsewhere', commitment_amount: 1, currency: 'USD' };
-  await insert(house, 'financing_sources', source);
-  await insert(house, 'qoe_checklist', { ...its, category: 'tax', title: 'Elsewhere' });
+  await insert(service, 'financing_sources', source);
+  await insert(service, 'qoe_checklist', { ...its, category: 'tax', title: 'Elsewhere' });
   const snapshot = { ...its, snapshot_type: 'full', status: 'completed' };
-  const books = { ...its, ...month(12), snapshot_id: await insert(house, 'accounting_snapshots', snapshot) };
-  await insert(house, 'pl_periods', { ...books, period_label: 'Elsewhere', revenue: 1 });
-  await insert(house, 'customer_revenues', { ...books, customer_name: 'Elsewhere', revenue_total: 1 });
+  const books = { ...its, ...month(12), snapshot_id: await insert(service, 'accounting_snapshots', snapshot) };
+  await insert(service, 'pl_periods', { ...books, period_label: 'Elsewhere', revenue: 1 });
+  await insert(service, 'customer_revenues', { ...books, customer_name: 'Elsewhere', revenue_total: 1 });
   const normalization = { ...its, period_label: 'FY2025', adjustment_category: 'other', adjustment_amount: 1 };
-  await insert(house, 'normalizations', normalization);
+  await insert(service, 'normalizations', normalization);
 }

@@ -55,7 +55,7 @@ afterAll(async () => {
 async function walk(caller: string): Promise<Map<List, Beside>> {
   const { cookie } = await web.as(caller);
   const person = await connectPerson(web, caller);
-  const desk = await openDesk(browser, web.house.origin, { cookie, ...reader });
+  const desk = await openDesk(browser, web.service.origin, { cookie, ...reader });
   const { page } = desk;
   const found = new Map<List, Beside>();
   await desk.go('/deals');
@@ -105,7 +105,7 @@ describe.each(['broker', 'other buyer'])('%s filters alike', (caller) => {
     const { cookie } = await web.as(caller);
     const [person, desk] = [
       await connectPerson(web, caller),
-      await openDesk(browser, web.house.origin, { cookie, ...reader }),
+      await openDesk(browser, web.service.origin, { cookie, ...reader }),
     ];
     await desk.go(filter.page === '/deals' ? '/deals' : `/deals/${web.scene.deal}${filter.page}`);
     const all = (await list.told(person)).length;
@@ -129,7 +129,7 @@ test('what the operator has not switched on is refused by the tools, and shown o
   try {
     const { cookie } = await plain.as('broker');
     const person = await connectPerson(plain, 'broker');
-    const { page, go } = await openDesk(browser, plain.house.origin, { cookie, ...reader });
+    const { page, go } = await openDesk(browser, plain.service.origin, { cookie, ...reader });
     await go(`/deals/${plain.scene.deal}`);
     for (const { path, title, lists: here } of dealPages.filter((one) =>
       ['Findings', 'Financing'].includes(one.title),

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openAccount, type Account } from '../auth/scene.ts';
 import { openBrowser, openDesk, type Desk } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openDoor, type Door } from '../passkeys.ts';
 
@@ -13,23 +13,23 @@ const minute = 60_000;
 const patiently = { timeout: 15_000 };
 const page = '/settings/security';
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 let door: Door;
 
 beforeAll(async () => {
-  door = await openDoor(() => house.origin);
-  house = await openHouse({ config: { baseUrl: door.origin } });
+  door = await openDoor(() => service.origin);
+  service = await openService({ config: { baseUrl: door.origin } });
   browser = await openBrowser();
   // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
-  await addBrokerage(house);
+  await addBrokerage(service);
 });
 afterAll(async () => {
   await browser?.close();
   door?.close();
-  await house?.close();
+  await service?.close();
 });
-beforeEach(() => house.clock.advance(minute));
+beforeEach(() => service.clock.advance(minute));
 
 const toast = (at: Page, words: string) => at.getByText(words).first().waitFor();
 const card = (at: Page, title: string) =>
@@ -62,7 +62,7 @@ async function signedInDesk(account: Account, userAgent?: string): Promise<Desk>
 
 /** How the person signed in last. */
 async function lastMethod({ id }: Account): Promise<unknown> {
-  const [record] = await house.sql(
+  const [record] = await service.sql(
     `select details->>'method' as method from audit_records where user_id = $1 and action = 'session.sign_in' order by id desc limit 1`,
     [id],
   );
@@ -70,7 +70,7 @@ async function lastMethod({ id }: Account): Promise<unknown> {
 }
 
 test('a passkey is added, signs in by itself, is renamed and removed', { timeout: 120_000 }, async () => {
-  const account = await openAccount(house);
+  const account = await openAccount(service);
   const desk = await signedInDesk(account);
   const { page: at } = desk;
   const { devtools, authenticatorId } = await addDevice(at.context(), at);
@@ -109,7 +109,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
   await passkeys.getByText('Laptop <of mine>').waitFor({ state: 'detached' });
 
   // Removing protects the account, so it asks once more after a while.
-  house.clock.advance(11 * minute);
+  service.clock.advance(11 * minute);
   await passkeys.getByRole('button', { name: 'Remove Work laptop' }).click();
   await at.getByRole('button', { name: 'Remove passkey' }).click();
   const proof = at.getByRole('dialog', { name: 'Is it you?' });
@@ -122,7 +122,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
   await at.getByRole('button', { name: 'Use a passkey' }).click();
   await at.getByText('This passkey is not known here').waitFor();
   expect(
-    await house.sql(`select action from audit_records where user_id = $1 and action like 'passkey.%' order by id`, [
+    await service.sql(`select action from audit_records where user_id = $1 and action like 'passkey.%' order by id`, [
       account.id,
     ]),
   ).toEqual([{ action: 'passkey.add' }, { action: 'passkey.rename' }, { action: 'passkey.remove' }]);
@@ -134,10 +134,10 @@ test(
   '123. with an authenticator, a code or a recovery code is asked for once, until it is removed',
   { timeout: 120_000 },
   async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const desk = await signedInDesk(account);
     const { page: at } = desk;
-    const now = () => Math.floor(house.clock.now().getTime() / 1000);
+    const now = () => Math.floor(service.clock.now().getTime() / 1000);
     await at.getByRole('button', { name: 'Set up an authenticator' }).click();
     const dialog = at.getByRole('dialog', { name: 'Set up an authenticator' });
     const secret = await dialog.getByLabel('Or type this key into the app').inputValue();
@@ -161,7 +161,7 @@ test(
       await at.getByRole('button', { name: 'Continue' }).click();
     };
 
-    house.clock.advance(minute);
+    service.clock.advance(minute);
     await toSecondStep();
     await finish('000000');
     await at.getByText(/The code is not right/).waitFor();
@@ -202,7 +202,7 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
   const devices = (at: Page) => card(at, 'Where you are signed in').getByRole('listitem');
 
   test('124. each browser is listed; one is signed out, and that one alone, then all others', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const here = await signedInDesk(account);
     const office = await signedInDesk(account, firefox);
     const pocket = await signedInDesk(account, phone);
@@ -246,7 +246,7 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
   });
 
   test('signing out everywhere ends this one too', async () => {
-    const account = await openAccount(house);
+    const account = await openAccount(service);
     const here = await signedInDesk(account);
     const there = await signedInDesk(account, firefox);
     await here.page.getByRole('button', { name: 'Sign out everywhere' }).click();

@@ -3,30 +3,30 @@
 import { generate } from 'otplib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
 const pages = ['profile', 'security', 'brokerage', 'members', 'keys', 'clients', 'tools', 'audit'];
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 let admin: Desk;
 
 beforeAll(async () => {
-  house = await openHouse({ demo: true });
+  service = await openService({ demo: true });
   browser = await openBrowser();
   admin = await deskOf('admin');
 });
 afterAll(async () => {
   await browser?.close();
-  await house?.close();
+  await service?.close();
 });
 
 async function deskOf(who: 'admin' | 'broker' | 'buyer', options: object = {}): Promise<Desk> {
-  const { cookie } = await signInAs(house, house.demo.people[who].user_id);
-  return openDesk(browser, house.origin, { cookie, ...options });
+  const { cookie } = await signInAs(service, service.demo.people[who].user_id);
+  return openDesk(browser, service.origin, { cookie, ...options });
 }
 
 test.each(['admin', 'broker', 'buyer'] as const)(
@@ -66,7 +66,7 @@ describe('an admin', { timeout: 180_000 }, () => {
     const token = await page.getByRole('dialog').getByLabel('Token').inputValue();
     await page.keyboard.press('Escape');
     expect(token).toMatch(/^dk_live_[0-9a-f]{32}$/);
-    const ask = () => fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } });
+    const ask = () => fetch(`${service.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } });
     expect((await ask()).status).toBe(200);
     await page.getByRole('button', { name: 'I have copied it' }).click();
     expect(await page.content()).not.toContain(token);
@@ -83,12 +83,12 @@ describe('an admin', { timeout: 180_000 }, () => {
   test('is asked for the password when the sign-in is long ago', async () => {
     const desk = await deskOf('admin');
     const password = crypto.randomUUID();
-    await house.sql(
+    await service.sql(
       `insert into vault.passwords (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc`,
-      [house.demo.people.admin.user_id, await hashPassword(password)],
+      [service.demo.people.admin.user_id, await hashPassword(password)],
     );
-    await house.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
-      house.demo.people.admin.user_id,
+    await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
+      service.demo.people.admin.user_id,
     ]);
     const { page } = desk;
     await desk.go('/settings/keys');
@@ -172,7 +172,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('button', { name: 'Set an end for Ask a question of the seller' }).click();
     const end = page.getByLabel('On until, Ask a question of the seller');
     const ends = () =>
-      house.sql('select tool from tool_grants where client_id = $1 and expires_at is not null', [clientId]);
+      service.sql('select tool from tool_grants where client_id = $1 and expires_at is not null', [clientId]);
     await end.fill('2099-01-01T12:00');
     await end.press('ArrowUp');
     await end.press('ArrowDown');
@@ -184,12 +184,12 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('button', { name: 'Save On until, Ask a question of the seller' }).click();
     await expect
       .poll(() =>
-        house.sql('select tool, expires_at is not null as ends from tool_grants where client_id = $1', [clientId]),
+        service.sql('select tool, expires_at is not null as ends from tool_grants where client_id = $1', [clientId]),
       )
       .toEqual([{ tool: 'svc_questions_create', ends: true }]);
     await expectAccessible(page);
     await tool.click();
-    await expect.poll(() => house.sql('select tool from tool_grants where client_id = $1', [clientId])).toEqual([]);
+    await expect.poll(() => service.sql('select tool from tool_grants where client_id = $1', [clientId])).toEqual([]);
 
     await desk.go('/settings/clients');
     await page.getByRole('button', { name: 'Actions for My VS Code' }).click();
@@ -202,9 +202,9 @@ describe('anybody', { timeout: 180_000 }, () => {
   test('changes name and password, sets up an authenticator, and ends another session', async () => {
     const other = await deskOf('buyer');
     const desk = await deskOf('buyer');
-    const { user_id } = house.demo.people.buyer;
+    const { user_id } = service.demo.people.buyer;
     const password = crypto.randomUUID();
-    await house.sql(
+    await service.sql(
       `insert into vault.passwords (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc`,
       [user_id, await hashPassword(password)],
     );
@@ -216,12 +216,12 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByLabel('E-mail').fill('new-buyer@example.test');
     await page.getByRole('button', { name: 'Change address' }).click();
     await page.getByText('Look into your mail').waitFor();
-    expect(house.mails.some(({ to }) => to === 'new-buyer@example.test')).toBe(true);
+    expect(service.mails.some(({ to }) => to === 'new-buyer@example.test')).toBe(true);
 
     await desk.go('/settings/security');
     await page.getByRole('button', { name: 'Sign out all others' }).click();
     await page.getByText('All other sessions are signed out').first().waitFor();
-    await other.page.goto(`${house.origin}/settings/security`);
+    await other.page.goto(`${service.origin}/settings/security`);
     await other.page.waitForURL('**/sign-in*');
 
     await page.getByRole('button', { name: 'Set up an authenticator' }).click();

@@ -1,7 +1,7 @@
-/** The settings through the web application's face: brokerage, members, keys, clients, tools and the audit trail, per role. */
+/** The settings through the web application's routes: brokerage, members, keys, clients, tools and the audit trail, per role. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { addToken, caller } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
@@ -9,7 +9,7 @@ import { signInAs, type SignedIn } from './person.ts';
 const nowhere = '01900000-0000-7000-8000-000000000000';
 const outside = ['seller', 'exclusive buyer', "broker's advisor", 'viewer', 'invited', 'outsider'];
 
-let house: TestHouse;
+let service: TestService;
 let scene: Scene;
 let foreign: string;
 const people: Record<string, SignedIn> = {};
@@ -18,29 +18,29 @@ const day = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * day).toISOString();
 
 beforeAll(async () => {
-  house = await openHouse({ config: { features: { findings: true, financing: false } } });
-  const owner = await connect(house.connections.owner);
+  service = await openService({ config: { features: { findings: true, financing: false } } });
+  const owner = await connect(service.connections.owner);
   scene = await setScene(owner);
   await owner.end();
   for (const name of ['admin', 'broker', 'colleague', ...outside])
-    people[name] = await signInAs(house, scene.people[name]!);
-  const [elsewhere] = await house.sql<{ id: string }>(`select id from brokerages where slug = 'elsewhere'`);
+    people[name] = await signInAs(service, scene.people[name]!);
+  const [elsewhere] = await service.sql<{ id: string }>(`select id from brokerages where slug = 'elsewhere'`);
   foreign = elsewhere!.id;
 });
-afterAll(() => house?.close());
+afterAll(() => service?.close());
 
 const ours = (rest = '') => `/brokerages/${scene.brokerage}${rest}`;
 const actionsOn = async (subject: string) =>
   (
-    await house.sql<{ action: string }>('select action from audit_records where subject_id = $1 order by at, id', [
+    await service.sql<{ action: string }>('select action from audit_records where subject_id = $1 order by at, id', [
       subject,
     ])
   ).map(({ action }) => action);
 
 /** Signs the person in an hour ago, so that a recent sign-in is asked for. */
 async function long(name: string): Promise<SignedIn> {
-  const person = await signInAs(house, scene.people[name]!);
-  await house.sql(
+  const person = await signInAs(service, scene.people[name]!);
+  await service.sql(
     `update vault.sessions set authenticated_at = app.now() - interval '1 hour'
      where user_id = $1 and id = (select id from vault.sessions where user_id = $1 order by created_at desc, id desc limit 1)`,
     [scene.people[name]],
@@ -100,9 +100,9 @@ describe('members', () => {
     const { member, invitation_url: first } = invited.body;
     const look = async (url: string) =>
       (
-        await fetch(`${house.origin}/api/auth/invitation`, {
+        await fetch(`${service.origin}/api/auth/invitation`, {
           method: 'POST',
-          headers: { 'content-type': 'application/json', origin: house.origin },
+          headers: { 'content-type': 'application/json', origin: service.origin },
           body: JSON.stringify({ token: new URLSearchParams(new URL(url).hash.slice(1)).get('token') }),
         })
       ).status;
@@ -134,10 +134,10 @@ describe('members', () => {
     expect(await admin.ask(ours('/members'), asked)).toMatchObject(stale);
     expect(await admin.ask(colleague, { role: 'admin' }, 'PATCH')).toMatchObject(stale);
     // At the other doors too: the table itself, and the form, which leads there and back.
-    const plain = await fetch(`${house.origin}/settings/people/invite`, {
+    const plain = await fetch(`${service.origin}/settings/people/invite`, {
       method: 'POST',
       redirect: 'manual',
-      headers: { cookie: admin.headers['cookie']!, origin: house.config.baseUrl, accept: 'text/html' },
+      headers: { cookie: admin.headers['cookie']!, origin: service.config.baseUrl, accept: 'text/html' },
       body: new URLSearchParams({
         csrf: admin.headers['x-csrf-token']!,
         brokerage_id: scene.brokerage,
@@ -146,7 +146,7 @@ describe('members', () => {
       }),
     });
     expect(plain.headers.get('location')).toBe('/re-authenticate?return_to=%2Fsettings%2Fpeople');
-    expect(await house.sql(`select from users where email = $1`, [asked.email])).toEqual([]);
+    expect(await service.sql(`select from users where email = $1`, [asked.email])).toEqual([]);
     // Staff and brokers are no such thing.
     const { body } = await admin.ask(ours('/members'), { ...asked, role: 'staff' });
     expect(await admin.ask(ours(`/members/${body.member.user_id}`), { role: 'admin' }, 'PATCH')).toMatchObject(stale);
@@ -186,7 +186,7 @@ describe('members', () => {
 describe('API keys', () => {
   const input = { name: 'Website', environment: 'test', scopes: ['contacts:read'], ceiling: 120, expires_at: null };
   const works = async (token: string) =>
-    (await fetch(`${house.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } })).status === 200;
+    (await fetch(`${service.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } })).status === 200;
 
   test('126, 129, 130. show their token once, rotate with an overlap, and end when revoked', async () => {
     const made = await as('admin').ask(ours('/keys'), input);
@@ -216,7 +216,7 @@ describe('API keys', () => {
   test('124. need a recent sign-in, which undoes everything', async () => {
     const admin = await long('admin');
     const { key } = (await as('admin').ask(ours('/keys'), input)).body;
-    const count = async () => (await house.sql('select id from api_keys')).length;
+    const count = async () => (await service.sql('select id from api_keys')).length;
     const before = await count();
     for (const [path, body] of [
       [ours('/keys'), input],
@@ -274,7 +274,7 @@ describe('connected clients', () => {
   test('are registered, changed, switched off, and deleted by who made them', async () => {
     const id = await register('exclusive buyer');
     const { body } = await as('exclusive buyer').ask('/clients');
-    expect(body.tool_server).toBe(`${house.config.baseUrl}/api/mcp`);
+    expect(body.tool_server).toBe(`${service.config.baseUrl}/api/mcp`);
     expect(body.presets.length).toBeGreaterThan(2);
     expect(await seenBy('exclusive buyer', id)).toMatchObject({
       ...editor,
@@ -324,13 +324,13 @@ describe('connected clients', () => {
 
   test('say what they are authorized for, until they are disconnected', async () => {
     const id = await register('seller');
-    await house.sql(
+    await service.sql(
       `with family as (
          insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
          values ($1, $2, '{mcp:read}', $3, app.now(), app.now() + interval '30 days') returning id)
        insert into vault.refresh_tokens (digest, family_id, expires_at)
        select sha256('arranged'), id, app.now() + interval '30 days' from family`,
-      [scene.people['seller'], id, `${house.config.baseUrl}/api/mcp`],
+      [scene.people['seller'], id, `${service.config.baseUrl}/api/mcp`],
     );
     expect(await seenBy('seller', id)).toMatchObject({ scopes: ['mcp:read'], connected_at: expect.any(String) });
     for (let twice = 0; twice < 2; twice++)
@@ -361,10 +361,10 @@ test('a client is shared, and a shared one pointed elsewhere, by who has signed 
   const share = { brokerage_id: scene.brokerage };
   expect(await admin.ask(`/clients/${client}/share`, share)).toMatchObject(stale);
   expect((await admin.ask(`/clients/${client}`, editor, 'PATCH')).status).toBe(200);
-  const plain = await fetch(`${house.origin}/settings/clients/${client}/share`, {
+  const plain = await fetch(`${service.origin}/settings/clients/${client}/share`, {
     method: 'POST',
     redirect: 'manual',
-    headers: { cookie: admin.headers['cookie']!, origin: house.config.baseUrl, accept: 'text/html' },
+    headers: { cookie: admin.headers['cookie']!, origin: service.config.baseUrl, accept: 'text/html' },
     body: new URLSearchParams({ csrf: admin.headers['x-csrf-token']!, brokerage: scene.brokerage }),
   });
   expect(plain.headers.get('location')).toBe(`/re-authenticate?return_to=%2Fsettings%2Fclients%2F${client}`);
@@ -447,11 +447,11 @@ describe('the audit trail', () => {
   };
 
   test('shows everybody their own, and admins the brokerage’s, page by page', async () => {
-    const own = await house.sql<{ id: string }>('select id from audit_records where user_id = $1', [
+    const own = await service.sql<{ id: string }>('select id from audit_records where user_id = $1', [
       scene.people['seller'],
     ]);
     expect(new Set((await read('seller')).map(({ id }) => id))).toEqual(new Set(own.map(({ id }) => id)));
-    const all = await house.sql<{ id: string }>(
+    const all = await service.sql<{ id: string }>(
       'select id from audit_records where brokerage_id = $1 order by at desc, id desc',
       [scene.brokerage],
     );
@@ -466,8 +466,8 @@ describe('the audit trail', () => {
   });
 
   test('does not tell of a deal that one cannot see', async () => {
-    const access = await addToken(house, scene.people['outsider']!);
-    const call = caller(house, access);
+    const access = await addToken(service, scene.people['outsider']!);
+    const call = caller(service, access);
     await call('svc_deals_get', { deal_id: scene.deal });
     await call('svc_deals_get', { deal_id: nowhere });
     const known = ({ action, outcome }: Seen) => ({ action, outcome });
@@ -505,7 +505,7 @@ describe('the audit trail', () => {
       expires_at: null,
     });
     const query = new URLSearchParams({ brokerage_id: scene.brokerage, action: 'api_key.create' });
-    const response = await fetch(`${house.origin}/api/web/audit/export?${query}`, { headers: as('admin').headers });
+    const response = await fetch(`${service.origin}/api/web/audit/export?${query}`, { headers: as('admin').headers });
     expect(response.headers.get('content-disposition')).toBe('attachment; filename="audit-trail.csv"');
     const lines = (await response.text()).trim().split('\r\n');
     expect(lines[0]).toContain('at,person,client,key,deal,action,outcome');
@@ -513,7 +513,7 @@ describe('the audit trail', () => {
       (await read('admin', { brokerage_id: scene.brokerage, action: 'api_key.create' })).length,
     );
     expect(lines.slice(1).every((line) => line.includes(',api_key.create,done,'))).toBe(true);
-    const foreignFile = await fetch(`${house.origin}/api/web/audit/export?brokerage_id=${scene.brokerage}`, {
+    const foreignFile = await fetch(`${service.origin}/api/web/audit/export?brokerage_id=${scene.brokerage}`, {
       headers: as('outsider').headers,
     });
     expect((await foreignFile.text()).trim().split('\r\n')).toHaveLength(1);

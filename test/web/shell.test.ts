@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, violationsOn } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
 interface Demo {
@@ -12,14 +12,14 @@ interface Demo {
   brokerage_id: string;
 }
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 let demo: Demo;
 const contexts: BrowserContext[] = [];
 
 beforeAll(async () => {
-  house = await openHouse({ demo: true });
-  demo = house.demo as unknown as Demo;
+  service = await openService({ demo: true });
+  demo = service.demo as unknown as Demo;
   browser = await openBrowser();
 });
 afterEach(async () => {
@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await browser?.close();
-  await house?.close();
+  await service?.close();
 });
 
 interface Visit {
@@ -43,17 +43,17 @@ async function visit(
   path: string,
   options: Parameters<Browser['newContext']>[0] = {},
 ): Promise<Visit> {
-  const person = await signInAs(house, demo.people[who].user_id);
+  const person = await signInAs(service, demo.people[who].user_id);
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   contexts.push(context);
-  await context.addCookies([{ ...person.cookie, url: house.origin }]);
+  await context.addCookies([{ ...person.cookie, url: service.origin }]);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
     if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text());
   });
-  await page.goto(house.origin + path);
+  await page.goto(service.origin + path);
   await page.locator('h1').waitFor();
   return { page, person, complaints };
 }
@@ -83,7 +83,7 @@ describe('every page of the frame', () => {
     const deal = `/deals/${demo.deals.with_everything}`;
     const { page, complaints } = await visit('broker', '/', options);
     for (const path of ['/', '/deals', deal, `${deal}/people`, `${deal}/activity`, '/settings/profile', '/contacts']) {
-      await page.goto(house.origin + path);
+      await page.goto(service.origin + path);
       await page.locator('h1').waitFor();
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
       expect([path, await violationsOn(page)]).toEqual([path, []]);
@@ -154,7 +154,7 @@ describe('a long list', () => {
   const focused = `document.activeElement?.getAttribute('data-index')`;
 
   test('holds only the rows in sight, and keys go through all of it', { timeout: 60_000 }, async () => {
-    await house.sql(
+    await service.sql(
       `with opened as (
          insert into deals (organization_id, title, industry, created_by)
          select $1, 'Route business no. ' || n, 'Zymurgy', $2 from generate_series(1, 450) n returning id)
@@ -187,7 +187,7 @@ describe('what changes elsewhere', () => {
     const deal = demo.deals.with_everything;
     const { page } = await visit('seller', `/deals/${deal}`);
     await page.waitForTimeout(1_000);
-    const broker = await signInAs(house, demo.people.broker.user_id);
+    const broker = await signInAs(service, demo.people.broker.user_id);
     const title = `Renamed at ${Date.now()}`;
     const { body } = await broker.ask(`/deals/${deal}`, { title }, 'PATCH');
     expect(body).toMatchObject({ title });
@@ -215,7 +215,7 @@ describe('who may not', () => {
 
   test('is led to sign in, and back', async () => {
     const { page, person } = await visit('broker', '/deals');
-    await house.sql(`delete from vault.sessions where user_id = $1`, [demo.people.broker.user_id]);
+    await service.sql(`delete from vault.sessions where user_id = $1`, [demo.people.broker.user_id]);
     expect((await person.ask('/me')).status).toBe(401);
     await page.getByRole('link', { name: 'Home', exact: true }).first().click();
     await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();

@@ -3,20 +3,20 @@
 import { gunzipSync, brotliDecompressSync } from 'node:zlib';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 
-let house: TestHouse;
-let secure: TestHouse;
+let service: TestService;
+let secure: TestService;
 let script: string;
 
 beforeAll(async () => {
-  house = await openHouse();
-  secure = await openHouse({ config: { baseUrl: 'https://deals.example.com' } });
-  const page = await (await fetch(`${house.origin}/`)).text();
+  service = await openService();
+  secure = await openService({ config: { baseUrl: 'https://deals.example.com' } });
+  const page = await (await fetch(`${service.origin}/`)).text();
   script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? '';
 });
 afterAll(async () => {
-  await house?.close();
+  await service?.close();
   await secure?.close();
 });
 
@@ -27,7 +27,12 @@ interface Raw {
 }
 
 /** Asks without fetch, which decodes bodies and normalizes paths. */
-function ask(path: string, headers: Record<string, string> = {}, method = 'GET', origin = house.origin): Promise<Raw> {
+function ask(
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+  origin = service.origin,
+): Promise<Raw> {
   const { promise, resolve, reject } = Promise.withResolvers<Raw>();
   const { hostname, port } = new URL(origin);
   http

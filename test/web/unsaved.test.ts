@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { hashPassword } from '../../server/domain/password-hashes.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
@@ -16,18 +16,18 @@ const desks: Desk[] = [];
 beforeAll(async () => {
   web = await openScene({ config: { features: { findings: true, financing: true } } });
   const { deal, idle, people, participants } = web.scene;
-  await web.house.sql(
+  await web.service.sql(
     `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, payload)
      select $1, id, user_id, 1, '{"currency": "USD", "purchase_price": "1"}' from participants
      where deal_id = $1 and user_id = $2`,
     [idle, people['other buyer']],
   );
-  const [question] = await web.house.sql<{ id: string }>(
+  const [question] = await web.service.sql<{ id: string }>(
     `insert into questions (deal_id, category, question_text, asked_by, participant_id, status)
      values ($1, 'legal', 'Answered?', $2, $3, 'answered') returning id`,
     [deal, people['exclusive buyer'], participants['exclusive buyer']],
   );
-  await web.house.sql('insert into question_answers (question_id, deal_id, answer_text) values ($1, $2, $3)', [
+  await web.service.sql('insert into question_answers (question_id, deal_id, answer_text) values ($1, $2, $3)', [
     question!.id,
     deal,
     'Yes.',
@@ -44,8 +44,8 @@ afterAll(async () => {
 });
 
 async function deskOf(caller: string): Promise<Desk> {
-  const { cookie } = await signInAs(web.house, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.house.origin, { cookie });
+  const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
+  const desk = await openDesk(browser, web.service.origin, { cookie });
   desks.push(desk);
   return desk;
 }
@@ -66,24 +66,24 @@ interface FormDialog {
 }
 
 const click = (name: string | RegExp) => (page: Page) => button(page, name).first().click();
-const onDeal = (tab: string) => (scene: WebScene['scene']) => `/deals/${scene.deal}${tab}`;
+const withDeal = (tab: string) => (scene: WebScene['scene']) => `/deals/${scene.deal}${tab}`;
 const onIdle = (tab: string) => (scene: WebScene['scene']) => `/deals/${scene.idle}${tab}`;
 const settings = (page: string) => () => `/settings/${page}`;
 
 const dialogs: FormDialog[] = [
   { kind: 'deal', caller: 'broker', at: () => '/deals', open: click('New deal') },
   { kind: 'contact', caller: 'broker', at: () => '/contacts', open: click('New contact') },
-  { kind: 'deal', caller: 'broker', at: onDeal(''), open: (page) => choose(page, 'More actions', 'Edit deal') },
-  { kind: 'exclusivity-end', caller: 'broker', at: onDeal(''), open: click('Change date') },
-  { kind: 'rejection_reason', caller: 'broker', at: onDeal('/questions'), open: click(/^Reject/) },
-  { kind: 'distributed_response', caller: 'broker', at: onDeal('/questions'), open: click(/^Send/) },
-  { kind: 'condition', caller: 'broker', at: onDeal('/closing'), open: click('Add condition') },
-  { kind: 'invitation', caller: 'broker', at: onDeal('/people'), open: click('Invite') },
-  { kind: 'nda', caller: 'broker', at: onDeal('/nda'), open: click('Send NDA') },
+  { kind: 'deal', caller: 'broker', at: withDeal(''), open: (page) => choose(page, 'More actions', 'Edit deal') },
+  { kind: 'exclusivity-end', caller: 'broker', at: withDeal(''), open: click('Change date') },
+  { kind: 'rejection_reason', caller: 'broker', at: withDeal('/questions'), open: click(/^Reject/) },
+  { kind: 'distributed_response', caller: 'broker', at: withDeal('/questions'), open: click(/^Send/) },
+  { kind: 'condition', caller: 'broker', at: withDeal('/closing'), open: click('Add condition') },
+  { kind: 'invitation', caller: 'broker', at: withDeal('/people'), open: click('Invite') },
+  { kind: 'nda', caller: 'broker', at: withDeal('/nda'), open: click('Send NDA') },
   {
     kind: 'document',
     caller: 'broker',
-    at: onDeal('/documents'),
+    at: withDeal('/documents'),
     open: (page) => choose(page, /^More about/, 'Edit'),
   },
   { kind: 'acceptance', caller: 'broker', at: onIdle('/offers'), open: click(/^Accept/) },
@@ -93,15 +93,15 @@ const dialogs: FormDialog[] = [
     at: onIdle('/people'),
     open: (page) => choose(page, 'Actions for other buyer', 'Grant exclusivity'),
   },
-  { kind: 'answer_text', caller: 'seller', at: onDeal('/questions'), open: click(/^Answer/) },
-  { kind: 'question', caller: 'exclusive buyer', at: onDeal('/questions'), open: click('Ask a question') },
+  { kind: 'answer_text', caller: 'seller', at: withDeal('/questions'), open: click(/^Answer/) },
+  { kind: 'question', caller: 'exclusive buyer', at: withDeal('/questions'), open: click('Ask a question') },
   { kind: 'offer', caller: 'new buyer', at: onIdle('/offers'), open: click('Submit offer') },
-  { kind: 'finding', caller: 'exclusive buyer', at: onDeal('/findings'), open: click('Record a finding') },
-  { kind: 'finding-status', caller: 'exclusive buyer', at: onDeal('/findings'), open: click('Change status') },
-  { kind: 'financing-source', caller: 'exclusive buyer', at: onDeal('/financing'), open: click('Add a source') },
-  { kind: 'checklist-row', caller: 'exclusive buyer', at: onDeal('/qoe'), open: click('Add row') },
-  { kind: 'normalization', caller: 'exclusive buyer', at: onDeal('/qoe'), open: click('Add normalization') },
-  { kind: 'qoe-member', caller: 'broker', at: onDeal('/qoe'), open: click('Let in') },
+  { kind: 'finding', caller: 'exclusive buyer', at: withDeal('/findings'), open: click('Record a finding') },
+  { kind: 'finding-status', caller: 'exclusive buyer', at: withDeal('/findings'), open: click('Change status') },
+  { kind: 'financing-source', caller: 'exclusive buyer', at: withDeal('/financing'), open: click('Add a source') },
+  { kind: 'checklist-row', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add row') },
+  { kind: 'normalization', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add normalization') },
+  { kind: 'qoe-member', caller: 'broker', at: withDeal('/qoe'), open: click('Let in') },
   { kind: 'api-key', caller: 'admin', at: settings('keys'), open: click('Create key') },
   {
     kind: 'rotation',
@@ -269,8 +269,8 @@ describe('what was typed', () => {
     const [stored] = await drafts(page);
     expect(stored).not.toContain('lease');
     page.on('dialog', (prompt) => void prompt.accept());
-    const other = await signInAs(web.house, web.scene.people['other buyer']!);
-    await page.context().addCookies([{ ...other.cookie, url: web.house.origin }]);
+    const other = await signInAs(web.service, web.scene.people['other buyer']!);
+    await page.context().addCookies([{ ...other.cookie, url: web.service.origin }]);
     await go(`/deals/${web.scene.deal}/questions`);
     await button(page, 'Ask a question').click();
     const dialog = page.getByRole('dialog');
@@ -314,7 +314,7 @@ describe('a session that ends', () => {
   beforeAll(async () => {
     const phc = await hashPassword(password);
     for (const caller of ['exclusive buyer', 'other buyer'])
-      await web.house.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
+      await web.service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
         web.scene.people[caller],
         phc,
       ]);
@@ -328,13 +328,13 @@ describe('a session that ends', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('About').selectOption('legal');
     await dialog.getByLabel('Question').fill(words);
-    await web.house.sql('delete from vault.sessions where user_id = $1', [web.scene.people['exclusive buyer']]);
+    await web.service.sql('delete from vault.sessions where user_id = $1', [web.scene.people['exclusive buyer']]);
     await button(dialog, 'Ask').click();
     await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
     return page;
   }
   const asks = async (words: string) => {
-    const found = await web.house.sql('select from questions where question_text = $1', [words]);
+    const found = await web.service.sql('select from questions where question_text = $1', [words]);
     return found.length;
   };
 

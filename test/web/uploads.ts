@@ -2,7 +2,7 @@
 
 import { deflateRawSync, crc32 } from 'node:zlib';
 import { floorPlan, pdf } from '../../database/demo/bodies.ts';
-import type { TestHouse } from '../harness.ts';
+import type { TestService } from '../harness.ts';
 import type { Answer, SignedIn } from './person.ts';
 
 export const aPdf = (): Buffer => pdf('Lease', 'The shop is let from year to year.').bytes;
@@ -50,7 +50,7 @@ export interface UploadQuery {
 
 /** Uploads to a deal's data room; a stream is sent as it comes. */
 export async function upload(
-  house: TestHouse,
+  service: TestService,
   person: SignedIn,
   dealId: string,
   body: Buffer | ReadableStream<Uint8Array>,
@@ -58,7 +58,7 @@ export async function upload(
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<Answer> {
   const query = new URLSearchParams({ filename, category, confidentiality, ...more });
-  const response = await fetch(`${house.origin}/api/web/deals/${dealId}/documents?${query}`, {
+  const response = await fetch(`${service.origin}/api/web/deals/${dealId}/documents?${query}`, {
     method: 'POST',
     headers: { ...person.headers, 'content-type': 'application/octet-stream' },
     body: body instanceof Buffer ? new Uint8Array(body) : body,
@@ -71,12 +71,12 @@ export async function upload(
 
 /** Asks for the body of a document as the person. */
 export const fetchBody = (
-  house: TestHouse,
+  service: TestService,
   person: SignedIn,
   document: { source: string; id: string },
   how: 'content' | 'preview' = 'content',
   headers: Record<string, string> = {},
 ): Promise<Response> =>
-  fetch(`${house.origin}/api/web/documents/${document.source}/${document.id}/${how}`, {
+  fetch(`${service.origin}/api/web/documents/${document.source}/${document.id}/${how}`, {
     headers: { ...person.headers, ...headers },
   });

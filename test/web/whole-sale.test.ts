@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mintToken, tokenDigest } from '../../server/domain/secret-tokens.ts';
+import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../browser.ts';
-import { openHouse, type TestHouse } from '../harness.ts';
+import { openService, type TestService } from '../harness.ts';
 
-let house: TestHouse;
+let service: TestService;
 let browser: Browser;
 
 const names = {
@@ -67,20 +67,20 @@ async function accept(who: Who): Promise<void> {
 }
 
 beforeAll(async () => {
-  house = await openHouse();
+  service = await openService();
   browser = await openBrowser();
-  for (const who of Object.keys(names) as Who[]) desks[who] = await openDesk(browser, house.origin);
+  for (const who of Object.keys(names) as Who[]) desks[who] = await openDesk(browser, service.origin);
 }, 120_000);
 
 afterAll(async () => {
   await browser?.close();
-  await house?.close();
+  await service?.close();
 });
 
 describe('a sale', { timeout: 60_000 }, () => {
   test('begins with the set-up of a brokerage and its first admin', async () => {
     const token = mintToken();
-    await house.sql('select app.offer_set_up($1)', [tokenDigest(token)]);
+    await service.sql('select app.offer_set_up($1)', [tokenDigest(token)]);
     await desks.admin.go(`/set-up#token=${token}`);
     await page('admin').getByLabel('Brokerage').fill('Harbor Lane Brokers');
     await page('admin').getByLabel('Your name').fill(names.admin);
@@ -411,7 +411,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     ])
       expect(lines).toContain(line);
     await expectAccessible(page('broker'));
-    const [sold] = await house.sql('select state, closed_at is not null as dated from deals where id = $1', [deal]);
+    const [sold] = await service.sql('select state, closed_at is not null as dated from deals where id = $1', [deal]);
     expect(sold).toEqual({ state: 'closed', dated: true });
   });
 

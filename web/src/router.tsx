@@ -119,57 +119,57 @@ const dealTabs = deal.addChildren([
     path: '/',
     // What waits stands at the top of the overview: asked for with the deal, it pushes nothing down later.
     loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
-    component: lazyRouteComponent(() => import('./routes/deal/overview.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/overview/overview.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/nda',
-    component: lazyRouteComponent(() => import('./routes/deal/nda.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/nda/nda.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/documents',
-    component: lazyRouteComponent(() => import('./routes/deal/documents.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/documents/documents.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/questions',
-    component: lazyRouteComponent(() => import('./routes/deal/questions.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/questions/questions.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/qoe',
-    component: lazyRouteComponent(() => import('./routes/deal/qoe.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/qoe/qoe.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/offers',
-    component: lazyRouteComponent(() => import('./routes/deal/offers.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/offers/offers.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/closing',
-    component: lazyRouteComponent(() => import('./routes/deal/closing.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/closing/closing.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/findings',
-    component: lazyRouteComponent(() => import('./routes/deal/findings.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/findings/findings.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/financing',
-    component: lazyRouteComponent(() => import('./routes/deal/financing.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/financing/financing.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/people',
-    component: lazyRouteComponent(() => import('./routes/deal/people.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/people/people.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/activity',
-    component: lazyRouteComponent(() => import('./routes/deal/activity.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deal/activity/activity.tsx')),
   }),
   // Any other address: the frame says that there is nothing, as of a tab that is not open to the person.
   createRoute({ getParentRoute: () => deal, path: '/$' }),
@@ -185,7 +185,7 @@ const contacts = createRoute({
   getParentRoute: () => app,
   path: '/contacts',
   validateSearch: readContactsSearch,
-  component: lazyRouteComponent(() => import('./routes/contacts.tsx')),
+  component: lazyRouteComponent(() => import('./routes/contacts/contacts.tsx')),
 });
 
 const settings = createRoute({
@@ -221,32 +221,32 @@ const settingsPages = settings.addChildren([
   createRoute({
     getParentRoute: () => settings,
     path: '/profile',
-    component: lazyRouteComponent(() => import('./routes/settings/profile.tsx')),
+    component: lazyRouteComponent(() => import('./routes/settings/profile/profile.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
     path: '/security',
-    component: lazyRouteComponent(() => import('./routes/settings/security.tsx')),
+    component: lazyRouteComponent(() => import('./routes/settings/security/security.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
     path: '/brokerage',
-    component: lazyRouteComponent(() => import('./routes/settings/brokerage.tsx')),
+    component: lazyRouteComponent(() => import('./routes/settings/brokerage/brokerage.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
     path: '/members',
-    component: lazyRouteComponent(() => import('./routes/settings/members.tsx')),
+    component: lazyRouteComponent(() => import('./routes/settings/members/members.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
     path: '/keys',
-    component: lazyRouteComponent(() => import('./routes/settings/keys.tsx')),
+    component: lazyRouteComponent(() => import('./routes/settings/keys/keys.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
     path: '/clients',
-    component: lazyRouteComponent(() => import('./routes/settings/clients.tsx')),
+    component: lazyRouteComponent(() => import('./routes/settings/clients/clients.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
@@ -255,12 +255,12 @@ const settingsPages = settings.addChildren([
       const client = text(search.client);
       return client === undefined ? {} : { client };
     },
-    component: lazyRouteComponent(() => import('./routes/settings/tools.tsx')),
+    component: lazyRouteComponent(() => import('./routes/settings/tools/tools.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
     path: '/audit',
-    component: lazyRouteComponent(() => import('./routes/settings/audit.tsx')),
+    component: lazyRouteComponent(() => import('./routes/settings/audit/audit.tsx')),
   }),
 ]);
 

@@ -3,7 +3,7 @@
  * first fault is what the client is told (specification, section 4.2; OAuth 2.1, section 4.1.2.1).
  */
 
-import { scopes, type Scope } from '../../domain/connected-clients.ts';
+import { scopes, type Scope } from '../../domain/clients/connected-clients.ts';
 import { resourceOf } from '../../http/resource-metadata.ts';
 import { scopeList, type Parameters } from '../parameters.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { scopes, type Scope } from '../../domain/connected-clients.ts';
+import { scopes, type Scope } from '../../domain/clients/connected-clients.ts';
 import { endpoints } from '../metadata.ts';
 
 export interface ConsentRequest {

@@ -1,9 +1,9 @@
 /** GET /api/mcp/authorize: looks at an authorization request and asks the person. It changes nothing, whoever asks. */
 
 import type { Handler } from 'hono';
-import type { House } from '../../context.ts';
-import { authorizingClient, ownBrokerageNames } from '../../domain/authorization.ts';
-import { enterWithSession } from '../../domain/sessions.ts';
+import type { Services } from '../../services.ts';
+import { authorizingClient, ownBrokerageNames } from '../../domain/clients/authorization.ts';
+import { enterWithSession } from '../../domain/accounts/sessions.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
 import { asClientId, urlencodedParameters } from '../parameters.ts';
@@ -20,8 +20,8 @@ export const otherRedirectUri =
   'The redirect_uri is not registered for this client: it must be the registered one, character for character.';
 
 /** The handler of GET and HEAD. */
-export function showConsent(house: House): Handler {
-  const { baseUrl } = house.config;
+export function showConsent(services: Services): Handler {
+  const { baseUrl } = services.config;
   return async (c) => {
     const { pathname, search } = new URL(c.req.url);
     const parameters = urlencodedParameters(search.slice(1));
@@ -33,7 +33,7 @@ export function showConsent(house: House): Handler {
     // A port that no URL can have passes for any port of this machine in the database.
     if (redirectUri === undefined || !URL.canParse(redirectUri)) return refusalPage(c, 400, otherRedirectUri);
     const session = sessionToken(c);
-    const [person, client, brokerages] = await house.database.together(
+    const [person, client, brokerages] = await services.database.together(
       enterWithSession(sessionDigest(c)),
       authorizingClient(clientId, redirectUri),
       ownBrokerageNames(),

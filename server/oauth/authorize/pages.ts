@@ -1,9 +1,9 @@
 /** What a person sees at the authorize endpoint: the consent page, and why there is none. */
 
 import type { Context } from 'hono';
-import type { AuthorizingClient } from '../../domain/authorization.ts';
-import type { Scope } from '../../domain/connected-clients.ts';
-import { isLoopback } from '../../domain/redirect-uris.ts';
+import type { AuthorizingClient } from '../../domain/clients/authorization.ts';
+import type { Scope } from '../../domain/clients/connected-clients.ts';
+import { isLoopback } from '../../domain/clients/redirect-uris.ts';
 import { csrfField, csrfToken } from '../../http/csrf.ts';
 import { html, type Html } from '../../http/html.ts';
 import { mark, page } from '../../http/pages.ts';

@@ -1,11 +1,17 @@
 /** POST /api/mcp/authorize: what the person decided on the consent page, and back to the client with it. */
 
 import type { Context, Handler } from 'hono';
-import type { House } from '../../context.ts';
-import { approveClient, denyClient, type Approval, type Consent, type Denial } from '../../domain/authorization.ts';
-import { tokenDigest } from '../../domain/secret-tokens.ts';
-import { enterWithSession } from '../../domain/sessions.ts';
-import { mint } from '../../domain/tokens.ts';
+import type { Services } from '../../services.ts';
+import {
+  approveClient,
+  denyClient,
+  type Approval,
+  type Consent,
+  type Denial,
+} from '../../domain/clients/authorization.ts';
+import { tokenDigest } from '../../domain/accounts/secret-tokens.ts';
+import { enterWithSession } from '../../domain/accounts/sessions.ts';
+import { mint } from '../../domain/clients/tokens.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { csrfMatches, isOwnOrigin } from '../../http/csrf.ts';
 import { originOf } from '../../http/origin.ts';
@@ -38,8 +44,8 @@ function decided(request: ConsentRequest, form: Parameters): Consent {
 }
 
 /** The handler. */
-export function takeDecision(house: House): Handler {
-  const issuer = house.config.baseUrl;
+export function takeDecision(services: Services): Handler {
+  const issuer = services.config.baseUrl;
   return async (c) => {
     if (!isOwnOrigin(c)) return refusalPage(c, 403, 'This decision came from another site.');
     const form = await readForm(c);
@@ -68,13 +74,13 @@ export function takeDecision(house: House): Handler {
 
     // Unticking reading is turning the client down: there is nothing less to give.
     if (decision === 'deny' || (decision === 'approve' && !consent.scopes.includes('mcp:read'))) {
-      const [, outcome] = await house.database.together(enter, denyClient(consent, originOf(c)));
+      const [, outcome] = await services.database.together(enter, denyClient(consent, originOf(c)));
       if (outcome !== 'denied') return explain(outcome);
       return redirectWithFault(c, back, { error: 'access_denied', description: 'The person said no.' });
     }
     if (decision !== 'approve') return refusalPage(c, 400, outOfDate);
     const code = mint('code');
-    const [, outcome] = await house.database.together(enter, approveClient(consent, code.digest, originOf(c)));
+    const [, outcome] = await services.database.together(enter, approveClient(consent, code.digest, originOf(c)));
     return outcome === 'issued' ? redirectWithCode(c, back, code.token) : explain(outcome);
   };
 }

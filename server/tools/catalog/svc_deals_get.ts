@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { deal } from '../../domain/deals.ts';
-import { participants } from '../../domain/participants.ts';
+import { deal } from '../../domain/deals/deals.ts';
+import { participants } from '../../domain/deals/participants.ts';
 import { defineTool, reads } from '../define.ts';
 import { id } from '../inputs.ts';
 import * as records from '../records.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deals } from '../../domain/deals.ts';
+import { deals } from '../../domain/deals/deals.ts';
 import { defineTool, reads } from '../define.ts';
 import { text } from '../inputs.ts';
 import { listedDeal } from '../records.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { confidentialities, documents } from '../../domain/documents.ts';
+import { confidentialities, documents } from '../../domain/documents/documents.ts';
 import { defineTool, reads } from '../define.ts';
 import { id, oneOf, text } from '../inputs.ts';
 import { documentMetadata } from '../records.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { commitmentStatuses, createFinancingSource, sourceTypes } from '../../domain/financing.ts';
-import { passDealGate } from '../../domain/tool-gate.ts';
+import { commitmentStatuses, createFinancingSource, sourceTypes } from '../../domain/offers/financing.ts';
+import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { id, oneOf, text, wholeAmount } from '../inputs.ts';
 import { added } from '../records.ts';

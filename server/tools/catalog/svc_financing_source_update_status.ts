@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { commitmentStatuses, updateFinancingStatus } from '../../domain/financing.ts';
-import { passFinancingGate } from '../../domain/tool-gate.ts';
+import { commitmentStatuses, updateFinancingStatus } from '../../domain/offers/financing.ts';
+import { passFinancingGate } from '../../domain/clients/tool-gate.ts';
 import { defineTool, replaces } from '../define.ts';
 import { id, oneOf } from '../inputs.ts';
 import { notInDiligence } from '../refusals.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { financingSources, financingTotals } from '../../domain/financing.ts';
+import { financingSources, financingTotals } from '../../domain/offers/financing.ts';
 import { defineTool, reads } from '../define.ts';
 import { id } from '../inputs.ts';
 import { financingSource, financingTotal } from '../records.ts';

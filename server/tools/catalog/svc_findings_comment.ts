@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { commentOnFinding } from '../../domain/findings.ts';
-import { passFindingGate } from '../../domain/tool-gate.ts';
+import { commentOnFinding } from '../../domain/diligence/findings.ts';
+import { passFindingGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { id, text } from '../inputs.ts';
 import { added } from '../records.ts';

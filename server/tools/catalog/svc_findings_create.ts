@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { createFinding, severities } from '../../domain/findings.ts';
-import { passDealGate } from '../../domain/tool-gate.ts';
+import { createFinding, severities } from '../../domain/diligence/findings.ts';
+import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { id, oneOf, personId, text } from '../inputs.ts';
 import { added } from '../records.ts';

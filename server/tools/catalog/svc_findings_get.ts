@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { finding, findingChanges, findingComments } from '../../domain/findings.ts';
+import { finding, findingChanges, findingComments } from '../../domain/diligence/findings.ts';
 import { defineTool, reads } from '../define.ts';
 import { id } from '../inputs.ts';
 import { findingWithHistory } from '../records.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findings, findingStatuses, severities } from '../../domain/findings.ts';
+import { findings, findingStatuses, severities } from '../../domain/diligence/findings.ts';
 import { defineTool, reads } from '../define.ts';
 import { anyText, id, oneOf } from '../inputs.ts';
 import { listedFinding } from '../records.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { findingStatuses, updateFindingStatus } from '../../domain/findings.ts';
-import { passFindingGate } from '../../domain/tool-gate.ts';
+import { findingStatuses, updateFindingStatus } from '../../domain/diligence/findings.ts';
+import { passFindingGate } from '../../domain/clients/tool-gate.ts';
 import { defineTool, replaces } from '../define.ts';
 import { id, oneOf, text } from '../inputs.ts';
 import { notInDiligence } from '../refusals.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { offers } from '../../domain/offers.ts';
+import { offers } from '../../domain/offers/offers.ts';
 import { defineTool, reads } from '../define.ts';
 import { id } from '../inputs.ts';
 import { offer } from '../records.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checklist, recentSnapshots } from '../../domain/qoe.ts';
+import { checklist, recentSnapshots } from '../../domain/diligence/qoe.ts';
 import { defineTool, reads } from '../define.ts';
 import { id, text } from '../inputs.ts';
 import { progressRow, snapshotRow } from '../records.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { adjustmentCategories, createNormalization } from '../../domain/normalizations.ts';
-import { passDealGate } from '../../domain/tool-gate.ts';
+import { adjustmentCategories, createNormalization } from '../../domain/diligence/normalizations.ts';
+import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { decimal, id, oneOf, text } from '../inputs.ts';
 import { added } from '../records.ts';

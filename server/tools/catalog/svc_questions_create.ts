@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { createQuestion, questionCategories } from '../../domain/questions.ts';
-import { passDealGate } from '../../domain/tool-gate.ts';
+import { createQuestion, questionCategories } from '../../domain/diligence/questions.ts';
+import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { id, oneOf, text } from '../inputs.ts';
 import { added } from '../records.ts';

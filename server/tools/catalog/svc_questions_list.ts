@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { questions } from '../../domain/questions.ts';
+import { questions } from '../../domain/diligence/questions.ts';
 import { defineTool, reads } from '../define.ts';
 import { id, text } from '../inputs.ts';
 import { question } from '../records.ts';

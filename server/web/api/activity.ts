@@ -2,8 +2,8 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
-import { activityOfDeal } from '../../domain/activity.ts';
+import type { Services } from '../../services.ts';
+import { activityOfDeal } from '../../domain/audit/activity.ts';
 import { mustSee } from '../../domain/must-see.ts';
 import { deploymentCursors } from './cursor.ts';
 import { pathId, readQuery } from './input.ts';
@@ -12,8 +12,8 @@ import { withPerson } from './person.ts';
 const pageSize = 50;
 const Page = z.object({ cursor: z.string().max(500).optional() });
 
-export function activityRoutes(house: House): Hono {
-  const cursors = deploymentCursors(house);
+export function activityRoutes(services: Services): Hono {
+  const cursors = deploymentCursors(services);
   return new Hono().get('/deals/:id/activity', async (c) => {
     const dealId = pathId(c);
     const { cursor } = readQuery(c, Page);
@@ -21,7 +21,7 @@ export function activityRoutes(house: House): Hono {
     const list = `activity ${dealId}`;
     const after = cursor === undefined ? null : unseal(cursor);
     const statement = activityOfDeal(dealId, after?.place ?? null, pageSize);
-    const [person, , { items, next }] = await withPerson(house, c, mustSee('deals', dealId), statement);
+    const [person, , { items, next }] = await withPerson(services, c, mustSee('deals', dealId), statement);
     after?.check(list, person.user_id);
     return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
   });

@@ -2,8 +2,8 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
-import { auditRecords, type AuditRecord } from '../../domain/audit-list.ts';
+import type { Services } from '../../services.ts';
+import { auditRecords, type AuditRecord } from '../../domain/audit/audit-list.ts';
 import { csvHeaders, writeCsv } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
 import { id, instant, optional, pageSize, readQuery } from './input.ts';
@@ -58,16 +58,20 @@ const cellsOf = (record: AuditRecord) => [
   Object.keys(record.details).length > 0 ? JSON.stringify(record.details) : null,
 ];
 
-export function auditRoutes(house: House): Hono {
+export function auditRoutes(services: Services): Hono {
   const app = new Hono();
-  const cursors = deploymentCursors(house);
+  const cursors = deploymentCursors(services);
 
   app.get('/audit', async (c) => {
     const { cursor, limit, ...query } = readQuery(c, List);
     const filter = filterOf(query);
     const { seal, unseal } = await cursors();
     const place = cursor === undefined ? null : unseal(cursor);
-    const [person, found] = await withPerson(house, c, auditRecords({ ...filter, after: place?.place ?? null, limit }));
+    const [person, found] = await withPerson(
+      services,
+      c,
+      auditRecords({ ...filter, after: place?.place ?? null, limit }),
+    );
     const list = `audit ${JSON.stringify(filter)}`;
     place?.check(list, person.user_id);
     return c.json({ items: found.items, next_cursor: found.next && seal(list, person.user_id, found.next) });
@@ -75,7 +79,7 @@ export function auditRoutes(house: House): Hono {
 
   app.get('/audit/export', async (c) => {
     const filter = filterOf(readQuery(c, Filter));
-    const [found] = await asPerson(house, c, auditRecords({ ...filter, after: null, limit: longestExport }));
+    const [found] = await asPerson(services, c, auditRecords({ ...filter, after: null, limit: longestExport }));
     return c.body(writeCsv(heading, found.items.map(cellsOf)), 200, csvHeaders('audit-trail'));
   });
   return app;

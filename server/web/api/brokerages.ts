@@ -2,10 +2,10 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
-import { brokerageOfCaller, renameBrokerage, requireSecondFactor } from '../../domain/brokerages.ts';
-import { inviteMember, renewMemberInvitation } from '../../domain/invitations.ts';
+import { brokerageOfCaller, renameBrokerage, requireSecondFactor } from '../../domain/people/brokerages.ts';
+import { inviteMember, renewMemberInvitation } from '../../domain/people/invitations.ts';
 import {
   changeMemberRole,
   dealsRunAlone,
@@ -15,12 +15,12 @@ import {
   membersOf,
   removeMember,
   type MemberOfBrokerage,
-} from '../../domain/members.ts';
-import { mintToken, tokenDigest } from '../../domain/secret-tokens.ts';
+} from '../../domain/people/members.ts';
+import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
 import { emailAddress, id, optional, properName, pathId, readBody, readQuery } from './input.ts';
-import { notAllowed } from './on-record.ts';
+import { notAllowed } from './visible-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
 import { nothingThere } from './problems.ts';
 
@@ -41,12 +41,12 @@ const Successor = z.object({ successor_id: optional(id) });
 /** Why nothing was changed: 404 when the person sees no such brokerage or member, else 403. */
 const unchanged = (seen: unknown) => (seen ? notAllowed() : nothingThere());
 
-export function brokerageRoutes(house: House): Hono {
+export function brokerageRoutes(services: Services): Hono {
   const app = new Hono();
-  const { smtpUrl, baseUrl } = house.config;
+  const { smtpUrl, baseUrl } = services.config;
 
   app.get('/brokerages/:id', async (c) => {
-    const [brokerage] = await asPerson(house, c, brokerageOfCaller(pathId(c)));
+    const [brokerage] = await asPerson(services, c, brokerageOfCaller(pathId(c)));
     if (!brokerage) throw nothingThere();
     return c.json(brokerage);
   });
@@ -55,7 +55,7 @@ export function brokerageRoutes(house: House): Hono {
     const brokerageId = pathId(c);
     const { name } = await readBody(c, Rename);
     const [renamed, brokerage] = await asPerson(
-      house,
+      services,
       c,
       renameBrokerage(brokerageId, name, originOf(c)),
       brokerageOfCaller(brokerageId),
@@ -66,7 +66,7 @@ export function brokerageRoutes(house: House): Hono {
 
   app.get('/brokerages/:id/members', async (c) => {
     const brokerageId = pathId(c);
-    const [brokerage, items] = await asPerson(house, c, brokerageOfCaller(brokerageId), membersOf(brokerageId));
+    const [brokerage, items] = await asPerson(services, c, brokerageOfCaller(brokerageId), membersOf(brokerageId));
     if (!brokerage) throw nothingThere();
     return c.json({ items });
   });
@@ -79,13 +79,13 @@ export function brokerageRoutes(house: House): Hono {
     change: (token: Buffer, mailed: boolean) => Statement<unknown>,
     who: Statement<MemberOfBrokerage | null>,
   ) => {
-    const [known] = await asPerson(house, c, brokerageOfCaller(brokerageId));
+    const [known] = await asPerson(services, c, brokerageOfCaller(brokerageId));
     if (!known) throw nothingThere();
     const token = mintToken();
     const mailed = smtpUrl !== undefined && deliver !== 'link';
-    const [caller, changed, member] = await withPerson(house, c, change(tokenDigest(token), mailed), who);
+    const [caller, changed, member] = await withPerson(services, c, change(tokenDigest(token), mailed), who);
     if (!changed || !member) throw nothingThere();
-    if (mailed) void mailInvitation(house, member, { by: caller.name, toWhat: known.name }, token);
+    if (mailed) void mailInvitation(services, member, { by: caller.name, toWhat: known.name }, token);
     return { member, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   };
 
@@ -111,7 +111,7 @@ export function brokerageRoutes(house: House): Hono {
     const userId = pathId(c, 'user_id');
     const { role: wanted } = await readBody(c, Role);
     const change = changeMemberRole(brokerageId, userId, wanted, originOf(c));
-    const [changed, member] = await asPerson(house, c, change, memberOf(brokerageId, userId));
+    const [changed, member] = await asPerson(services, c, change, memberOf(brokerageId, userId));
     if (!changed) throw unchanged(member);
     return c.json(member);
   });
@@ -120,7 +120,7 @@ export function brokerageRoutes(house: House): Hono {
     const brokerageId = pathId(c);
     const { required } = await readBody(c, Required);
     const [changed, brokerage] = await asPerson(
-      house,
+      services,
       c,
       requireSecondFactor(brokerageId, required, originOf(c)),
       brokerageOfCaller(brokerageId),
@@ -133,7 +133,7 @@ export function brokerageRoutes(house: House): Hono {
     const brokerageId = pathId(c);
     const userId = pathId(c, 'user_id');
     const [member, ended] = await asPerson(
-      house,
+      services,
       c,
       memberOf(brokerageId, userId),
       endMemberSessions(brokerageId, userId, originOf(c)),
@@ -146,7 +146,12 @@ export function brokerageRoutes(house: House): Hono {
   app.get('/brokerages/:id/members/:user_id/deals', async (c) => {
     const brokerageId = pathId(c);
     const userId = pathId(c, 'user_id');
-    const [member, items] = await asPerson(house, c, memberOf(brokerageId, userId), dealsRunAlone(brokerageId, userId));
+    const [member, items] = await asPerson(
+      services,
+      c,
+      memberOf(brokerageId, userId),
+      dealsRunAlone(brokerageId, userId),
+    );
     if (!member) throw nothingThere();
     return c.json({ items });
   });
@@ -156,7 +161,7 @@ export function brokerageRoutes(house: House): Hono {
     const userId = pathId(c, 'user_id');
     const { successor_id } = readQuery(c, Successor);
     const [before, removed] = await asPerson(
-      house,
+      services,
       c,
       memberOf(brokerageId, userId),
       removeMember(brokerageId, userId, successor_id, originOf(c)),

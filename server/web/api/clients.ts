@@ -2,7 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
   changeClient,
@@ -14,12 +14,12 @@ import {
   disconnectClient,
   shareClient,
   type ConnectedClient,
-} from '../../domain/connected-clients.ts';
+} from '../../domain/clients/connected-clients.ts';
 import { mustSee } from '../../domain/must-see.ts';
-import { clientPresets, redirectUriFaults } from '../../domain/redirect-uris.ts';
+import { clientPresets, redirectUriFaults } from '../../domain/clients/redirect-uris.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import { id, line, pathId, readBody } from './input.ts';
-import { notAllowed } from './on-record.ts';
+import { notAllowed } from './visible-record.ts';
 import { originOf, withPerson } from './person.ts';
 import { nothingThere } from './problems.ts';
 
@@ -52,14 +52,14 @@ const shown = (client: ConnectedClient, userId: string) => ({
   last_used_at: client.last_used_at,
 });
 
-export function clientRoutes(house: House): Hono {
+export function clientRoutes(services: Services): Hono {
   const app = new Hono();
 
   /** Makes the change and answers the client as it is then. 403: the person sees it, and may not do this to it. */
   const change = async (c: Context, statement: Statement<boolean>) => {
     const clientId = pathId(c);
     const [person, , changed, client] = await withPerson(
-      house,
+      services,
       c,
       mustSee('connected_clients', clientId),
       statement,
@@ -70,7 +70,7 @@ export function clientRoutes(house: House): Hono {
   };
 
   app.get('/clients', async (c) => {
-    const [person, clients] = await withPerson(house, c, connectedClients());
+    const [person, clients] = await withPerson(services, c, connectedClients());
     return c.json({
       items: clients.map((client) => shown(client, person.user_id)),
       presets: clientPresets.map(({ id: preset, name, redirectUris }) => ({
@@ -78,14 +78,14 @@ export function clientRoutes(house: House): Hono {
         name,
         redirect_uris: redirectUris,
       })),
-      tool_server: canonicalResource(house.config.baseUrl),
+      tool_server: canonicalResource(services.config.baseUrl),
     });
   });
 
   app.post('/clients', async (c) => {
     const { name, redirect_uris } = await readBody(c, Details);
-    const [, made] = await withPerson(house, c, createClient({ name, redirectUris: redirect_uris }, originOf(c)));
-    const [person, client] = await withPerson(house, c, connectedClient(made ?? ''));
+    const [, made] = await withPerson(services, c, createClient({ name, redirectUris: redirect_uris }, originOf(c)));
+    const [person, client] = await withPerson(services, c, connectedClient(made ?? ''));
     if (!client) throw nothingThere();
     return c.json(shown(client, person.user_id), 201);
   });
@@ -108,7 +108,7 @@ export function clientRoutes(house: House): Hono {
   app.post('/clients/:id/disconnect', async (c) => {
     const clientId = pathId(c);
     const [person, , , client] = await withPerson(
-      house,
+      services,
       c,
       mustSee('connected_clients', clientId),
       disconnectClient(clientId, originOf(c)),

@@ -2,16 +2,16 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import {
   addCondition,
   changeCondition,
   dealCondition,
   dealConditions,
   removeCondition,
-} from '../../domain/deal-conditions.ts';
+} from '../../domain/deals/deal-conditions.ts';
 import { day, id, line, optional, pathId, readBody } from './input.ts';
-import { notAllowed, onDeal, onRecord } from './on-record.ts';
+import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
 
 const New = z.strictObject({ name: line(200), owner_user_id: optional(id), deadline: optional(day) });
@@ -24,26 +24,26 @@ const Change = z
   })
   .partial();
 
-export function conditionRoutes(house: House): Hono {
+export function conditionRoutes(services: Services): Hono {
   const app = new Hono();
 
   app.get('/deals/:id/conditions', async (c) => {
     const dealId = pathId(c);
-    const [items] = await onDeal(house, c, dealId, dealConditions(dealId));
+    const [items] = await withDeal(services, c, dealId, dealConditions(dealId));
     return c.json({ items });
   });
 
   app.post('/deals/:id/conditions', async (c) => {
     const dealId = pathId(c);
-    const [added] = await onDeal(house, c, dealId, addCondition(dealId, await readBody(c, New), originOf(c)));
+    const [added] = await withDeal(services, c, dealId, addCondition(dealId, await readBody(c, New), originOf(c)));
     return c.json(added, 201);
   });
 
   app.patch('/conditions/:id', async (c) => {
     const conditionId = pathId(c);
     const change = changeCondition(conditionId, await readBody(c, Change), originOf(c));
-    const [changed, now] = await onRecord(
-      house,
+    const [changed, now] = await withRecord(
+      services,
       c,
       'closing_conditions',
       conditionId,
@@ -56,8 +56,8 @@ export function conditionRoutes(house: House): Hono {
 
   app.delete('/conditions/:id', async (c) => {
     const conditionId = pathId(c);
-    const [gone] = await onRecord(
-      house,
+    const [gone] = await withRecord(
+      services,
       c,
       'closing_conditions',
       conditionId,

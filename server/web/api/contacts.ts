@@ -2,7 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import {
   addContact,
   archiveContact,
@@ -13,8 +13,8 @@ import {
   contactsWithEmails,
   importContacts,
   restoreContact,
-} from '../../domain/contact-list.ts';
-import { listMemberships } from '../../domain/people.ts';
+} from '../../domain/contacts/contact-list.ts';
+import { listMemberships } from '../../domain/people/people.ts';
 import { boundedText } from '../../http/bounded-body.ts';
 import { contactCsv, contactInput, readContactCsv } from './contact-csv.ts';
 import { csvHeaders } from './csv.ts';
@@ -39,9 +39,9 @@ const New = z.strictObject({ brokerage_id: id, ...contactInput });
 const Change = z.strictObject(contactInput).partial();
 const Brokerage = z.object({ brokerage_id: id });
 
-export function contactRoutes(house: House): Hono {
+export function contactRoutes(services: Services): Hono {
   const app = new Hono();
-  const cursors = deploymentCursors(house);
+  const cursors = deploymentCursors(services);
 
   app.get('/contacts', async (c) => {
     const { brokerage_id, search, archived, sort, cursor, limit } = readQuery(c, List);
@@ -49,7 +49,7 @@ export function contactRoutes(house: House): Hono {
     const place = cursor === undefined ? null : unseal(cursor);
     const order = contactSorts.find((one) => one === sort) ?? '-created_at';
     const [person, found] = await withPerson(
-      house,
+      services,
       c,
       contactList(order, {
         brokerageId: brokerage_id,
@@ -66,25 +66,25 @@ export function contactRoutes(house: House): Hono {
 
   app.post('/contacts', async (c) => {
     const { brokerage_id, ...contact } = await readBody(c, New);
-    const [added] = await asPerson(house, c, addContact(brokerage_id, contact, originOf(c)));
+    const [added] = await asPerson(services, c, addContact(brokerage_id, contact, originOf(c)));
     return c.json(added, 201);
   });
 
   app.patch('/contacts/:id', async (c) => {
     const given = await readBody(c, Change);
-    const [changed] = await asPerson(house, c, changeContact(pathId(c), given, originOf(c)));
+    const [changed] = await asPerson(services, c, changeContact(pathId(c), given, originOf(c)));
     if (!changed) throw nothingThere();
     return c.json(changed);
   });
 
   app.post('/contacts/:id/archive', async (c) => {
-    const [archived] = await asPerson(house, c, archiveContact(pathId(c), originOf(c)));
+    const [archived] = await asPerson(services, c, archiveContact(pathId(c), originOf(c)));
     if (!archived) throw nothingThere();
     return c.json(archived);
   });
 
   app.post('/contacts/:id/restore', async (c) => {
-    const [restored] = await asPerson(house, c, restoreContact(pathId(c), originOf(c)));
+    const [restored] = await asPerson(services, c, restoreContact(pathId(c), originOf(c)));
     if (!restored) throw nothingThere();
     return c.json(restored);
   });
@@ -97,7 +97,12 @@ export function contactRoutes(house: House): Hono {
     if (body === 'not_text') throw new Problem(400, 'validation_error', 'Save the file as CSV in UTF-8 and try again.');
     const { rows, faults, count } = await readContactCsv(body.text);
     const emails = rows.flatMap(({ contact }) => (contact.email === null ? [] : [contact.email.toLowerCase()]));
-    const [memberships, known] = await asPerson(house, c, listMemberships(), contactsWithEmails(brokerage_id, emails));
+    const [memberships, known] = await asPerson(
+      services,
+      c,
+      listMemberships(),
+      contactsWithEmails(brokerage_id, emails),
+    );
     if (!memberships.some((membership) => membership.brokerage_id === brokerage_id)) throw nothingThere();
     const byEmail = new Map(known.map((contact) => [contact.email, contact.id]));
     const marked = rows.map(({ contact, ...rest }) => ({
@@ -124,13 +129,13 @@ export function contactRoutes(house: House): Hono {
     const fresh = rows
       .filter(({ duplicate_of, same_as }) => duplicate_of === null && same_as === null)
       .map(({ contact }) => contact);
-    const [imported] = await asPerson(house, c, importContacts(brokerageId, fresh, originOf(c)));
+    const [imported] = await asPerson(services, c, importContacts(brokerageId, fresh, originOf(c)));
     return c.json({ row_count: count, rows, faults, imported });
   });
 
   app.get('/contacts/export', async (c) => {
     const { brokerage_id } = readQuery(c, Brokerage);
-    const [memberships, contacts] = await asPerson(house, c, listMemberships(), contactsForExport(brokerage_id));
+    const [memberships, contacts] = await asPerson(services, c, listMemberships(), contactsForExport(brokerage_id));
     if (!memberships.some((membership) => membership.brokerage_id === brokerage_id)) throw nothingThere();
     return c.body(contactCsv(contacts), 200, csvHeaders('contacts'));
   });

@@ -1,6 +1,6 @@
 /** Cursors of the lists that the web application pages through. */
 
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import { deploymentSealer } from '../../http/sealed-cursor.ts';
 import { invalid, type Problem } from './problems.ts';
 
@@ -35,7 +35,7 @@ function placeIn(bytes: Buffer): Place {
 const inWeb = (list: string): string => `web ${list}`;
 
 /** The cursors of this deployment, which all its nodes share. */
-export function deploymentCursors({ database }: House): () => Promise<Cursors> {
+export function deploymentCursors({ database }: Services): () => Promise<Cursors> {
   const sealer = deploymentSealer(database);
   return async () => {
     const { seal, unseal } = await sealer();

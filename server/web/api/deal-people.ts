@@ -2,7 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
   answerInvitation,
@@ -10,15 +10,15 @@ import {
   removeFromDeal,
   renewDealInvitation,
   type NewLink,
-} from '../../domain/deal-people.ts';
-import { participantOfDeal, personOfDeal, type PersonOfDeal } from '../../domain/deal-page.ts';
-import type { DealInvitation } from '../../domain/invitations.ts';
+} from '../../domain/deals/deal-people.ts';
+import { participantOfDeal, personOfDeal, type PersonOfDeal } from '../../domain/deals/deal-page.ts';
+import type { DealInvitation } from '../../domain/people/invitations.ts';
 import { mustSee } from '../../domain/must-see.ts';
-import { mintToken, tokenDigest } from '../../domain/secret-tokens.ts';
+import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
 import { emailAddress, id, properName, pathId, readBody } from './input.ts';
-import { changeDeal, notAllowed } from './on-record.ts';
+import { changeDeal, notAllowed } from './visible-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
 import { invalid, nothingThere } from './problems.ts';
 
@@ -38,9 +38,9 @@ const Invite = z
   });
 const Renewal = z.strictObject({ deliver: delivery });
 
-export function dealPeopleRoutes(house: House): Hono {
+export function dealPeopleRoutes(services: Services): Hono {
   const app = new Hono();
-  const { smtpUrl, baseUrl } = house.config;
+  const { smtpUrl, baseUrl } = services.config;
 
   /** Invites with a fresh link, and mails it or shows it: a mailed one is shown to nobody, so that it proves the mailbox. */
   async function invite(
@@ -53,10 +53,10 @@ export function dealPeopleRoutes(house: House): Hono {
     const token = mintToken();
     const mailed = smtpUrl !== undefined && deliver !== 'link';
     const link = { token: tokenDigest(token), mailed };
-    const [caller, , invited, participant] = await withPerson(house, c, mustSee('deals', dealId), change(link), who);
+    const [caller, , invited, participant] = await withPerson(services, c, mustSee('deals', dealId), change(link), who);
     if (!invited || !participant) throw nothingThere();
     const toWhat = `the deal ${invited.deal_title} of ${invited.brokerage_name}`;
-    if (mailed) void mailInvitation(house, invited, { by: caller.name, toWhat }, token);
+    if (mailed) void mailInvitation(services, invited, { by: caller.name, toWhat }, token);
     return { participant, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   }
 
@@ -85,11 +85,11 @@ export function dealPeopleRoutes(house: House): Hono {
       if (person.status !== 'removed') return notAllowed();
       return invalid([{ path: '', message: `${person.name} is removed already.` }]);
     };
-    return changeDeal(house, c, dealId, change, otherwise);
+    return changeDeal(services, c, dealId, change, otherwise);
   });
 
   const answer = (accepts: boolean) => async (c: Context) => {
-    const [dealId] = await asPerson(house, c, answerInvitation(pathId(c, 'participant_id'), accepts, originOf(c)));
+    const [dealId] = await asPerson(services, c, answerInvitation(pathId(c, 'participant_id'), accepts, originOf(c)));
     if (dealId === null) throw nothingThere();
     return accepts ? c.json({ deal_id: dealId }) : c.body(null, 204);
   };

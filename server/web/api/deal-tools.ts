@@ -2,27 +2,27 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
-import { dealTools, optInDeal, optOutDeal, stopDealTools } from '../../domain/deal-opt-ins.ts';
+import { dealTools, optInDeal, optOutDeal, stopDealTools } from '../../domain/clients/deal-opt-ins.ts';
 import { instant, optional, pathId, readBody } from './input.ts';
-import { notAllowed, onDeal } from './on-record.ts';
+import { notAllowed, withDeal } from './visible-record.ts';
 import { originOf } from './person.ts';
 
 const OptIn = z.strictObject({ expires_at: optional(instant) });
 
-export function dealToolRoutes(house: House): Hono {
+export function dealToolRoutes(services: Services): Hono {
   const app = new Hono();
 
   const switched = async (c: Context, dealId: string, change: Statement<boolean>, otherwise?: 'denied') => {
-    const [done, tools] = await onDeal(house, c, dealId, change, dealTools(dealId));
+    const [done, tools] = await withDeal(services, c, dealId, change, dealTools(dealId));
     if (!done && otherwise === 'denied') throw notAllowed();
     return c.json(tools);
   };
 
   app.get('/deals/:id/tools', async (c) => {
     const dealId = pathId(c);
-    const [tools] = await onDeal(house, c, dealId, dealTools(dealId));
+    const [tools] = await withDeal(services, c, dealId, dealTools(dealId));
     return c.json(tools);
   });
 

@@ -2,7 +2,7 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import {
   closingWarnings,
   editDeal,
@@ -11,10 +11,10 @@ import {
   moveDeal,
   openDeal,
   releaseExclusivity,
-} from '../../domain/deal-changes.ts';
-import { dealList, dealSorts } from '../../domain/deal-list.ts';
-import { asDealPage, dealPage, fullDeal, type DealPage } from '../../domain/deal-page.ts';
-import { callerRoles } from '../../domain/deals.ts';
+} from '../../domain/deals/deal-changes.ts';
+import { dealList, dealSorts } from '../../domain/deals/deal-list.ts';
+import { asDealPage, dealPage, fullDeal, type DealPage } from '../../domain/deals/deal-page.ts';
+import { callerRoles } from '../../domain/deals/deals.ts';
 import { Refusal } from '../../database/errors.ts';
 import { deploymentCursors } from './cursor.ts';
 import {
@@ -30,7 +30,7 @@ import {
   searchWords,
   text,
 } from './input.ts';
-import { changeDeal, notAllowed, onDeal } from './on-record.ts';
+import { changeDeal, notAllowed, withDeal } from './visible-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
 import { nothingThere, Problem } from './problems.ts';
 
@@ -82,9 +82,9 @@ const Move = z.strictObject({ to: z.enum(states, 'Choose a state.'), confirm: z.
 const Grant = z.strictObject({ participant_id: id, expires_at: instant });
 const Extension = z.strictObject({ expires_at: instant });
 
-export function dealRoutes(house: House): Hono {
+export function dealRoutes(services: Services): Hono {
   const app = new Hono();
-  const cursors = deploymentCursors(house);
+  const cursors = deploymentCursors(services);
 
   app.get('/deals', async (c) => {
     const { search, state, role, sort, cursor, limit } = readQuery(c, List);
@@ -98,22 +98,22 @@ export function dealRoutes(house: House): Hono {
       after: after?.place ?? null,
       limit,
     };
-    const [person, { items, next }] = await withPerson(house, c, dealList(sort, filter));
+    const [person, { items, next }] = await withPerson(services, c, dealList(sort, filter));
     after?.check(list, person.user_id);
     return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
   });
 
   app.post('/deals', async (c) => {
     const { organization_id, ...said } = await readBody(c, Opening);
-    const [opened] = await asPerson(house, c, openDeal(organization_id, said, originOf(c)));
-    const [deal] = await asPerson(house, c, fullDeal(opened));
+    const [opened] = await asPerson(services, c, openDeal(organization_id, said, originOf(c)));
+    const [deal] = await asPerson(services, c, fullDeal(opened));
     return c.json(deal, 201);
   });
 
   app.get('/deals/:id', async (c) => {
     // The guard ends the transaction before the rest is looked up: a hidden deal takes no longer than one that is not there.
     const dealId = pathId(c);
-    const page = asDealPage(await onDeal(house, c, dealId, ...dealPage(dealId)));
+    const page = asDealPage(await withDeal(services, c, dealId, ...dealPage(dealId)));
     if (!page) throw nothingThere();
     return c.json(page);
   });
@@ -121,7 +121,7 @@ export function dealRoutes(house: House): Hono {
   app.patch('/deals/:id', async (c) => {
     const dealId = pathId(c);
     const change = editDeal(dealId, await readBody(c, Edit), originOf(c));
-    const [changed, deal] = await onDeal(house, c, dealId, change, fullDeal(dealId));
+    const [changed, deal] = await withDeal(services, c, dealId, change, fullDeal(dealId));
     if (!changed) throw notAllowed();
     return c.json(deal);
   });
@@ -130,10 +130,10 @@ export function dealRoutes(house: House): Hono {
     const dealId = pathId(c);
     const { to, confirm } = await readBody(c, Move);
     try {
-      return await changeDeal(house, c, dealId, moveDeal(dealId, to, confirm, originOf(c)));
+      return await changeDeal(services, c, dealId, moveDeal(dealId, to, confirm, originOf(c)));
     } catch (error) {
       if (!(error instanceof Refusal) || error.reason !== 'closing_unconfirmed') throw error;
-      const [warnings] = await onDeal(house, c, dealId, closingWarnings(dealId));
+      const [warnings] = await withDeal(services, c, dealId, closingWarnings(dealId));
       const details = warnings.map((message) => ({ path: 'confirm', message }));
       throw new Problem(409, error.reason, error.message, details);
     }
@@ -141,14 +141,14 @@ export function dealRoutes(house: House): Hono {
 
   app.get('/deals/:id/closing-warnings', async (c) => {
     const dealId = pathId(c);
-    const [items] = await onDeal(house, c, dealId, closingWarnings(dealId));
+    const [items] = await withDeal(services, c, dealId, closingWarnings(dealId));
     return c.json({ items });
   });
 
   app.post('/deals/:id/exclusivity', async (c) => {
     const dealId = pathId(c);
     const grant = await readBody(c, Grant);
-    return changeDeal(house, c, dealId, grantExclusivity(dealId, grant, originOf(c)));
+    return changeDeal(services, c, dealId, grantExclusivity(dealId, grant, originOf(c)));
   });
 
   const noneRuns = ({ capacities }: DealPage): Problem =>
@@ -160,12 +160,12 @@ export function dealRoutes(house: House): Hono {
     const dealId = pathId(c);
     const { expires_at } = await readBody(c, Extension);
     const change = extendExclusivity(dealId, expires_at, originOf(c));
-    return changeDeal(house, c, dealId, change, noneRuns);
+    return changeDeal(services, c, dealId, change, noneRuns);
   });
 
   app.delete('/deals/:id/exclusivity', async (c) => {
     const dealId = pathId(c);
-    return changeDeal(house, c, dealId, releaseExclusivity(dealId, originOf(c)), noneRuns);
+    return changeDeal(services, c, dealId, releaseExclusivity(dealId, originOf(c)), noneRuns);
   });
   return app;
 }

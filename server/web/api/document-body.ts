@@ -1,9 +1,9 @@
 /** Sends the body of a document so that it is a file and never a page, whole or in part. */
 
 import type { Context } from 'hono';
-import type { House } from '../../context.ts';
-import { openDocument, previewedTypes } from '../../domain/document-page.ts';
-import type { DocumentSource } from '../../domain/documents.ts';
+import type { Services } from '../../services.ts';
+import { openDocument, previewedTypes } from '../../domain/documents/document-page.ts';
+import type { DocumentSource } from '../../domain/documents/documents.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { isStorageKey, type Span } from '../../storage/storage.ts';
 import { asPerson } from './person.ts';
@@ -57,13 +57,13 @@ function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string,
  * is none that they may open, and 415 when the application cannot show it.
  */
 export async function sendDocument(
-  house: House,
+  services: Services,
   c: Context,
   source: DocumentSource,
   id: string,
   how: 'attachment' | 'inline',
 ): Promise<Response> {
-  const [opened] = await asPerson(house, c, openDocument(source, id, readsOn(c)));
+  const [opened] = await asPerson(services, c, openDocument(source, id, readsOn(c)));
   if (!opened) throw nothingThere();
   const { filename, media_type, sha256, storage_key } = opened;
   if (how === 'inline' && !(previewedTypes as readonly string[]).includes(media_type))
@@ -80,9 +80,10 @@ export async function sendDocument(
   // Of a request for the head alone nobody would read the body to its end, and so close it.
   const headOnly = c.req.method === 'HEAD';
   // A record that was brought in by hand may name a place where no body can be: nothing is there.
-  const body = headOnly || !isStorageKey(storage_key) ? null : await house.storage.read(storage_key, span ?? undefined);
+  const body =
+    headOnly || !isStorageKey(storage_key) ? null : await services.storage.read(storage_key, span ?? undefined);
   if (body === null && !headOnly) {
-    house.log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
+    services.log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
     const message =
       'The file itself is missing from the store. Ask the brokerage to have it brought back, or uploaded again.';
     throw new Problem(500, 'body_missing', message);

@@ -2,7 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import { Unavailable } from '../../database/errors.ts';
 import { BrokenOff, largestDocument, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
 import { endingOf, NotTaken } from '../../documents/kinds.ts';
@@ -15,12 +15,12 @@ import {
   documentsOnPage,
   removeDocument,
   restoreDocument,
-} from '../../domain/document-page.ts';
-import { confidentialities, documentSources, type DocumentSource } from '../../domain/documents.ts';
+} from '../../domain/documents/document-page.ts';
+import { confidentialities, documentSources, type DocumentSource } from '../../domain/documents/documents.ts';
 import { newStorageKey } from '../../storage/storage.ts';
 import { sendDocument } from './document-body.ts';
 import { line, optional, pathId, readBody, readQuery } from './input.ts';
-import { notAllowed, onDeal } from './on-record.ts';
+import { notAllowed, withDeal } from './visible-record.ts';
 import { asPerson, originOf } from './person.ts';
 import { invalid, nothingThere, Problem } from './problems.ts';
 
@@ -52,7 +52,7 @@ function sourceOf(c: Context): DocumentSource {
   return source;
 }
 
-async function intake({ storage }: House, c: Context, key: string, name: string): Promise<Kept> {
+async function intake({ storage }: Services, c: Context, key: string, name: string): Promise<Kept> {
   try {
     return await takeIn(storage, key, name, c.req.raw.body ?? new ReadableStream());
   } catch (error) {
@@ -63,14 +63,14 @@ async function intake({ storage }: House, c: Context, key: string, name: string)
   }
 }
 
-export function documentRoutes(house: House): Hono {
+export function documentRoutes(services: Services): Hono {
   const app = new Hono();
 
   app.get('/deals/:id/documents', async (c) => {
     const dealId = pathId(c);
     const filter = readQuery(c, Filter);
-    const [items] = await onDeal(
-      house,
+    const [items] = await withDeal(
+      services,
       c,
       dealId,
       documentsOnPage(dealId, filter.category, filter.confidentiality, filter.search),
@@ -82,27 +82,33 @@ export function documentRoutes(house: House): Hono {
     const dealId = pathId(c);
     const storageKey = newStorageKey();
     // Who may not upload is told so before anything of the file is read.
-    const [may] = await onDeal(house, c, dealId, beginUpload(dealId, storageKey));
+    const [may] = await withDeal(services, c, dealId, beginUpload(dealId, storageKey));
     if (!may) throw notAllowed();
     const { diligence_request, ...given } = readQuery(c, New);
     if (Number(c.req.header('content-length') ?? 0) > largestDocument)
       throw new Problem(413, 'too_large', 'The file is larger than 2 GB. Split it, or compress it.');
 
-    const kept = await intake(house, c, storageKey, given.filename);
+    const kept = await intake(services, c, storageKey, given.filename);
     const add = addDocument(dealId, { ...given, ...kept, storageKey }, diligence_request, originOf(c));
-    const [id] = await onDeal(house, c, dealId, add).catch(async (error: unknown) => {
-      // Whether it is there we do not know when the database went away: then the clockwork finds out.
+    const [id] = await withDeal(services, c, dealId, add).catch(async (error: unknown) => {
+      // Whether it is there we do not know when the database went away: then a scheduled job finds out.
       if (!(error instanceof Unavailable)) await clear(storageKey);
       throw error;
     });
-    const [added] = await asPerson(house, c, documentOnPage(diligence_request === null ? 'simple' : 'production', id));
+    const [added] = await asPerson(
+      services,
+      c,
+      documentOnPage(diligence_request === null ? 'simple' : 'production', id),
+    );
     return c.json(added, 201);
   });
 
   const clear = (storageKey: string) =>
-    house.storage
+    services.storage
       .remove(storageKey)
-      .catch((error: unknown) => house.log.warn({ err: error }, 'a body without a document waits to be cleared away'));
+      .catch((error: unknown) =>
+        services.log.warn({ err: error }, 'a body without a document waits to be cleared away'),
+      );
 
   app.patch('/documents/:source/:id', async (c) => {
     const source = sourceOf(c);
@@ -110,14 +116,14 @@ export function documentRoutes(house: House): Hono {
     const change = await readBody(c, Change);
     if (change.filename !== undefined) {
       // The ending tells programs what a file is, and what it is was looked at when it came.
-      const [before] = await asPerson(house, c, documentOnPage(source, id));
+      const [before] = await asPerson(services, c, documentOnPage(source, id));
       if (before === null) throw nothingThere();
       const ending = endingOf(before.filename);
       if (endingOf(change.filename) !== ending)
         throw invalid([{ path: 'filename', message: `The name must end in .${ending}, as it did.` }]);
     }
     const [changed, now] = await asPerson(
-      house,
+      services,
       c,
       changeDocument(source, id, change, originOf(c)),
       documentOnPage(source, id),
@@ -131,7 +137,7 @@ export function documentRoutes(house: House): Hono {
     const source = sourceOf(c);
     const id = pathId(c);
     const [before, removed] = await asPerson(
-      house,
+      services,
       c,
       documentOnPage(source, id),
       removeDocument(source, id, originOf(c)),
@@ -145,7 +151,7 @@ export function documentRoutes(house: House): Hono {
     const source = sourceOf(c);
     const id = pathId(c);
     const [restored, now] = await asPerson(
-      house,
+      services,
       c,
       restoreDocument(source, id, originOf(c)),
       documentOnPage(source, id),
@@ -154,13 +160,13 @@ export function documentRoutes(house: House): Hono {
     return c.json(now);
   });
 
-  app.get('/documents/:source/:id/content', (c) => sendDocument(house, c, sourceOf(c), pathId(c), 'attachment'));
-  app.get('/documents/:source/:id/preview', (c) => sendDocument(house, c, sourceOf(c), pathId(c), 'inline'));
+  app.get('/documents/:source/:id/content', (c) => sendDocument(services, c, sourceOf(c), pathId(c), 'attachment'));
+  app.get('/documents/:source/:id/preview', (c) => sendDocument(services, c, sourceOf(c), pathId(c), 'inline'));
 
   app.get('/documents/:source/:id/openings', async (c) => {
     const source = sourceOf(c);
     const id = pathId(c);
-    const [seen, items] = await asPerson(house, c, documentOnPage(source, id), documentOpenings(source, id));
+    const [seen, items] = await asPerson(services, c, documentOnPage(source, id), documentOpenings(source, id));
     if (seen === null) throw nothingThere();
     if (seen.openings === null) throw notAllowed();
     return c.json({ items });

@@ -2,11 +2,11 @@
 
 import { Hono, type Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import type { Change } from '../../database/changes.ts';
 import { Denied } from '../../database/errors.ts';
-import { seenChanges } from '../../domain/changes.ts';
-import { enterWithSession, sessionsAlive, type SessionCaller } from '../../domain/sessions.ts';
+import { seenChanges } from '../../domain/audit/changes.ts';
+import { enterWithSession, sessionsAlive, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';
 import { signedOut } from './person.ts';
 import { Problem } from './problems.ts';
@@ -27,7 +27,7 @@ interface Stream {
 }
 
 /** The open streams of this node: counts them, and ends those whose session is over. */
-function openStreams({ database, config, log }: House) {
+function openStreams({ database, config, log }: Services) {
   const streams = new Set<Stream>();
   let beating: NodeJS.Timeout | undefined;
 
@@ -64,9 +64,9 @@ function openStreams({ database, config, log }: House) {
   };
 }
 
-export function eventRoutes(house: House): Hono {
-  const { database, changes, stopping } = house;
-  const streams = openStreams(house);
+export function eventRoutes(services: Services): Hono {
+  const { database, changes, stopping } = services;
+  const streams = openStreams(services);
 
   /** Who listens. A stream is no use of the session: one that is left open does not keep it alive. */
   async function listener(c: Context): Promise<SessionCaller> {

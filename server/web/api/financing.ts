@@ -2,11 +2,11 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
-import { addSource, moveSource, sourceOnPage, sourcesOnPage } from '../../domain/financing-page.ts';
-import { commitmentStatuses, financingTotals, sourceTypes } from '../../domain/financing.ts';
+import type { Services } from '../../services.ts';
+import { addSource, moveSource, sourceOnPage, sourcesOnPage } from '../../domain/offers/financing-page.ts';
+import { commitmentStatuses, financingTotals, sourceTypes } from '../../domain/offers/financing.ts';
 import { line, pathId, readBody } from './input.ts';
-import { notAllowed, onDeal, onRecord } from './on-record.ts';
+import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
 import { nothingThere } from './problems.ts';
 
@@ -22,24 +22,24 @@ const New = z.strictObject({
 });
 const Status = z.strictObject({ commitment_status: status });
 
-export function financingRoutes(house: House): Hono {
+export function financingRoutes(services: Services): Hono {
   const app = new Hono();
   for (const path of ['/deals/:id/financing', '/financing/*'])
     app.use(path, async (_, next) => {
-      if (!house.config.features.financing) throw nothingThere();
+      if (!services.config.features.financing) throw nothingThere();
       await next();
     });
 
   app.get('/deals/:id/financing', async (c) => {
     const dealId = pathId(c);
-    const [items, totals] = await onDeal(house, c, dealId, sourcesOnPage(dealId), financingTotals(dealId));
+    const [items, totals] = await withDeal(services, c, dealId, sourcesOnPage(dealId), financingTotals(dealId));
     return c.json({ items, totals });
   });
 
   app.post('/deals/:id/financing', async (c) => {
     const dealId = pathId(c);
-    const [added] = await onDeal(house, c, dealId, addSource(dealId, await readBody(c, New), originOf(c)));
-    const [source] = await onRecord(house, c, 'financing_sources', added, sourceOnPage(added));
+    const [added] = await withDeal(services, c, dealId, addSource(dealId, await readBody(c, New), originOf(c)));
+    const [source] = await withRecord(services, c, 'financing_sources', added, sourceOnPage(added));
     return c.json(source, 201);
   });
 
@@ -47,7 +47,7 @@ export function financingRoutes(house: House): Hono {
     const sourceId = pathId(c);
     const { commitment_status } = await readBody(c, Status);
     const move = moveSource(sourceId, commitment_status, originOf(c));
-    const [moved, source] = await onRecord(house, c, 'financing_sources', sourceId, move, sourceOnPage(sourceId));
+    const [moved, source] = await withRecord(services, c, 'financing_sources', sourceId, move, sourceOnPage(sourceId));
     if (!moved) throw notAllowed();
     return c.json(source);
   });

@@ -2,17 +2,17 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import {
   addFinding,
   addFindingComment,
   findingOnPage,
   findingsOnPage,
   setFindingStatus,
-} from '../../domain/finding-page.ts';
-import { findingStatuses, severities } from '../../domain/findings.ts';
+} from '../../domain/diligence/finding-page.ts';
+import { findingStatuses, severities } from '../../domain/diligence/findings.ts';
 import { id, line, optional, pathId, readBody, text } from './input.ts';
-import { notAllowed, onDeal, onRecord } from './on-record.ts';
+import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
 import { nothingThere } from './problems.ts';
 
@@ -29,17 +29,17 @@ const Status = z.strictObject({
 });
 const Comment = z.strictObject({ body: text(8000) });
 
-export function findingRoutes(house: House): Hono {
+export function findingRoutes(services: Services): Hono {
   const app = new Hono();
   for (const path of ['/deals/:id/findings', '/findings/*'])
     app.use(path, async (_, next) => {
-      if (!house.config.features.findings) throw nothingThere();
+      if (!services.config.features.findings) throw nothingThere();
       await next();
     });
 
   app.get('/deals/:id/findings', async (c) => {
     const dealId = pathId(c);
-    const [items] = await onDeal(house, c, dealId, findingsOnPage(dealId));
+    const [items] = await withDeal(services, c, dealId, findingsOnPage(dealId));
     return c.json({ items });
   });
 
@@ -47,14 +47,14 @@ export function findingRoutes(house: House): Hono {
     const dealId = pathId(c);
     const { category, title, description, severity, owner_user_id } = await readBody(c, New);
     const finding = { dealId, category, title, description, severity, ownerUserId: owner_user_id };
-    const [added] = await onDeal(house, c, dealId, addFinding(finding, originOf(c)));
-    const [found] = await onRecord(house, c, 'findings', added, findingOnPage(added));
+    const [added] = await withDeal(services, c, dealId, addFinding(finding, originOf(c)));
+    const [found] = await withRecord(services, c, 'findings', added, findingOnPage(added));
     return c.json(found, 201);
   });
 
   app.get('/findings/:id', async (c) => {
     const findingId = pathId(c);
-    const [found] = await onRecord(house, c, 'findings', findingId, findingOnPage(findingId));
+    const [found] = await withRecord(services, c, 'findings', findingId, findingOnPage(findingId));
     return c.json(found);
   });
 
@@ -62,7 +62,7 @@ export function findingRoutes(house: House): Hono {
     const findingId = pathId(c);
     const { status, status_notes } = await readBody(c, Status);
     const change = setFindingStatus(findingId, status, status_notes, originOf(c));
-    const [changed, found] = await onRecord(house, c, 'findings', findingId, change, findingOnPage(findingId));
+    const [changed, found] = await withRecord(services, c, 'findings', findingId, change, findingOnPage(findingId));
     if (!changed) throw notAllowed();
     return c.json(found);
   });
@@ -71,7 +71,7 @@ export function findingRoutes(house: House): Hono {
     const findingId = pathId(c);
     const { body } = await readBody(c, Comment);
     const comment = addFindingComment(findingId, body, originOf(c));
-    const [, found] = await onRecord(house, c, 'findings', findingId, comment, findingOnPage(findingId));
+    const [, found] = await withRecord(services, c, 'findings', findingId, comment, findingOnPage(findingId));
     return c.json(found, 201);
   });
   return app;

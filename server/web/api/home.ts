@@ -1,18 +1,18 @@
 /** GET /home: what waits for the person, their invitations, how their deals stand, what happened lately. */
 
 import { Hono } from 'hono';
-import type { House } from '../../context.ts';
-import { latestActivity } from '../../domain/activity.ts';
-import { waitingInvitations } from '../../domain/deal-people.ts';
-import { dealsByState, queue, runningExclusivities } from '../../domain/home.ts';
+import type { Services } from '../../services.ts';
+import { latestActivity } from '../../domain/audit/activity.ts';
+import { waitingInvitations } from '../../domain/deals/deal-people.ts';
+import { dealsByState, queue, runningExclusivities } from '../../domain/deals/home.ts';
 import { asPerson } from './person.ts';
 
-export function homeRoutes(house: House): Hono {
+export function homeRoutes(services: Services): Hono {
   return new Hono().get('/home', async (c) => {
     const [waiting, invitations, exclusivities, deals_by_state, activity] = await asPerson(
-      house,
+      services,
       c,
-      queue(house.config.features.findings),
+      queue(services.config.features.findings),
       waitingInvitations(),
       runningExclusivities(),
       dealsByState(),

@@ -2,9 +2,9 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { isEmailAddress, longestEmailAddress } from '../../domain/email-address.ts';
-import { isDecimal, longestAmount } from '../../domain/normalizations.ts';
-import { keepsDirection, oneLine } from '../../domain/names.ts';
+import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
+import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.ts';
+import { keepsDirection, oneLine } from '../../domain/people/names.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { invalid, nothingThere, Problem, type Fault } from './problems.ts';
@@ -67,7 +67,7 @@ export const line = (max: number) =>
     .max(max, `At most ${max} characters.`)
     .refine(storable, 'This contains characters that cannot be stored.');
 
-/** The name of a person or a house. */
+/** The name of a person or a brokerage. */
 export const properName = line(200)
   .regex(oneLine, 'Leave out line breaks.')
   .regex(keepsDirection, 'Leave out signs that turn the direction of writing.');

@@ -2,7 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import { Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
@@ -15,12 +15,12 @@ import {
   revokeApiKey,
   rotateApiKey,
   type ApiKey,
-} from '../../domain/api-keys.ts';
+} from '../../domain/clients/api-keys.ts';
 import { mustSee } from '../../domain/must-see.ts';
-import { requireRecentSignIn } from '../../domain/sessions.ts';
+import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';
 import { instant, line, optional, pathId, readBody } from './input.ts';
-import { onRecord } from './on-record.ts';
+import { withRecord } from './visible-record.ts';
 import { asPerson, originOf } from './person.ts';
 import { nothingThere } from './problems.ts';
 
@@ -78,20 +78,20 @@ async function orNothing<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-export function keyRoutes(house: House): Hono {
+export function keyRoutes(services: Services): Hono {
   const app = new Hono();
 
   /** The key after the change; whoever gets a token has proved lately who they are. */
   const issue = async (c: Context, id: string, change: Statement<unknown>, token: string) => {
     const recently = requireRecentSignIn(sessionDigest(c));
-    const [, , key] = await orNothing(asPerson(house, c, recently, change, apiKey(id)));
+    const [, , key] = await orNothing(asPerson(services, c, recently, change, apiKey(id)));
     if (!key) throw nothingThere();
     return { key: shown(key), token };
   };
 
   app.get('/brokerages/:id/keys', async (c) => {
     const id = pathId(c);
-    const [keys] = await onRecord(house, c, 'brokerages', id, apiKeysOf(id));
+    const [keys] = await withRecord(services, c, 'brokerages', id, apiKeysOf(id));
     return c.json({ items: keys.map(shown) });
   });
 
@@ -100,13 +100,13 @@ export function keyRoutes(house: House): Hono {
     const { expires_at: expiresAt, ...key } = await readBody(c, New);
     const minted = mintApiKey(key.environment);
     const [, , id] = await asPerson(
-      house,
+      services,
       c,
       mustSee('brokerages', brokerageId),
       requireRecentSignIn(sessionDigest(c)),
       createApiKey({ ...key, brokerageId, expiresAt }, minted, originOf(c)),
     );
-    const [made] = await asPerson(house, c, apiKey(id));
+    const [made] = await asPerson(services, c, apiKey(id));
     if (!made) throw nothingThere();
     return c.json({ key: shown(made), token: minted.token }, 201);
   });
@@ -114,7 +114,7 @@ export function keyRoutes(house: House): Hono {
   app.post('/keys/:id/rotate', async (c) => {
     const id = pathId(c);
     const { overlap_seconds } = await readBody(c, Rotation);
-    const [key] = await asPerson(house, c, apiKey(id));
+    const [key] = await asPerson(services, c, apiKey(id));
     if (!key) throw nothingThere();
     const minted = mintApiKey(key.environment);
     return c.json(await issue(c, id, rotateApiKey(id, overlap_seconds, minted, originOf(c)), minted.token));
@@ -122,7 +122,7 @@ export function keyRoutes(house: House): Hono {
 
   app.post('/keys/:id/revoke', async (c) => {
     const id = pathId(c);
-    const [, key] = await orNothing(asPerson(house, c, revokeApiKey(id, originOf(c)), apiKey(id)));
+    const [, key] = await orNothing(asPerson(services, c, revokeApiKey(id, originOf(c)), apiKey(id)));
     if (!key) throw nothingThere();
     return c.json(shown(key));
   });

@@ -2,7 +2,7 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import {
   acceptOffer,
   agreedOffer,
@@ -12,13 +12,13 @@ import {
   mostOffersAPage,
   offerRevisions,
   submitOffer,
-} from '../../domain/deal-offers.ts';
-import { asDealPage, dealPage } from '../../domain/deal-page.ts';
+} from '../../domain/offers/deal-offers.ts';
+import { asDealPage, dealPage } from '../../domain/deals/deal-page.ts';
 import { mustSee } from '../../domain/must-see.ts';
-import { exactly, isTooLarge, isVast } from '../../domain/offers.ts';
+import { exactly, isTooLarge, isVast } from '../../domain/offers/offers.ts';
 import { deploymentCursors } from './cursor.ts';
 import { day, decimal, instant, optional, pathId, readBody, readQuery, text } from './input.ts';
-import { notAllowed, onDeal, onRecord } from './on-record.ts';
+import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
 import { nothingThere } from './problems.ts';
 
@@ -53,9 +53,9 @@ const Page = z.object({
     .default(mostOffersAPage),
 });
 
-export function offerRoutes(house: House): Hono {
+export function offerRoutes(services: Services): Hono {
   const app = new Hono();
-  const cursors = deploymentCursors(house);
+  const cursors = deploymentCursors(services);
 
   app.get('/deals/:id/offers', async (c) => {
     const dealId = pathId(c);
@@ -64,7 +64,7 @@ export function offerRoutes(house: House): Hono {
     const list = `offers ${dealId}`;
     const after = cursor === undefined ? null : unseal(cursor);
     const [person, , { items, next }, agreed] = await withPerson(
-      house,
+      services,
       c,
       mustSee('deals', dealId),
       dealOffers(dealId, after?.place ?? null, limit),
@@ -82,7 +82,7 @@ export function offerRoutes(house: House): Hono {
     const list = `offers ${dealId} ${buyer}`;
     const after = cursor === undefined ? null : unseal(cursor);
     const statement = offerRevisions(dealId, buyer, after?.place ?? null, limit);
-    const [person, , { items, next }] = await withPerson(house, c, mustSee('deals', dealId), statement);
+    const [person, , { items, next }] = await withPerson(services, c, mustSee('deals', dealId), statement);
     after?.check(list, person.user_id);
     return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
   });
@@ -90,7 +90,7 @@ export function offerRoutes(house: House): Hono {
   app.post('/deals/:id/offers', async (c) => {
     const dealId = pathId(c);
     const { payload } = await readBody(c, Submission, exactly);
-    const [submitted] = await onDeal(house, c, dealId, submitOffer(dealId, payload, originOf(c)));
+    const [submitted] = await withDeal(services, c, dealId, submitOffer(dealId, payload, originOf(c)));
     return c.json(submitted, 201);
   });
 
@@ -98,9 +98,9 @@ export function offerRoutes(house: House): Hono {
     const offerId = pathId(c);
     const { expires_at } = await readBody(c, Acceptance);
     const change = acceptOffer(offerId, expires_at, originOf(c));
-    const [accepted, dealId] = await onRecord(house, c, 'offers', offerId, change, dealOfOffer(offerId));
+    const [accepted, dealId] = await withRecord(services, c, 'offers', offerId, change, dealOfOffer(offerId));
     if (!accepted) throw notAllowed();
-    const page = asDealPage(await asPerson(house, c, ...dealPage(dealId ?? '')));
+    const page = asDealPage(await asPerson(services, c, ...dealPage(dealId ?? '')));
     if (!page) throw nothingThere();
     return c.json(page);
   });
@@ -109,9 +109,9 @@ export function offerRoutes(house: House): Hono {
     const offerId = pathId(c);
     const { decision } = await readBody(c, Decision);
     const change = decideOffer(offerId, decision, originOf(c));
-    const [decided, dealId] = await onRecord(house, c, 'offers', offerId, change, dealOfOffer(offerId));
+    const [decided, dealId] = await withRecord(services, c, 'offers', offerId, change, dealOfOffer(offerId));
     if (!decided) throw notAllowed();
-    const page = asDealPage(await asPerson(house, c, ...dealPage(dealId ?? '')));
+    const page = asDealPage(await asPerson(services, c, ...dealPage(dealId ?? '')));
     if (!page) throw nothingThere();
     return c.json(page);
   });

@@ -1,12 +1,12 @@
 /** Runs statements in the name of the person whose session the request carries. */
 
 import type { Context } from 'hono';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import type { Results } from '../../database/database.ts';
 import { Denied, Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
-import type { Origin } from '../../domain/origin.ts';
-import { enterWithSession, type SessionCaller } from '../../domain/sessions.ts';
+import type { Origin } from '../../domain/audit/origin.ts';
+import { enterWithSession, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { clientAddress } from '../../http/client-address.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { sessionDigest } from '../../http/session.ts';
@@ -23,7 +23,7 @@ const isAttended = (c: Context): boolean => c.req.header('x-unattended') === und
 
 /** The person and the answers of the statements, in one transaction and one round trip. Throws 401 when nobody is signed in. */
 export async function withPerson<const S extends readonly Statement<unknown>[]>(
-  { database }: House,
+  { database }: Services,
   c: Context,
   ...statements: S
 ): Promise<[SessionCaller, ...Results<S>]> {
@@ -42,11 +42,11 @@ export async function withPerson<const S extends readonly Statement<unknown>[]>(
 
 /** The answers alone. Throws 401 when nobody is signed in. */
 export async function asPerson<const S extends readonly Statement<unknown>[]>(
-  house: House,
+  services: Services,
   c: Context,
   ...statements: S
 ): Promise<Results<S>> {
-  const [, ...answers] = await withPerson(house, c, ...statements);
+  const [, ...answers] = await withPerson(services, c, ...statements);
   return answers as Results<S>;
 }
 

@@ -1,4 +1,4 @@
-/** The errors of the web application's JSON face: one shape, with words that say what to change. */
+/** The errors of the web application's JSON routes: one shape, with words that say what to change. */
 
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';

@@ -2,7 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import {
   completeSnapshot,
   failAbandonedSnapshots,
@@ -10,14 +10,14 @@ import {
   importsInto,
   processSnapshot,
   requestSnapshot,
-} from '../../domain/qoe-import.ts';
-import { snapshotOnPage } from '../../domain/qoe-page.ts';
+} from '../../domain/diligence/qoe-import.ts';
+import { snapshotOnPage } from '../../domain/diligence/qoe-page.ts';
 import { boundedBytes } from '../../http/bounded-body.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders } from './csv.ts';
 import { line, optional, pathId, readQuery } from './input.ts';
-import { notAllowed, onDeal } from './on-record.ts';
+import { notAllowed, withDeal } from './visible-record.ts';
 import { asPerson, originOf } from './person.ts';
 import { Problem, problemOf } from './problems.ts';
 
@@ -38,12 +38,12 @@ function reasonOf({ faults }: ReadBooks): string {
   return `${rows} faults. Row ${first?.row}: ${first?.message}`.slice(0, 2000);
 }
 
-export function qoeImportRoutes(house: House): Hono {
+export function qoeImportRoutes(services: Services): Hono {
   const app = new Hono();
 
   /** What the file in the body holds. Throws 403 to all but editors, before the file is read. */
   const read = async (c: Context, dealId: string, type: z.output<typeof About>['snapshot_type']) => {
-    const [into] = await onDeal(house, c, dealId, importsInto(dealId));
+    const [into] = await withDeal(services, c, dealId, importsInto(dealId));
     if (!into?.editor) throw notAllowed();
     const bytes = await boundedBytes(c, largestFile);
     if (bytes === null) throw new Problem(413, 'validation_error', 'The file is larger than 5 MB: split it.');
@@ -61,22 +61,22 @@ export function qoeImportRoutes(house: House): Hono {
     const { snapshot_type, filename } = readQuery(c, About);
     const books = await read(c, dealId, snapshot_type);
     const request = requestSnapshot(dealId, snapshot_type, filename, originOf(c));
-    const [, id] = await asPerson(house, c, failAbandonedSnapshots(), request);
-    await asPerson(house, c, processSnapshot(id));
-    if (books.faults.length > 0) await asPerson(house, c, failSnapshot(id, reasonOf(books), originOf(c)));
+    const [, id] = await asPerson(services, c, failAbandonedSnapshots(), request);
+    await asPerson(services, c, processSnapshot(id));
+    if (books.faults.length > 0) await asPerson(services, c, failSnapshot(id, reasonOf(books), originOf(c)));
     else
-      await asPerson(house, c, ...completeSnapshot(dealId, id, books, originOf(c))).catch(async (error: unknown) => {
-        house.log.warn({ requestId: requestIdOf(c), err: error }, 'the rows of a snapshot could not be stored');
+      await asPerson(services, c, ...completeSnapshot(dealId, id, books, originOf(c))).catch(async (error: unknown) => {
+        services.log.warn({ requestId: requestIdOf(c), err: error }, 'the rows of a snapshot could not be stored');
         const reason = problemOf(error)?.message ?? 'The rows could not be stored: upload the file again.';
-        await asPerson(house, c, failSnapshot(id, reason, originOf(c)));
+        await asPerson(services, c, failSnapshot(id, reason, originOf(c)));
       });
-    const [snapshot] = await onDeal(house, c, dealId, snapshotOnPage(id));
+    const [snapshot] = await withDeal(services, c, dealId, snapshotOnPage(id));
     return c.json(snapshot, 201);
   });
 
   app.get('/qoe/template', async (c) => {
     const { snapshot_type } = readQuery(c, Template);
-    await asPerson(house, c);
+    await asPerson(services, c);
     return c.body(booksTemplate(snapshot_type), 200, csvHeaders(snapshot_type.replaceAll('_', '-')));
   });
   return app;

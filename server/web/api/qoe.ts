@@ -2,8 +2,8 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
-import { adjustmentCategories } from '../../domain/normalizations.ts';
+import type { Services } from '../../services.ts';
+import { adjustmentCategories } from '../../domain/diligence/normalizations.ts';
 import {
   addChecklistRow,
   addNormalization,
@@ -11,7 +11,7 @@ import {
   dismissFromQoe,
   removeNormalization,
   setChecklistStatus,
-} from '../../domain/qoe-changes.ts';
+} from '../../domain/diligence/qoe-changes.ts';
 import {
   bridgeOnPage,
   concentrationOnPage,
@@ -22,11 +22,11 @@ import {
   normalizationsOnPage,
   periodsOnPage,
   snapshotsOnPage,
-} from '../../domain/qoe-page.ts';
-import { checklist } from '../../domain/qoe.ts';
+} from '../../domain/diligence/qoe-page.ts';
+import { checklist } from '../../domain/diligence/qoe.ts';
 import { mustSee } from '../../domain/must-see.ts';
 import { day, exactDecimal, line, optional, pathId, readBody, readQuery, text } from './input.ts';
-import { notAllowed, onDeal, onRecord } from './on-record.ts';
+import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
 
 const Span = z.object({ start_date: optional(day), end_date: optional(day) });
@@ -48,13 +48,13 @@ const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choo
 /** How many snapshots the overview shows. */
 const recent = 5;
 
-export function qoeRoutes(house: House): Hono {
+export function qoeRoutes(services: Services): Hono {
   const app = new Hono();
 
   app.get('/deals/:id/qoe', async (c) => {
     const id = pathId(c);
-    const [progress, snapshots, editor] = await onDeal(
-      house,
+    const [progress, snapshots, editor] = await withDeal(
+      services,
       c,
       id,
       checklist(id, null),
@@ -66,54 +66,54 @@ export function qoeRoutes(house: House): Hono {
 
   app.get('/deals/:id/qoe/snapshots', async (c) => {
     const id = pathId(c);
-    const [items] = await onDeal(house, c, id, snapshotsOnPage(id));
+    const [items] = await withDeal(services, c, id, snapshotsOnPage(id));
     return c.json({ items });
   });
 
   app.get('/deals/:id/qoe/periods', async (c) => {
     const id = pathId(c);
     const { start_date, end_date } = readQuery(c, Span);
-    const [items] = await onDeal(house, c, id, periodsOnPage(id, start_date, end_date));
+    const [items] = await withDeal(services, c, id, periodsOnPage(id, start_date, end_date));
     return c.json({ items });
   });
 
   app.get('/deals/:id/qoe/customers', async (c) => {
     const id = pathId(c);
     const { as_of_period } = readQuery(c, AsOf);
-    const [concentration] = await onDeal(house, c, id, concentrationOnPage(id, as_of_period));
+    const [concentration] = await withDeal(services, c, id, concentrationOnPage(id, as_of_period));
     return c.json(concentration);
   });
 
   app.get('/deals/:id/qoe/bridge', async (c) => {
     const id = pathId(c);
     const { period_label } = readQuery(c, Label);
-    const [bridge] = await onDeal(house, c, id, bridgeOnPage(id, period_label));
+    const [bridge] = await withDeal(services, c, id, bridgeOnPage(id, period_label));
     return c.json(bridge);
   });
 
   app.get('/deals/:id/qoe/normalizations', async (c) => {
     const id = pathId(c);
-    const [items] = await onDeal(house, c, id, normalizationsOnPage(id));
+    const [items] = await withDeal(services, c, id, normalizationsOnPage(id));
     return c.json({ items });
   });
 
   app.get('/deals/:id/qoe/members', async (c) => {
     const id = pathId(c);
-    const [items] = await onDeal(house, c, id, membersOnPage(id));
+    const [items] = await withDeal(services, c, id, membersOnPage(id));
     return c.json({ items });
   });
 
   app.post('/deals/:id/qoe/checklist', async (c) => {
     const id = pathId(c);
     const { category, title } = await readBody(c, Row);
-    const [added] = await onDeal(house, c, id, addChecklistRow(id, category, title, originOf(c)));
+    const [added] = await withDeal(services, c, id, addChecklistRow(id, category, title, originOf(c)));
     return c.json(added, 201);
   });
 
   app.patch('/qoe/checklist/:id', async (c) => {
     const id = pathId(c);
     const { status } = await readBody(c, Status);
-    const [changed] = await onRecord(house, c, 'qoe_checklist', id, setChecklistStatus(id, status, originOf(c)));
+    const [changed] = await withRecord(services, c, 'qoe_checklist', id, setChecklistStatus(id, status, originOf(c)));
     if (!changed) throw notAllowed();
     return c.json(changed);
   });
@@ -121,14 +121,14 @@ export function qoeRoutes(house: House): Hono {
   app.post('/deals/:id/qoe/normalizations', async (c) => {
     const dealId = pathId(c);
     const given = await readBody(c, Adjustment);
-    const [id] = await onDeal(house, c, dealId, addNormalization(dealId, given, originOf(c)));
-    const [added] = await onRecord(house, c, 'normalizations', id, normalizationOnPage(id));
+    const [id] = await withDeal(services, c, dealId, addNormalization(dealId, given, originOf(c)));
+    const [added] = await withRecord(services, c, 'normalizations', id, normalizationOnPage(id));
     return c.json(added, 201);
   });
 
   app.delete('/qoe/normalizations/:id', async (c) => {
     const id = pathId(c);
-    const [removed] = await onRecord(house, c, 'normalizations', id, removeNormalization(id, originOf(c)));
+    const [removed] = await withRecord(services, c, 'normalizations', id, removeNormalization(id, originOf(c)));
     if (!removed) throw notAllowed();
     return c.body(null, 204);
   });
@@ -137,14 +137,14 @@ export function qoeRoutes(house: House): Hono {
     const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
     const { role } = await readBody(c, Place);
     const admit = admitToQoe(dealId, id, role, originOf(c));
-    const [, , member] = await onDeal(house, c, dealId, mustSee('participants', id), admit, memberOnPage(id));
+    const [, , member] = await withDeal(services, c, dealId, mustSee('participants', id), admit, memberOnPage(id));
     return c.json(member);
   });
 
   app.delete('/deals/:id/qoe/members/:participant_id', async (c) => {
     const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
     const dismiss = dismissFromQoe(dealId, id, originOf(c));
-    const [, dismissed] = await onDeal(house, c, dealId, mustSee('participants', id), dismiss);
+    const [, dismissed] = await withDeal(services, c, dealId, mustSee('participants', id), dismiss);
     if (!dismissed) throw notAllowed();
     return c.body(null, 204);
   });

@@ -2,7 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
   answerQuestion,
@@ -14,10 +14,10 @@ import {
   rejectQuestion,
   releaseQuestion,
   withdrawQuestion,
-} from '../../domain/question-page.ts';
-import { questionCategories } from '../../domain/questions.ts';
+} from '../../domain/diligence/question-page.ts';
+import { questionCategories } from '../../domain/diligence/questions.ts';
 import { optional, pathId, readBody, text } from './input.ts';
-import { notAllowed, onDeal, onRecord } from './on-record.ts';
+import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
 
 const New = z.strictObject({
@@ -28,34 +28,34 @@ const Rejection = z.strictObject({ rejection_reason: optional(text(2000)) });
 const Answer = z.strictObject({ answer_text: text(8000) });
 const Distribution = z.strictObject({ distributed_response: text(8000) });
 
-export function questionRoutes(house: House): Hono {
+export function questionRoutes(services: Services): Hono {
   const app = new Hono();
 
   /** Makes the change, which tells whether it took place, and answers the question as it is then. */
   const change = async (c: Context, ...steps: [...Statement<unknown>[], Statement<boolean>]) => {
     const id = pathId(c);
-    const answers = await onRecord(house, c, 'questions', id, ...steps, questionOnPage(id));
+    const answers = await withRecord(services, c, 'questions', id, ...steps, questionOnPage(id));
     if (answers.at(-2) !== true) throw notAllowed();
     return c.json(answers.at(-1));
   };
 
   app.get('/deals/:id/questions', async (c) => {
     const dealId = pathId(c);
-    const [items] = await onDeal(house, c, dealId, questionsOnPage(dealId));
+    const [items] = await withDeal(services, c, dealId, questionsOnPage(dealId));
     return c.json({ items });
   });
 
   app.post('/deals/:id/questions', async (c) => {
     const dealId = pathId(c);
     const { category, question_text } = await readBody(c, New);
-    const [id] = await onDeal(house, c, dealId, askQuestion(dealId, category, question_text, originOf(c)));
-    const [asked] = await onRecord(house, c, 'questions', id, questionOnPage(id));
+    const [id] = await withDeal(services, c, dealId, askQuestion(dealId, category, question_text, originOf(c)));
+    const [asked] = await withRecord(services, c, 'questions', id, questionOnPage(id));
     return c.json(asked, 201);
   });
 
   app.post('/deals/:id/questions/read', async (c) => {
     const dealId = pathId(c);
-    await onDeal(house, c, dealId, readAnswers(dealId));
+    await withDeal(services, c, dealId, readAnswers(dealId));
     return c.body(null, 204);
   });
 

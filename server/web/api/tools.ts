@@ -2,10 +2,10 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
-import { connectedClients, type ConnectedClient } from '../../domain/connected-clients.ts';
-import { liveOptIns } from '../../domain/deal-opt-ins.ts';
+import { connectedClients, type ConnectedClient } from '../../domain/clients/connected-clients.ts';
+import { liveOptIns } from '../../domain/clients/deal-opt-ins.ts';
 import {
   grantTool,
   isWriteTool,
@@ -14,7 +14,7 @@ import {
   writeTools,
   writeToolTitles,
   type WriteTool,
-} from '../../domain/tool-grants.ts';
+} from '../../domain/clients/tool-grants.ts';
 import { id, instant, optional, pathId, readBody } from './input.ts';
 import { asPerson, originOf } from './person.ts';
 import { nothingThere } from './problems.ts';
@@ -34,9 +34,9 @@ const shownClient = ({ id: client, name, scopes, disabled }: ConnectedClient) =>
   disabled,
 });
 
-export function toolRoutes(house: House): Hono {
+export function toolRoutes(services: Services): Hono {
   const app = new Hono();
-  const { features } = house.config;
+  const { features } = services.config;
   const available = (tool: WriteTool) =>
     tool.startsWith('svc_findings') ? features.findings : tool.startsWith('svc_financing') ? features.financing : true;
 
@@ -58,11 +58,11 @@ export function toolRoutes(house: House): Hono {
       opt_ins: optIns,
     });
   const change = async (c: Context, statement: Statement<boolean>) => {
-    const [done, ...found] = await asPerson(house, c, statement, ...settings());
+    const [done, ...found] = await asPerson(services, c, statement, ...settings());
     return { done, found };
   };
 
-  app.get('/tools', async (c) => answer(c, ...(await asPerson(house, c, ...settings()))));
+  app.get('/tools', async (c) => answer(c, ...(await asPerson(services, c, ...settings()))));
 
   app.put('/tools/grants', async (c) => {
     const { client_id, tool, expires_at } = await readBody(c, Grant);

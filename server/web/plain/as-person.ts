@@ -1,11 +1,11 @@
 /** What the plain settings pages share: statements run as the signed-in person, their forms, and how a page is made. */
 
 import type { Context } from 'hono';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import type { Results } from '../../database/database.ts';
 import { Denied, Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
-import { enterWithSession, type SessionCaller } from '../../domain/sessions.ts';
+import { enterWithSession, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { csrfField, csrfToken } from '../../http/csrf.ts';
 import { html, type Html } from '../../http/html.ts';
 import { page, problem } from '../../http/pages.ts';
@@ -22,7 +22,7 @@ export function idInPath(c: Context): string | null {
 
 /** The person and the answers of the statements, run in their name; a response when nobody is signed in. */
 export async function asPerson<const S extends readonly Statement<unknown>[]>(
-  { database }: House,
+  { database }: Services,
   c: Context,
   ...statements: S
 ): Promise<[SessionCaller, ...Results<S>] | Response> {
@@ -32,17 +32,17 @@ export async function asPerson<const S extends readonly Statement<unknown>[]>(
 }
 
 /**
- * The same for a change: the reason in words when the house refused it. Whoever has to sign in again for it is led to that,
+ * The same for a change: the reason in words when the database refused it. Whoever has to sign in again for it is led to that,
  * and then to `back`, by default the page of the form.
  */
 export async function changeAsPerson<T>(
-  house: House,
+  services: Services,
   c: Context,
   change: Statement<T>,
   back = c.req.path,
 ): Promise<{ done: T } | { refused: string } | Response> {
   try {
-    const found = await asPerson(house, c, change);
+    const found = await asPerson(services, c, change);
     return found instanceof Response ? found : { done: found[1] as T };
   } catch (error) {
     if (error instanceof Refusal && error.reason === 'recent_sign_in_required')

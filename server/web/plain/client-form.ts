@@ -1,7 +1,7 @@
 /** The form in which a client's name and redirect URIs are written, and how it is read. */
 
-import type { ClientDetails } from '../../domain/connected-clients.ts';
-import { clientPresets, redirectUriFaults } from '../../domain/redirect-uris.ts';
+import type { ClientDetails } from '../../domain/clients/connected-clients.ts';
+import { clientPresets, redirectUriFaults } from '../../domain/clients/redirect-uris.ts';
 import { html, type Html } from '../../http/html.ts';
 
 /** What was typed, and what is wrong with it. */

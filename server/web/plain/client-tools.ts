@@ -1,8 +1,8 @@
 /** /settings/clients/:id/tools: which writing tools a person has turned on for one of their clients. */
 
 import { Hono, type Context } from 'hono';
-import type { House } from '../../context.ts';
-import { connectedClient } from '../../domain/connected-clients.ts';
+import type { Services } from '../../services.ts';
+import { connectedClient } from '../../domain/clients/connected-clients.ts';
 import {
   grantTool,
   isWriteTool,
@@ -12,7 +12,7 @@ import {
   writeToolTitles,
   type ToolGrant,
   type WriteTool,
-} from '../../domain/tool-grants.ts';
+} from '../../domain/clients/tool-grants.ts';
 import { html, type Html } from '../../http/html.ts';
 import { originOf } from '../../http/origin.ts';
 import {
@@ -52,12 +52,12 @@ function toolRow(c: Context, tool: WriteTool, grant: ToolGrant | undefined): Htm
 }
 
 /** The routes. */
-export function clientToolPages(house: House): Hono {
-  const face = new Hono();
+export function clientToolPages(services: Services): Hono {
+  const routes = new Hono();
   const path = '/settings/clients/:id/tools';
 
   const show = async (c: Context, id: string, refused?: string) => {
-    const found = await asPerson(house, c, connectedClient(id), toolGrants(id));
+    const found = await asPerson(services, c, connectedClient(id), toolGrants(id));
     if (found instanceof Response) return found;
     const [person, client, grants] = found;
     if (client === null) return notThere(c, noClient);
@@ -87,12 +87,12 @@ export function clientToolPages(house: House): Hono {
     });
   };
 
-  face.get(path, (c) => {
+  routes.get(path, (c) => {
     const id = idInPath(c);
     return id === null ? notThere(c, noClient) : show(c, id);
   });
 
-  face.post(path, async (c) => {
+  routes.post(path, async (c) => {
     const id = idInPath(c);
     const form = await formOf(c);
     const tool = form.get('tool') ?? '';
@@ -101,7 +101,7 @@ export function clientToolPages(house: House): Hono {
     if (until === undefined) return show(c, id, 'Choose a date as year, month and day, or none.');
     const turned =
       form.get('turn') === 'off' ? withdrawTool(id, tool, originOf(c)) : grantTool(id, tool, until, originOf(c));
-    const changed = await changeAsPerson(house, c, turned);
+    const changed = await changeAsPerson(services, c, turned);
     if (changed instanceof Response) return changed;
     if ('refused' in changed) return show(c, id, changed.refused);
     return changed.done || form.get('turn') === 'off'
@@ -109,5 +109,5 @@ export function clientToolPages(house: House): Hono {
       : notThere(c, noClient);
   });
 
-  return face;
+  return routes;
 }

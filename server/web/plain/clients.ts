@@ -1,7 +1,7 @@
 /** /settings/clients: the programs that a person lets use the tool server in their name. */
 
 import { Hono, type Context } from 'hono';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import {
   administeredBrokerages,
   changeClient,
@@ -14,8 +14,8 @@ import {
   shareClient,
   type Brokerage,
   type ConnectedClient,
-} from '../../domain/connected-clients.ts';
-import type { Origin } from '../../domain/origin.ts';
+} from '../../domain/clients/connected-clients.ts';
+import type { Origin } from '../../domain/audit/origin.ts';
 import { html, type Html } from '../../http/html.ts';
 import { originOf } from '../../http/origin.ts';
 import { ownValue } from '../../http/own-value.ts';
@@ -154,17 +154,17 @@ function clientBody(c: Context, client: ConnectedClient, brokerages: readonly Br
 }
 
 /** The routes. */
-export function clientPages(house: House): Hono {
-  const face = new Hono();
+export function clientPages(services: Services): Hono {
+  const routes = new Hono();
 
   const list = async (c: Context, form: ClientForm, refused?: string) => {
-    const found = await asPerson(house, c, connectedClients());
+    const found = await asPerson(services, c, connectedClients());
     if (found instanceof Response) return found;
     const [person, clients] = found;
     const status = form.faults.length > 0 || refused ? 400 : 200;
     return settingsPage(c, person, {
       title: 'Connected clients',
-      body: listBody(c, canonicalResource(house.config.baseUrl), clients, form),
+      body: listBody(c, canonicalResource(services.config.baseUrl), clients, form),
       done: doneOf(c),
       refused,
       status,
@@ -172,7 +172,7 @@ export function clientPages(house: House): Hono {
   };
 
   const show = async (c: Context, id: string, typed?: ClientForm) => {
-    const found = await asPerson(house, c, connectedClient(id), administeredBrokerages());
+    const found = await asPerson(services, c, connectedClient(id), administeredBrokerages());
     if (found instanceof Response) return found;
     const [person, client, brokerages] = found;
     if (client === null) return notThere(c, noClient);
@@ -186,26 +186,26 @@ export function clientPages(house: House): Hono {
     });
   };
 
-  face.get(path, (c) => list(c, presetForm(c.req.query('preset'))));
-  face.get(`${path}/:id`, (c) => {
+  routes.get(path, (c) => list(c, presetForm(c.req.query('preset'))));
+  routes.get(`${path}/:id`, (c) => {
     const id = idInPath(c);
     return id === null ? notThere(c, noClient) : show(c, id);
   });
 
-  face.post(path, async (c) => {
+  routes.post(path, async (c) => {
     const form = readClientForm(await formOf(c));
     if (form.faults.length > 0) return list(c, form);
-    const made = await changeAsPerson(house, c, createClient(form.details, originOf(c)));
+    const made = await changeAsPerson(services, c, createClient(form.details, originOf(c)));
     if (made instanceof Response) return made;
     return 'refused' in made ? list(c, form, made.refused) : c.redirect(`${path}/${made.done}?done=created`, 303);
   });
 
-  face.post(`${path}/:id`, async (c) => {
+  routes.post(`${path}/:id`, async (c) => {
     const id = idInPath(c);
     if (id === null) return notThere(c, noClient);
     const form = readClientForm(await formOf(c));
     if (form.faults.length > 0) return show(c, id, form);
-    const changed = await changeAsPerson(house, c, changeClient(id, form.details, originOf(c)));
+    const changed = await changeAsPerson(services, c, changeClient(id, form.details, originOf(c)));
     if (changed instanceof Response) return changed;
     return 'done' in changed && changed.done ? c.redirect(`${path}/${id}?done=changed`, 303) : notThere(c, noClient);
   });
@@ -227,25 +227,25 @@ export function clientPages(house: House): Hono {
     },
   };
   for (const [name, { change, done }] of Object.entries(actions)) {
-    face.post(`${path}/:id/${name}`, async (c) => {
+    routes.post(`${path}/:id/${name}`, async (c) => {
       const id = idInPath(c);
       if (id === null) return notThere(c, noClient);
-      const changed = await asPerson(house, c, change(id, originOf(c)));
+      const changed = await asPerson(services, c, change(id, originOf(c)));
       if (changed instanceof Response) return changed;
       return changed[1] ? c.redirect(`${path}?done=${done}`, 303) : notThere(c, noClient);
     });
   }
 
-  face.post(`${path}/:id/share`, async (c) => {
+  routes.post(`${path}/:id/share`, async (c) => {
     const id = idInPath(c);
     const brokerage = (await formOf(c)).get('brokerage') ?? '';
     if (id === null || !/^[0-9a-f-]{36}$/.test(brokerage)) return notThere(c, noClient);
-    const changed = await changeAsPerson(house, c, shareClient(id, brokerage, originOf(c)), `${path}/${id}`);
+    const changed = await changeAsPerson(services, c, shareClient(id, brokerage, originOf(c)), `${path}/${id}`);
     if (changed instanceof Response) return changed;
     if ('refused' in changed)
       return problem(c, 403, 'not_an_admin', 'Only an admin of a brokerage shares a client with it.');
     return changed.done ? c.redirect(`${path}?done=shared`, 303) : notThere(c, noClient);
   });
 
-  return face;
+  return routes;
 }

@@ -1,8 +1,8 @@
 /** /settings/deals/:id/tools: whether tools may write on a deal, for oneself and (brokers) for anybody; /settings/tools leads there. */
 
 import { Hono, type Context } from 'hono';
-import type { House } from '../../context.ts';
-import { connectedClients } from '../../domain/connected-clients.ts';
+import type { Services } from '../../services.ts';
+import { connectedClients } from '../../domain/clients/connected-clients.ts';
 import {
   dealsToolWriting,
   dealToolWriting,
@@ -10,7 +10,7 @@ import {
   optOutDeal,
   stopDealTools,
   type DealToolWriting,
-} from '../../domain/deal-opt-ins.ts';
+} from '../../domain/clients/deal-opt-ins.ts';
 import { html, type Html } from '../../http/html.ts';
 import { originOf } from '../../http/origin.ts';
 import {
@@ -85,12 +85,12 @@ function dealBody(c: Context, writing: DealToolWriting): Html {
 }
 
 /** The routes. */
-export function dealToolPages(house: House): Hono {
-  const face = new Hono();
+export function dealToolPages(services: Services): Hono {
+  const routes = new Hono();
   const path = '/settings/deals/:id/tools';
 
-  face.get('/settings/tools', async (c) => {
-    const found = await asPerson(house, c, connectedClients(), dealsToolWriting());
+  routes.get('/settings/tools', async (c) => {
+    const found = await asPerson(services, c, connectedClients(), dealsToolWriting());
     if (found instanceof Response) return found;
     const [person, clients, deals] = found;
     const body = html`<p class="lead">
@@ -121,7 +121,7 @@ export function dealToolPages(house: House): Hono {
   });
 
   const show = async (c: Context, id: string, refused?: string) => {
-    const found = await asPerson(house, c, dealToolWriting(id));
+    const found = await asPerson(services, c, dealToolWriting(id));
     if (found instanceof Response) return found;
     const [person, writing] = found;
     if (writing === null) return notThere(c, noDeal);
@@ -135,12 +135,12 @@ export function dealToolPages(house: House): Hono {
     });
   };
 
-  face.get(path, (c) => {
+  routes.get(path, (c) => {
     const id = idInPath(c);
     return id === null ? notThere(c, noDeal) : show(c, id);
   });
 
-  face.post(path, async (c) => {
+  routes.post(path, async (c) => {
     const id = idInPath(c);
     if (id === null) return notThere(c, noDeal);
     const form = await formOf(c);
@@ -155,7 +155,7 @@ export function dealToolPages(house: House): Hono {
     };
     const turn = form.get('turn') ?? '';
     if (!Object.hasOwn(turns, turn)) return show(c, id, 'Choose what to turn on or off.');
-    const changed = await changeAsPerson(house, c, turns[turn as keyof typeof turns]());
+    const changed = await changeAsPerson(services, c, turns[turn as keyof typeof turns]());
     if (changed instanceof Response) return changed;
     if ('refused' in changed) return show(c, id, changed.refused);
     return changed.done || turn === 'off'
@@ -163,5 +163,5 @@ export function dealToolPages(house: House): Hono {
       : notThere(c, noDeal);
   });
 
-  return face;
+  return routes;
 }

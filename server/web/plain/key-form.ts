@@ -6,7 +6,7 @@ import {
   type KeyEnvironment,
   type KeyScope,
   type NewApiKey,
-} from '../../domain/api-keys.ts';
+} from '../../domain/clients/api-keys.ts';
 import { html, type Html } from '../../http/html.ts';
 import { endOfDay } from './as-person.ts';
 

@@ -1,7 +1,7 @@
 /** /settings/keys: the API keys of the brokerages that a person administers (specification, section 5.1). */
 
 import { Hono, type Context } from 'hono';
-import type { House } from '../../context.ts';
+import type { Services } from '../../services.ts';
 import { Invalid, Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
@@ -12,9 +12,9 @@ import {
   rotateApiKey,
   type ApiKey,
   type KeyEnvironment,
-} from '../../domain/api-keys.ts';
-import { administeredBrokerages } from '../../domain/connected-clients.ts';
-import { requireRecentSignIn, type SessionCaller } from '../../domain/sessions.ts';
+} from '../../domain/clients/api-keys.ts';
+import { administeredBrokerages } from '../../domain/clients/connected-clients.ts';
+import { requireRecentSignIn, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { html, type Html } from '../../http/html.ts';
 import { originOf } from '../../http/origin.ts';
 import { ownValue } from '../../http/own-value.ts';
@@ -149,11 +149,11 @@ function tokenPage(c: Context, person: SessionCaller, token: string): Response {
 }
 
 /** The routes. */
-export function keyPages(house: House): Hono {
-  const face = new Hono();
+export function keyPages(services: Services): Hono {
+  const routes = new Hono();
 
   const list = async (c: Context, refused?: string, typed = new URLSearchParams()) => {
-    const found = await asPerson(house, c, apiKeys(), administeredBrokerages());
+    const found = await asPerson(services, c, apiKeys(), administeredBrokerages());
     if (found instanceof Response) return found;
     const [person, keys, brokerages] = found;
     const body = listBody(c, person, keys, brokerages, typed);
@@ -170,7 +170,7 @@ export function keyPages(house: House): Hono {
   /** Makes a change that a token comes from, and shows the token; only to somebody who proved lately who they are. */
   const issue = async (c: Context, change: Statement<unknown>, token: string, typed?: URLSearchParams) => {
     try {
-      const found = await asPerson(house, c, requireRecentSignIn(sessionDigest(c)), change);
+      const found = await asPerson(services, c, requireRecentSignIn(sessionDigest(c)), change);
       return found instanceof Response ? found : tokenPage(c, found[0], token);
     } catch (error) {
       if (!(error instanceof Refusal || error instanceof Invalid)) throw error;
@@ -179,9 +179,9 @@ export function keyPages(house: House): Hono {
     }
   };
 
-  face.get(path, (c) => list(c));
+  routes.get(path, (c) => list(c));
 
-  face.post(path, async (c) => {
+  routes.post(path, async (c) => {
     const form = await formOf(c);
     const read = readKeyForm(form);
     if ('fault' in read) return list(c, read.fault, form);
@@ -189,10 +189,10 @@ export function keyPages(house: House): Hono {
     return issue(c, createApiKey(read.key, minted, originOf(c)), minted.token, form);
   });
 
-  face.post(`${path}/:id/rotate`, async (c) => {
+  routes.post(`${path}/:id/rotate`, async (c) => {
     const overlap = (await formOf(c)).get('overlap') ?? '';
     if (!Object.hasOwn(overlaps, overlap)) return list(c, 'Choose how long the old token works on.');
-    const found = await asPerson(house, c, apiKeys());
+    const found = await asPerson(services, c, apiKeys());
     if (found instanceof Response) return found;
     const key = found[1].find(({ id }) => id === c.req.param('id'));
     if (key === undefined) return notThere(c, noKey);
@@ -200,13 +200,13 @@ export function keyPages(house: House): Hono {
     return issue(c, rotateApiKey(key.id, Number(overlap), minted, originOf(c)), minted.token);
   });
 
-  face.post(`${path}/:id/revoke`, async (c) => {
+  routes.post(`${path}/:id/revoke`, async (c) => {
     const id = idInPath(c);
     if (id === null) return notThere(c, noKey);
-    const revoked = await changeAsPerson(house, c, revokeApiKey(id, originOf(c)));
+    const revoked = await changeAsPerson(services, c, revokeApiKey(id, originOf(c)));
     if (revoked instanceof Response) return revoked;
     return 'refused' in revoked ? list(c, revoked.refused) : c.redirect(`${path}?done=revoked`, 303);
   });
 
-  return face;
+  return routes;
 }

@@ -1,5 +1,5 @@
 /**
- * What the JSON face of the web application (/api/web) sends and takes. Names and values are those of the records;
+ * What the JSON interface of the web application (/api/web) sends and takes. Names and values are those of the records;
  * ids are UUIDs, times RFC 3339 in UTC, dates `YYYY-MM-DD`, money and other decimals strings. A list is `Items<T>`.
  * What a person may not see is left out or null, never a reason why. Paths are given at each group, below /api/web.
  */

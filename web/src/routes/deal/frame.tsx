@@ -18,9 +18,9 @@ import { toast } from '../../components/toast.tsx';
 import { dealPath, dealStates } from '../../lib/states.ts';
 import { DealContext } from './context.ts';
 import { EditDealDialog } from './deal-form.tsx';
-import { ExclusivityBanner } from './exclusivity.tsx';
+import { ExclusivityBanner } from './overview/exclusivity.tsx';
 import { NoSection } from './no-section.tsx';
-import { JoinBanner, StandingBadge } from './standing.tsx';
+import { JoinBanner, StandingBadge } from './overview/standing.tsx';
 import { tabsOf } from './tabs.ts';
 
 const route = getRouteApi('/app/deals/$dealId');

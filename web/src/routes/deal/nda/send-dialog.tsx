@@ -12,7 +12,7 @@ import { toast } from '../../../components/toast.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
-import { endOfBusinessIn } from '../exclusivity.tsx';
+import { endOfBusinessIn } from '../overview/exclusivity.tsx';
 
 interface SendNdaDialogProps {
   /** Those to whom one can be sent now. */

@@ -1,0 +1,215 @@
+/** The commands for the operator: keys, users and brokerages, on the owner's connection. */
+
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type pg from 'pg';
+import type { Config } from '../config.ts';
+import type * as Administration from '../domain/accounts/administration.ts';
+import { keyEnvironments, keyScopes, type KeyEnvironment, type KeyScope } from '../domain/clients/api-keys.ts';
+import { isEmailAddress } from '../domain/people/email-address.ts';
+import { invitationUrl } from '../http/links.ts';
+
+interface Desk {
+  /** What can be done. */
+  readonly do: typeof Administration;
+  /** The owner's connection to do it on. */
+  readonly client: pg.Client;
+  readonly config: Config;
+}
+type Work<Options, Result> = (desk: Desk, options: Options) => Promise<Result>;
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+/** Runs `work` as the owner and prints what it gives: as JSON with --json, else as `words` puts it. */
+function command<Options extends { json?: boolean }, Result>(
+  work: Work<Options, Result>,
+  words: (result: Result) => string,
+) {
+  return async (options: Options): Promise<void> => {
+    // Loaded only now: help and a mistyped option need none of it.
+    const [{ readConfig }, { asOwner }, administration] = await Promise.all([
+      import('../config.ts'),
+      import('../database/connections.ts'),
+      import('../domain/accounts/administration.ts'),
+    ]);
+    const config = readConfig();
+    const result = await asOwner(config, (client) => work({ do: administration, client, config }, options));
+    say(options.json ? JSON.stringify(result) : words(result));
+  };
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,6}$/.test(text) || Number(text) < 1 || Number(text) > 100_000) {
+    throw new InvalidArgumentError('It must be a whole number from 1 to 100000.');
+  }
+  return Number(text);
+}
+
+function futureTime(text: string): Date {
+  const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : null;
+  if (time === null || Number.isNaN(time.getTime())) {
+    throw new InvalidArgumentError('It must be a date, 2030-12-31, or a time with its zone, 2030-12-31T12:00:00Z.');
+  }
+  if (time.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
+  return time;
+}
+
+function scopeList(text: string): KeyScope[] {
+  const scopes = text.split(/[\s,]+/).filter(Boolean);
+  const unknown = scopes.filter((scope) => !(keyScopes as readonly string[]).includes(scope));
+  if (scopes.length === 0 || unknown.length > 0)
+    throw new InvalidArgumentError(`It must be a list of: ${keyScopes.join(', ')}.`);
+  return [...new Set(scopes)] as KeyScope[];
+}
+
+function fitting(pattern: RegExp, allowed: string) {
+  return (text: string): string => {
+    if (!pattern.test(text)) throw new InvalidArgumentError(`It must be ${allowed}.`);
+    return text;
+  };
+}
+
+function emailAddress(text: string): string {
+  if (!isEmailAddress(text)) throw new InvalidArgumentError('It must be an e-mail address.');
+  return text;
+}
+const json = ['--json', 'print the result as JSON'] as const;
+const brokerage = ['--brokerage <id or slug>', 'the brokerage'] as const;
+
+interface KeyOptions {
+  json?: boolean;
+  brokerage: string;
+  name: string;
+  environment: KeyEnvironment;
+  scopes: KeyScope[];
+  ceiling?: number;
+  expires?: Date;
+  admin?: string;
+}
+
+function addKeys(program: Command): void {
+  const keys = program.command('keys').description('API keys of a brokerage.');
+  keys
+    .command('create')
+    .description('Create a key. Its token is printed once and not kept.')
+    .requiredOption(...brokerage)
+    .requiredOption('--name <name>', 'what the key is for', fitting(/^.{1,100}$/, '1 to 100 characters'))
+    .option('--scopes <scopes>', 'what it may do', scopeList, [...keyScopes])
+    .addOption(
+      new Option('--environment <environment>', 'what it is meant for').choices(keyEnvironments).default('live'),
+    )
+    .option('--ceiling <requests>', 'requests a minute, instead of the general limit', wholeNumber)
+    .option('--expires <time>', 'when it stops working', futureTime)
+    .option('--admin <email>', 'the admin on whose behalf it works; the first one by default')
+    .option(...json)
+    .action(
+      command(
+        ({ do: { createKey }, client }, { ceiling, expires, admin, ...rest }: KeyOptions) =>
+          createKey(client, { ...rest, ceiling: ceiling ?? null, expiresAt: expires ?? null, admin: admin ?? null }),
+        ({ id, token }) => `Key ${id}. Its token is shown this once:\n${token}`,
+      ),
+    );
+  keys
+    .command('list')
+    .description('List the keys of a brokerage, newest first.')
+    .requiredOption(...brokerage)
+    .option(...json)
+    .action(
+      command(
+        ({ do: { listKeys }, client }, options: { json?: boolean; brokerage: string }) =>
+          listKeys(client, options.brokerage),
+        (found) =>
+          found
+            .map(
+              (key) =>
+                `${key.id}  ${key.state.padEnd(7)}  dk_${key.environment}_…${key.last_four}  ${key.scopes.join(' ')}  ${key.name}`,
+            )
+            .join('\n') || 'This brokerage has no keys.',
+      ),
+    );
+  keys
+    .command('revoke')
+    .description('Revoke a key: its next request is refused.')
+    .argument('<id>', 'the id of the key')
+    .option(...json)
+    .action((id: string, options: { json?: boolean }) =>
+      command(
+        ({ do: { revokeKey }, client }) => revokeKey(client, id),
+        () => `Key ${id} is revoked.`,
+      )(options),
+    );
+}
+
+interface UserOptions extends Administration.NewUser {
+  json?: boolean;
+}
+
+function addUsers(program: Command): void {
+  const users = program.command('users').description('People.');
+  users
+    .command('create')
+    .description('Invite a person to a brokerage. Prints the one-time link by which they choose a password.')
+    .requiredOption('--email <email>', 'their address', emailAddress)
+    .requiredOption('--name <name>', 'their name', fitting(/^.{1,200}$/, '1 to 200 characters'))
+    .requiredOption(...brokerage)
+    .addOption(new Option('--role <role>', 'their role').choices(['admin', 'broker', 'staff']).makeOptionMandatory())
+    .option(...json)
+    .action(
+      command(
+        async ({ do: { createUser }, client, config }, options: UserOptions) => {
+          const { token, ...user } = await createUser(client, options);
+          return { ...user, invitation_url: invitationUrl(config.baseUrl, token) };
+        },
+        ({ email, invitation_url }) => `${email} is invited. The link works once, for 14 days:\n${invitation_url}`,
+      ),
+    );
+  const suspension = (name: string, description: string, suspended: boolean, words: string) =>
+    users
+      .command(name)
+      .description(description)
+      .argument('<email>', 'their address', emailAddress)
+      .option(...json)
+      .action((given: string, options: { json?: boolean }) =>
+        command(
+          ({ do: { suspendUser }, client }) => suspendUser(client, given, suspended),
+          ({ email }) => `${email} ${words}`,
+        )(options),
+      );
+  suspension(
+    'suspend',
+    'Shut a person out: sessions and connected clients end at once, and API keys that they created stop.',
+    true,
+    'is suspended and signed out everywhere. Connected clients are disconnected; API keys that they created are refused.',
+  );
+  suspension(
+    'restore',
+    'Let a suspended person in again: they sign in and connect their clients anew; their API keys work again.',
+    false,
+    'may sign in again, and the API keys that they created work again.',
+  );
+}
+
+/** Adds the commands to `program`. */
+export function addCommands(program: Command): void {
+  addKeys(program);
+  addUsers(program);
+  program
+    .command('brokerages')
+    .description('Brokerages.')
+    .command('create')
+    .description('Create a brokerage; then invite its first admin with users create.')
+    .requiredOption('--name <name>', 'its name', fitting(/^.{1,200}$/, '1 to 200 characters'))
+    .requiredOption(
+      '--slug <slug>',
+      'its short name',
+      fitting(/^(?=.{1,64}$)[a-z0-9](-?[a-z0-9])*$/, 'up to 64 of a-z, 0-9 and single hyphens between them'),
+    )
+    .option(...json)
+    .action(
+      command(
+        ({ do: { createBrokerage }, client }, options: { json?: boolean; name: string; slug: string }) =>
+          createBrokerage(client, options.name, options.slug),
+        ({ id, slug }) =>
+          `Brokerage ${slug} (${id}) is created. Next: dealkeep users create --brokerage ${slug} --role admin …`,
+      ),
+    );
+}

@@ -1,0 +1,58 @@
+/** Loads the demo brokerages into an empty database and the store, and keeps what people need to try them in DATA_DIR/demo.json. */
+
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { demoBodies, loadDemo } from '../../database/demo/load.ts';
+import type { Config } from '../config.ts';
+import type { Storage } from '../storage/storage.ts';
+
+/** Kept only for the one who runs the service, and complete or not there. */
+async function keep(file: string, content: Readonly<Record<string, unknown>>): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const unfinished = `${file}.${process.pid}`;
+  await writeFile(unfinished, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  await rename(unfinished, file);
+}
+
+async function isEmpty(owner: pg.ClientConfig): Promise<boolean> {
+  const client = new pg.Client(owner);
+  await client.connect();
+  const { rows } = await client
+    .query('select not exists (select from public.brokerages) as empty')
+    .finally(() => client.end());
+  return rows[0]?.empty === true;
+}
+
+/** The database holds data that is not the demo's. */
+export class NotADemo extends Error {
+  override readonly name = 'NotADemo';
+}
+
+/** Keeps the bodies of the demo's documents; they have the same keys in every load. */
+export async function keepDemoBodies(storage: Storage): Promise<void> {
+  for (const { storageKey, bytes } of demoBodies()) await storage.write(storageKey, oncePart(bytes));
+}
+
+async function* oncePart(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** Makes sure of the demo data and tells the file that describes it. Throws {@link NotADemo}. */
+export async function prepareDemo(config: Config, owner: pg.ClientConfig, storage: Storage): Promise<string> {
+  const file = path.join(config.dataDir, 'demo.json');
+  const addresses = { rest_url: `${config.baseUrl}/api/v1`, mcp_url: config.baseUrl };
+  if (await isEmpty(owner)) {
+    await keepDemoBodies(storage);
+    await keep(file, { ...addresses, ...(await loadDemo(owner)) });
+  } else if (existsSync(file)) {
+    // The port may have changed since.
+    await keep(file, { ...(JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>), ...addresses });
+  } else {
+    throw new NotADemo(
+      'The database has brokerages that are not the demo: set DATA_DIR to a new directory, or use dealkeep serve.',
+    );
+  }
+  return file;
+}

@@ -1,0 +1,145 @@
+/** Listens for requests, and stops in an orderly way. */
+
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
+import { keepPace, usualPace } from '../http/body-pace.ts';
+import { malformation, markRefused, onWire, pathNear, refusedWith, type Refused } from '../http/malformed.ts';
+
+export interface Listener {
+  /** The port, also when a free one was asked for. */
+  readonly port: number;
+  /** From now on `app` answers; before, everything gets 503 with Retry-After. */
+  answerWith(app: Hono): void;
+  /** Takes no new connections, waits for the requests in flight, at most `seconds`, then drops what is left. */
+  close(seconds: number): Promise<void>;
+}
+
+/** The address cannot be listened on; the message says what to do. */
+export class CannotListen extends Error {
+  override readonly name = 'CannotListen';
+}
+
+const notReady: RequestListener = (request, response) => {
+  const alive = request.url === '/healthz';
+  response.writeHead(alive ? 200 : 503, {
+    'Content-Type': 'text/plain',
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+    'Retry-After': '1',
+  });
+  response.end(alive ? 'ok\n' : 'Starting: try again in a moment.\n');
+};
+
+function refusal(error: NodeJS.ErrnoException, host: string, port: number): CannotListen {
+  const options = { cause: error };
+  if (error.code === 'EADDRINUSE') {
+    return new CannotListen(
+      `Port ${port} on ${host} is taken: stop the other program, or set PORT to another.`,
+      options,
+    );
+  }
+  if (error.code === 'EACCES') {
+    return new CannotListen(`Port ${port} is not allowed for this user: set PORT to one above 1023.`, options);
+  }
+  return new CannotListen(
+    `Cannot listen on ${host}, port ${port} (${error.code}): set HOST to an address of this machine.`,
+    options,
+  );
+}
+
+/** Connections that may wait to be taken, as far as the system allows: with Node.js's own 511 a burst while we work is lost. */
+const backlog = 4_096;
+
+/** What every request is for, whatever Host it names: no path and nothing else is taken from there. */
+const ourName = 'localhost';
+
+/** The refusal as the app says it; before there is one, and from an app that does not know refusals, in a plain line. */
+async function refusalBy(app: Hono | null, socket: Duplex, url: string, refused: Refused): Promise<Response> {
+  const incoming = { socket };
+  markRefused(incoming, refused);
+  const answer = await app?.request(pathNear(url), {}, { incoming });
+  if (answer?.status === refused.status) return answer;
+  return new Response(`${refused.message}\n`, { status: refused.status, headers: { 'Content-Type': 'text/plain' } });
+}
+
+const statuses: Readonly<Record<string, Refused['status']>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** The address in the first line of what could not be read as a request, where it is there. */
+const addressIn = (packet: Buffer | undefined): string =>
+  /^[A-Z]{1,20} (\S{1,2000})/.exec(packet?.toString('latin1', 0, 2_048) ?? '')?.[1] ?? '/';
+
+/** Opens the port; `pace` is what the body of a request must keep. Rejects with {@link CannotListen}. */
+export async function listen(host: string, port: number, pace = usualPace): Promise<Listener> {
+  let answer: RequestListener = notReady;
+  let known: Hono | null = null;
+  const answering = new WeakMap<Duplex, ServerResponse>();
+
+  /** Answers, past Node.js, what has no response of its own or whose handler waits for the body; then closes the connection. */
+  async function refuse(socket: Duplex, url: string, refused: Refused): Promise<void> {
+    const bytes = await refusalBy(known, socket, url, refused)
+      .then(onWire)
+      .catch(() => null);
+    // What is half answered cannot be answered otherwise.
+    const current = answering.get(socket);
+    const isBegun = current !== undefined && current.headersSent && !current.writableFinished;
+    if (bytes === null || isBegun || !socket.writable) socket.destroy();
+    else socket.end(bytes, () => socket.destroy());
+  }
+
+  /** Lets the app answer, which is told of a request that is refused. */
+  const handle =
+    (expectation: Refused | null): RequestListener =>
+    (request, response) => {
+      answering.set(request.socket, response);
+      const url = request.url ?? '/';
+      const refused = malformation(request) ?? expectation;
+      if (refused !== null) {
+        markRefused(request, refused);
+        request.url = pathNear(url);
+        response.setHeader('Connection', 'close');
+      }
+      request.headers.host = ourName;
+      keepPace(request, response, pace, () => void refuse(request.socket, url, refusedWith(408)));
+      answer(request, response);
+    };
+
+  // A request has no time in which it must be complete, since a document of 2 GB may take hours, but a pace.
+  const server = createServer(
+    { keepAliveTimeout: 65_000, requestTimeout: 0, headersTimeout: 30_000, requireHostHeader: false },
+    handle(null),
+  );
+  server.on('checkExpectation', handle(refusedWith(417)));
+  server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else void refuse(socket, addressIn(error.rawPacket), refusedWith(statuses[error.code ?? ''] ?? 400));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(refusal(error, host, port)));
+    server.listen({ port, host, backlog }, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    answerWith(app) {
+      known = app;
+      // Its own Request and Response stand in for the global ones: an answer of text goes out without a stream, which
+      // saves a good part of the time that we add.
+      answer = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
+    },
+    async close(seconds) {
+      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      // A connection that becomes idle after its answer would be kept for the next request.
+      const idle = setInterval(() => server.closeIdleConnections(), 50);
+      const late = setTimeout(() => server.closeAllConnections(), seconds * 1000);
+      await closed;
+      clearInterval(idle);
+      clearTimeout(late);
+    },
+  };
+}

@@ -1,0 +1,141 @@
+/** What the commands serve, demo and migrate do: a server from its start to its end, with words for whoever started it. */
+
+import { startScheduledJobs } from '../scheduled-jobs.ts';
+import { readConfig } from '../config.ts';
+import type { Services } from '../services.ts';
+import { migrateDatabase, UnusableDatabase, type Connections } from '../database/connections.ts';
+import { row } from '../database/statement.ts';
+import { setUpUrl } from '../http/links.ts';
+import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
+import { createLog, type Logger } from '../log.ts';
+import { start } from './serve.ts';
+
+interface Output {
+  readonly json?: boolean;
+}
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+/** What the service is reached at. */
+function addresses({ config }: Services) {
+  return { url: `${config.baseUrl}/`, rest_url: `${config.baseUrl}/api/v1`, mcp_url: config.baseUrl };
+}
+
+interface End {
+  readonly reason: string;
+  readonly failed: boolean;
+}
+
+/** Resolves with the reason to stop: a signal, the end of whoever started us, or a fault of ours. */
+function reasonToStop(log: Logger): Promise<End> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => resolve({ reason: signal, failed: false }));
+    }
+    // bin/dealkeep.js holds the other end: it is gone when that was killed without being able to tell us.
+    process.once('disconnect', () => resolve({ reason: 'the process that started this one is gone', failed: false }));
+    process.channel?.unref();
+    const fault = (error: unknown) => {
+      log.fatal({ err: error }, 'an error that nothing caught');
+      resolve({ reason: 'an error that nothing caught', failed: true });
+    };
+    process.on('uncaughtException', fault);
+    process.on('unhandledRejection', fault);
+  });
+}
+
+/** What is done before the first answer; it tells what to announce beside the addresses. */
+type Prepare = (services: Services, connections: Connections) => Promise<Announcement>;
+
+/** Runs the service until there is a reason to stop, then ends the process: 0 when it was asked to. */
+async function run({ json }: Output, prepare: Prepare): Promise<void> {
+  const config = readConfig();
+  const log = createLog(config.logLevel);
+  const starting = new AbortController();
+  const asked = reasonToStop(log);
+  void asked.then(() => starting.abort());
+  let more: Announcement = {};
+  const prepared = async (services: Services, connections: Connections) => {
+    more = await prepare(services, connections);
+  };
+  const running = await start(config, log, prepared, starting.signal).catch((error: unknown) => {
+    if (!starting.signal.aborted) throw error;
+    return null;
+  });
+  if (running) {
+    const stopScheduledJobs = startScheduledJobs(running.services);
+    log.info(addresses(running.services), 'ready');
+    announce(running.services, json, more);
+    const died = running.connections.died.then((reason): End => ({ reason, failed: true }));
+    const { reason, failed } = await Promise.race([asked, died]);
+    log[failed ? 'fatal' : 'info']({ reason }, 'stopping: finishing the requests in flight');
+    stopScheduledJobs();
+    await running.stop();
+    if (failed) process.exitCode = 1;
+  }
+  log.info('stopped');
+  // Nothing is open any more; what a library may still hold does not keep us.
+  process.exit();
+}
+
+/** What is printed when the service is ready; a null is left out. */
+interface Announcement {
+  readonly set_up_url?: string | null;
+  readonly demo_file?: string;
+}
+
+const labels = {
+  url: 'Dealkeep',
+  rest_url: 'REST API',
+  mcp_url: 'Tool server',
+  set_up_url: 'Set-up',
+  demo_file: 'Demo',
+};
+
+function announce(services: Services, json: boolean | undefined, more: Announcement): void {
+  const told: Readonly<Record<string, string | null>> = { ...addresses(services), ...more };
+  if (json) return say(JSON.stringify(told));
+  const lines = Object.entries(labels).flatMap(([name, label]) =>
+    told[name] ? [`  ${label.padEnd(12)} ${told[name]}`] : [],
+  );
+  say(['', ...lines, ''].join('\n'));
+  if (more.set_up_url) {
+    say(
+      '  Nobody is here yet: the set-up link creates the first brokerage and its admin. It works once, for 24 hours.\n',
+    );
+  }
+}
+
+const keepSetUpLink = row<{ offered: boolean }, [digest: Buffer]>(
+  'offer_set_up',
+  'select app.offer_set_up($1) as offered',
+);
+
+/** A new one-time link that creates the first brokerage; null when there is one. */
+async function offerSetUp({ config, database }: Services): Promise<string | null> {
+  const token = mintToken();
+  const kept = await database.run(keepSetUpLink(tokenDigest(token)));
+  return kept?.offered ? setUpUrl(config.baseUrl, token) : null;
+}
+
+/** The command serve. */
+export function serve(output: Output): Promise<void> {
+  return run(output, async (services) => ({ set_up_url: await offerSetUp(services) }));
+}
+
+/** The command demo. */
+export async function demo(output: Output): Promise<void> {
+  const { prepareDemo } = await import('./demo.ts');
+  return run(output, async ({ config, storage }, { owner }) => {
+    if (!owner)
+      throw new UnusableDatabase('Loading the demo needs the connection of the owner: set MIGRATE_DATABASE_URL.');
+    return { demo_file: await prepareDemo(config, owner, storage) };
+  });
+}
+
+/** The command migrate. */
+export async function migrateOnly({ json }: Output): Promise<void> {
+  const applied = await migrateDatabase(readConfig());
+  if (json) say(JSON.stringify({ applied }));
+  else say(applied.length > 0 ? applied.map((name) => `applied ${name}`).join('\n') : 'The database is up to date.');
+}

@@ -1,0 +1,240 @@
+/** What the operator does from the command line, as the owner of the database: no policy stands in the way. */
+
+import type pg from 'pg';
+import { mintApiKey, type KeyEnvironment, type KeyScope } from '../clients/api-keys.ts';
+import { mintToken, tokenDigest } from './secret-tokens.ts';
+
+/** It cannot be done as asked; the message says what to change. */
+export class NotPossible extends Error {
+  override readonly name = 'NotPossible';
+}
+
+export interface Brokerage {
+  id: string;
+  slug: string;
+  name: string;
+}
+
+export interface InvitedUser {
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+  brokerage_id: string;
+  /** Of the link by which the person accepts and chooses a password; shown once. */
+  token: string;
+}
+
+export interface ListedKey {
+  id: string;
+  name: string;
+  environment: string;
+  scopes: string[];
+  ceiling: number | null;
+  last_four: string;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  state: 'active' | 'expired' | 'revoked';
+}
+
+async function one<R extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  text: string,
+  values: readonly unknown[],
+): Promise<R | undefined> {
+  return (await client.query<R>(text, [...values])).rows[0];
+}
+
+async function together<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
+  await client.query('begin');
+  try {
+    const result = await work();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+}
+
+async function brokerageNamed(client: pg.ClientBase, idOrSlug: string): Promise<Brokerage> {
+  const text = 'select id, slug, name from public.brokerages where id::text = $1 or slug = $1';
+  const found = await one<Brokerage>(client, text, [idOrSlug]);
+  if (!found) throw new NotPossible(`There is no brokerage with the id or slug "${idOrSlug}".`);
+  return found;
+}
+
+/** What a command leaves in the audit trail: nobody's name, for whoever holds the owner's connection. */
+async function record(
+  client: pg.ClientBase,
+  action: string,
+  brokerageId: string,
+  subject: string,
+  details: object,
+): Promise<void> {
+  await client.query(
+    `insert into public.audit_records (brokerage_id, action, subject_id, outcome, details) values ($1, $2, $3, 'done', $4)`,
+    [brokerageId, action, subject, { ...details, by: 'command line' }],
+  );
+}
+
+/** Creates a brokerage. Throws {@link NotPossible} when the slug is taken. */
+export async function createBrokerage(client: pg.ClientBase, name: string, slug: string): Promise<Brokerage> {
+  return together(client, async () => {
+    const text = `insert into public.brokerages (name, slug) values ($1, $2) on conflict (slug) do nothing returning id, slug, name`;
+    const made = await one<Brokerage>(client, text, [name, slug]);
+    if (!made) throw new NotPossible(`The slug "${slug}" is taken: choose another.`);
+    await record(client, 'brokerage.create', made.id, made.id, {});
+    return made;
+  });
+}
+
+export interface NewUser {
+  readonly email: string;
+  readonly name: string;
+  readonly brokerage: string;
+  readonly role: 'admin' | 'broker' | 'staff';
+}
+
+/** Makes a person an invited member of a brokerage. Throws {@link NotPossible} for a member and an unknown brokerage. */
+export async function createUser(
+  client: pg.ClientBase,
+  { email, name, brokerage, role }: NewUser,
+): Promise<InvitedUser> {
+  return together(client, async () => {
+    const { id: brokerageId } = await brokerageNamed(client, brokerage);
+    const address = email.toLowerCase();
+    await client.query('insert into public.users (email, name) values ($1, $2) on conflict (email) do nothing', [
+      address,
+      name,
+    ]);
+    const user = await one<{ id: string; email: string; name: string }>(
+      client,
+      'select id, email, name from public.users where email = $1',
+      [address],
+    );
+    if (!user) throw new Error('the user is gone');
+    const member = await one(
+      client,
+      `insert into public.members as m (brokerage_id, user_id, role, status) values ($1, $2, $3, 'invited')
+       on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited' where m.status <> 'active'
+       returning 1`,
+      [brokerageId, user.id, role],
+    );
+    if (!member) throw new NotPossible(`${address} is a member of this brokerage already.`);
+    const token = mintToken();
+    await client.query('delete from vault.invitations where user_id = $1 and brokerage_id = $2 and used_at is null', [
+      user.id,
+      brokerageId,
+    ]);
+    await client.query(
+      'insert into vault.invitations (digest, user_id, brokerage_id, mailed) values ($1, $2, $3, false)',
+      [tokenDigest(token), user.id, brokerageId],
+    );
+    await record(client, 'member.invite', brokerageId, user.id, { role });
+    return { ...user, role, brokerage_id: brokerageId, token };
+  });
+}
+
+export interface SuspendedUser {
+  id: string;
+  email: string;
+  name: string;
+  suspended_at: string | null;
+}
+
+/**
+ * Shuts a person out at once, or with `suspended` false lets them in again; what ended with the suspension stays ended.
+ * Throws {@link NotPossible} when nobody has the address, or they are so already.
+ */
+export async function suspendUser(client: pg.ClientBase, email: string, suspended: boolean): Promise<SuspendedUser> {
+  const address = email.toLowerCase();
+  const changed = await one<SuspendedUser>(
+    client,
+    `update public.users set suspended_at = case when $2 then app.now() end
+     where email = $1 and (suspended_at is null) = $2 returning id, email, name, suspended_at`,
+    [address, suspended],
+  );
+  if (changed) return changed;
+  if (await one(client, 'select 1 from public.users where email = $1', [address]))
+    throw new NotPossible(`${address} is ${suspended ? 'suspended already' : 'not suspended'}.`);
+  throw new NotPossible(`Nobody has the e-mail address "${address}".`);
+}
+
+export interface NewKey {
+  readonly brokerage: string;
+  readonly name: string;
+  readonly environment: KeyEnvironment;
+  readonly scopes: readonly KeyScope[];
+  readonly ceiling: number | null;
+  readonly expiresAt: Date | null;
+  /** E-mail of the admin on whose behalf the key works; null: the brokerage's first. */
+  readonly admin: string | null;
+}
+
+/** Creates an API key and returns its token, which is not kept. Throws {@link NotPossible}. */
+export async function createKey(
+  client: pg.ClientBase,
+  key: NewKey,
+): Promise<{ id: string; token: string; brokerage_id: string }> {
+  return together(client, async () => {
+    const { id: brokerageId } = await brokerageNamed(client, key.brokerage);
+    const admin = await one<{ id: string }>(
+      client,
+      `select u.id from public.members m join public.users u on u.id = m.user_id
+       where m.brokerage_id = $1 and m.role = 'admin' and m.status = 'active' and u.suspended_at is null
+         and ($2::text is null or u.email = lower($2))
+       order by m.created_at, u.id limit 1`,
+      [brokerageId, key.admin],
+    );
+    if (!admin) {
+      throw new NotPossible(
+        key.admin === null
+          ? 'A key works on behalf of an admin, and this brokerage has no active one: create one with dealkeep users create.'
+          : `${key.admin} is no active admin of this brokerage.`,
+      );
+    }
+    const { token, digest, lastFour } = mintApiKey(key.environment);
+    const made = await one<{ id: string }>(
+      client,
+      'select app.issue_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9) as id',
+      [brokerageId, admin.id, key.name, key.environment, key.scopes, key.ceiling, key.expiresAt, digest, lastFour],
+    );
+    if (!made) throw new Error('no key was made');
+    await record(client, 'api_key.create', brokerageId, made.id, {
+      name: key.name,
+      environment: key.environment,
+      scopes: key.scopes,
+    });
+    return { id: made.id, token, brokerage_id: brokerageId };
+  });
+}
+
+/** The keys of a brokerage, newest first. Throws {@link NotPossible} for an unknown brokerage. */
+export async function listKeys(client: pg.ClientBase, brokerage: string): Promise<ListedKey[]> {
+  const { id } = await brokerageNamed(client, brokerage);
+  const { rows } = await client.query<ListedKey>(
+    `select id, name, environment, scopes, ceiling, last_four, created_at, expires_at, revoked_at, last_used_at,
+       case when revoked_at is not null then 'revoked' when expires_at <= app.now() then 'expired' else 'active' end as state
+     from public.api_keys where brokerage_id = $1 order by created_at desc, id desc`,
+    [id],
+  );
+  return rows;
+}
+
+/** Revokes a key at once. Throws {@link NotPossible} when there is none with this id, or it is revoked already. */
+export async function revokeKey(client: pg.ClientBase, id: string): Promise<{ id: string; revoked_at: string }> {
+  return together(client, async () => {
+    const revoked = await one<{ id: string; revoked_at: string; brokerage_id: string }>(
+      client,
+      `update public.api_keys set revoked_at = app.now() where id::text = $1 and revoked_at is null
+       returning id, revoked_at, brokerage_id`,
+      [id],
+    );
+    if (!revoked) throw new NotPossible(`There is no key with the id "${id}" that could still be revoked.`);
+    await record(client, 'api_key.revoke', revoked.brokerage_id, id, {});
+    return { id: revoked.id, revoked_at: revoked.revoked_at };
+  });
+}

@@ -1,0 +1,121 @@
+/** Signing in with a password, changing it, and resetting it by a mailed link. */
+
+import { mapped, row, type Statement } from '../../database/statement.ts';
+import type { Origin } from '../audit/origin.ts';
+import { currentParameters } from './password-hashes.ts';
+
+/** Who signs in from where; `agent` is the User-Agent, shown in the list of sessions. */
+export interface SignInOrigin extends Origin {
+  readonly agent: string | null;
+}
+
+/** The digests of the token that a browser gets and of the session it had before, which ends. */
+export interface NewSession {
+  readonly token: Buffer;
+  readonly earlier: Buffer | null;
+}
+
+export interface Person {
+  id: string;
+  email: string;
+  name: string;
+}
+
+/** How signing in ended; with a person unless it was refused. */
+export interface SignInAnswer<Outcome extends string> {
+  outcome: Outcome;
+  user_id: string | null;
+  email: string | null;
+  name: string | null;
+}
+
+/** The person whom an answer is about, or null. */
+export function personOf({ user_id: id, email, name }: SignInAnswer<string>): Person | null {
+  return id !== null && email !== null && name !== null ? { id, email, name } : null;
+}
+
+const recipe = row<{ recipe: string }>('password_recipe', 'select app.password_recipe($1, $2) as recipe');
+
+/** Parameters and salt to hash with for an address, be it known or not. */
+export const passwordRecipe = (email: string): Statement<string> =>
+  mapped(recipe(email, currentParameters), (answer) => {
+    if (!answer) throw new Error('no recipe');
+    return answer.recipe;
+  });
+
+const ownRecipe = row<{ recipe: string | null }>(
+  'own_password_recipe',
+  'select app.own_password_recipe($1, $2) as recipe',
+);
+
+/** The same for the session's owner; null when it is not alive. */
+export const ownPasswordRecipe = (session: Buffer | null): Statement<string | null> =>
+  mapped(ownRecipe(session, currentParameters), (answer) => answer?.recipe ?? null);
+
+const signIn = row<SignInAnswer<'signed_in' | 'second_factor' | 'refused'>>(
+  'sign_in',
+  'select outcome, user_id, email, name from app.sign_in($1, $2, $3, $4, $5, $6, $7)',
+);
+
+/**
+ * Signs in. `signed_in`: the token is a session; `second_factor`: it is a step to finish; `refused`: unknown address,
+ * wrong password or suspended, and which of them nobody is told.
+ */
+export const signInWithPassword = (
+  email: string,
+  phc: string,
+  { token, earlier }: NewSession,
+  { address, agent, requestId }: SignInOrigin,
+): Statement<SignInAnswer<'signed_in' | 'second_factor' | 'refused'>> =>
+  mapped(
+    signIn(email, phc, token, earlier, address, agent, requestId),
+    (answer) => answer ?? { outcome: 'refused', user_id: null, email: null, name: null },
+  );
+
+/** Stores the hash of the same password with newer parameters. */
+export const upgradePassword: (oldPhc: string, newPhc: string) => Statement<unknown> = row(
+  'upgrade_password',
+  'select app.upgrade_password($1, $2)',
+);
+
+const change = row<{ outcome: 'done' | 'refused' | null }>(
+  'change_password',
+  'select app.change_password($1, $2, $3, $4, $5, $6) as outcome',
+);
+
+/**
+ * Changes the password of the session's owner, ends all their sessions and what they granted to connected clients; the
+ * new token goes on with this session. `refused`: the current password is wrong; null: the session is not alive.
+ */
+export const changePassword = (
+  session: Buffer | null,
+  oldPhc: string,
+  newPhc: string,
+  token: Buffer,
+  { address, requestId }: Origin,
+): Statement<'done' | 'refused' | null> =>
+  mapped(change(session, oldPhc, newPhc, token, address, requestId), (answer) => answer?.outcome ?? null);
+
+const ask = row<{ email: string; name: string }>(
+  'ask_password_reset',
+  'select email, name from app.ask_reset($1, $2, $3, $4)',
+);
+
+/** Keeps a reset link for 30 minutes; to whom to mail it, or null when nobody has the address. */
+export const askPasswordReset = (
+  email: string,
+  token: Buffer,
+  { address, requestId }: Origin,
+): Statement<{ email: string; name: string } | null> => ask(email, token, address, requestId);
+
+/** Whose reset link this is, or null when it is used up, too old or unknown. */
+export const passwordResetOwner: (token: Buffer) => Statement<{ email: string; name: string } | null> = row(
+  'password_reset_owner',
+  'select email, name from app.reset_owner($1)',
+);
+
+const reset = row<{ done: boolean }>('reset_password', 'select app.reset_password($1, $2, $3, $4) as done');
+
+/** Sets the password by a reset link, once, and ends every session; false when the link is used up or too old. */
+export const resetPassword = (token: Buffer, newPhc: string, { address, requestId }: Origin): Statement<boolean> =>
+  mapped(reset(token, newPhc, address, requestId), (answer) => answer?.done ?? false);

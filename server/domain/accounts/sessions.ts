@@ -1,0 +1,82 @@
+/** Sessions of people who signed in: entering with one, listing and ending them. Their rules are in 005_sign_in.sql. */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { Origin } from '../audit/origin.ts';
+
+/** The person behind a live session. */
+export interface SessionCaller {
+  user_id: string;
+  email: string;
+  name: string;
+  session_id: string;
+  authenticated_at: string;
+  /** Signed in within the last ten minutes: what changes to the address, the second factor and keys ask for. */
+  recently_authenticated: boolean;
+  /** Whether they need a code of an authenticator to sign in. */
+  second_factor: boolean;
+}
+
+const enter = row<SessionCaller>(
+  'enter_with_session',
+  `select user_id, email, name, session_id, authenticated_at, recently_authenticated, second_factor
+  from app.enter_with_session($1, $2)`,
+);
+
+/**
+ * Enters as the person whose session token has this digest: sent before every query of a signed-in person, in the same
+ * transaction. Null, and nobody has entered, when the session is unknown, ended, idle for 12 hours or 30 days old, or
+ * the person suspended. `attended` false: a page asks by itself, which is no use of the session.
+ */
+export const enterWithSession = (digest: Buffer | null, attended = true): Statement<SessionCaller | null> =>
+  enter(digest, attended);
+
+const alive = rows<{ id: string }>('sessions_alive', 'select app.sessions_alive($1) as id');
+
+/** Those of the sessions with these ids that are alive. */
+export const sessionsAlive = (ids: readonly string[]): Statement<Set<string>> =>
+  mapped(alive(ids), (found) => new Set(found.map(({ id }) => id)));
+
+/**
+ * Refuses with reason `recent_sign_in_required`, which undoes the whole transaction, unless the person signed in within
+ * the last ten minutes. Sent between `enterWithSession` and the change that needs it.
+ */
+export const requireRecentSignIn: (digest: Buffer | null) => Statement<unknown> = row(
+  'require_recent_sign_in',
+  'select app.require_recent_sign_in($1)',
+);
+
+const signOutStatement = row('sign_out', 'select app.sign_out($1, $2, $3)');
+
+/** Ends the session; nothing happens when there is none. */
+export const signOut = (digest: Buffer | null, { address, requestId }: Origin): Statement<unknown> =>
+  signOutStatement(digest, address, requestId);
+
+const everywhere = row<{ done: boolean }>('sign_out_everywhere', 'select app.sign_out_everywhere($1, $2, $3) as done');
+
+/** Ends every session of the person and every connection of their clients; false when the session is not alive. */
+export const signOutEverywhere = (digest: Buffer | null, { address, requestId }: Origin): Statement<boolean> =>
+  mapped(everywhere(digest, address, requestId), (answer) => answer?.done ?? false);
+
+export interface OwnSession {
+  id: string;
+  is_this: boolean;
+  created_at: string;
+  last_seen_at: string;
+  address: string | null;
+  user_agent: string | null;
+}
+
+/** The live sessions of the session's owner: this one, then the last used first. */
+export const listSessions: (digest: Buffer | null) => Statement<OwnSession[]> = rows(
+  'list_sessions',
+  'select id, is_this, created_at, last_seen_at, host(address) as address, user_agent from app.own_sessions($1)',
+);
+
+const end = row<{ ended: number }>('end_session', 'select app.end_session($1, $2, $3, $4) as ended');
+
+/** Ends another session of the same person, or, with null, all others; how many it ended. */
+export const endSession = (
+  digest: Buffer | null,
+  otherId: string | null,
+  { address, requestId }: Origin,
+): Statement<number> => mapped(end(digest, otherId, address, requestId), (answer) => answer?.ended ?? 0);

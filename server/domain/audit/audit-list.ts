@@ -1,0 +1,89 @@
+/** The audit trail as people read it: their own records, and to admins those of their brokerage. */
+
+import { mapped, rows, type Statement } from '../../database/statement.ts';
+
+export interface AuditRecord {
+  id: string;
+  at: string;
+  user_id: string | null;
+  user_name: string | null;
+  client_name: string | null;
+  key_name: string | null;
+  deal_id: string | null;
+  deal_title: string | null;
+  address: string | null;
+  request_id: string | null;
+  action: string;
+  subject_id: string | null;
+  outcome: string;
+  details: Record<string, unknown>;
+}
+
+/** The record behind which a page begins: its time as text, and its id. */
+export interface AuditPlace {
+  readonly key: string;
+  readonly id: string;
+}
+
+export interface AuditFilter {
+  /** Null: the caller's own records, wherever they were made. */
+  readonly brokerageId: string | null;
+  readonly userId: string | null;
+  /** How the action begins: "deal." or "tool:svc_deals_list". */
+  readonly action: string | null;
+  readonly outcome: 'done' | 'refused' | null;
+  /** RFC 3339; the records from this moment on, and those before that one. */
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly after: AuditPlace | null;
+  readonly limit: number;
+}
+
+type Found = AuditRecord & { place: string };
+
+// Records first and names after: a name is looked up only for what is shown.
+const list = (name: string, whose: string) =>
+  rows<Found>(
+    name,
+    `select a.id, a.at, a.user_id, u.name as user_name, c.name as client_name, k.name as key_name, a.deal_id,
+       d.title as deal_title, host(a.address) as address, a.request_id, a.action, a.subject_id, a.outcome, a.details,
+       a.at::text as place
+     from (
+       select r.* from audit_records r
+       where ${whose}
+         and ($2::uuid is null or r.user_id = $2)
+         and ($3::text is null or starts_with(r.action, $3))
+         and ($4::text is null or (r.outcome in ('done', 'ok')) = ($4 = 'done'))
+         and ($5::timestamptz is null or r.at >= $5)
+         and ($6::timestamptz is null or r.at < $6)
+         and ($7::text is null or (r.at, r.id) < ($7::timestamptz, $8::uuid))
+       order by r.at desc, r.id desc limit $9) a
+     left join users u on u.id = a.user_id
+     left join connected_clients c on c.id = a.client_id
+     left join api_keys k on k.id = a.key_id
+     left join deals d on d.id = a.deal_id
+     order by a.at desc, a.id desc`,
+  );
+
+// A call on a deal that its caller does not see is a record of the deal's brokerage, for the admins: to the caller it
+// would tell that there is such a deal.
+const ofBrokerage = list(
+  'audit_of_brokerage',
+  `r.brokerage_id = $1 and (r.deal_id is null or r.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[])
+     or exists (select from deals seen where seen.id = r.deal_id))`,
+);
+const ofCaller = list('audit_of_caller', '$1::uuid is null and r.user_id = (select app.user_id())');
+
+/** The records that fit, the latest first, as far as the caller may see them; the place of the last when there are more. */
+export function auditRecords(filter: AuditFilter): Statement<{ items: AuditRecord[]; next: AuditPlace | null }> {
+  const { brokerageId, userId, action, outcome, from, to, after, limit } = filter;
+  const found = brokerageId === null ? ofCaller : ofBrokerage;
+  return mapped(found(brokerageId, userId, action, outcome, from, to, after?.key, after?.id, limit + 1), (all) => {
+    const shown = all.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(({ place: _place, ...record }) => record),
+      next: last && all.length > limit ? { key: last.place, id: last.id } : null,
+    };
+  });
+}

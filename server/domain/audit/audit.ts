@@ -1,0 +1,26 @@
+/** What the tool server leaves in the audit trail (decisions, "Tool server"). */
+
+import { row } from '../../database/statement.ts';
+
+/** Who called is whoever entered; when nobody did, nothing is written. */
+const record = `select app.audit('tool:' || $1, $2, $3, null, $4, $5, $6, '{}')`;
+// Whether the identity is genuine, app.audit looks for itself.
+const entered = `current_setting('dealkeep.identity', true) <> ''`;
+
+type ToolCall = [
+  tool: string,
+  subjectId: string | null,
+  outcome: string,
+  dealId: string | null,
+  address: string | null,
+  requestId: string | null,
+];
+
+/** Leaves a record of a tool call: `outcome` is `ok` or the code of the refusal; `subjectId` the record that it is about. */
+export const recordToolCall = row<unknown, ToolCall>('record_tool_call', `${record} where ${entered}`);
+
+/** The same in a transaction that writes nothing else: its answer does not wait for the disk. */
+export const recordToolRead = row<unknown, ToolCall>(
+  'record_tool_read',
+  `${record}, set_config('synchronous_commit', 'off', true) where ${entered}`,
+);

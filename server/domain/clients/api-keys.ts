@@ -1,0 +1,139 @@
+/** API keys of a brokerage: who may call the REST API, how much, and as which tenant (specification, section 5.1). */
+
+import { hash, randomBytes } from 'node:crypto';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { Origin } from '../audit/origin.ts';
+
+export type KeyScope = 'contacts:read' | 'contacts:write';
+export type KeyEnvironment = 'live' | 'test';
+
+export const keyScopes: readonly KeyScope[] = ['contacts:read', 'contacts:write'];
+export const keyEnvironments: readonly KeyEnvironment[] = ['live', 'test'];
+
+/** A new token, to be shown once, and what is kept of it. */
+export interface MintedToken {
+  token: string;
+  digest: Buffer;
+  lastFour: string;
+}
+
+const wellFormed = /^dk_(?:live|test)_[0-9a-f]{32}$/;
+
+/** A token of 128 random bits: `dk_live_` or `dk_test_` and 32 lower-case hexadecimal characters. */
+export function mintApiKey(environment: KeyEnvironment): MintedToken {
+  const token = `dk_${environment}_${randomBytes(16).toString('hex')}`;
+  return { token, digest: hash('sha256', token, 'buffer'), lastFour: token.slice(-4) };
+}
+
+/** The SHA-256 digest of a token, or null when it is none of ours; spares the database what cannot be known to it. */
+export function apiKeyDigest(token: string): Buffer | null {
+  return wellFormed.test(token) ? hash('sha256', token, 'buffer') : null;
+}
+
+/** The API key that is calling. `ceiling` is its own limit of requests a minute, or null. */
+export interface KeyCaller {
+  key_id: string;
+  brokerage_id: string;
+  scopes: KeyScope[];
+  ceiling: number | null;
+}
+
+/** Enters as the key with this digest for the rest of the transaction; null when no living key has it. */
+export const enterWithApiKey = row<KeyCaller, [Buffer]>(
+  'enter_with_api_key',
+  'select key_id, brokerage_id, scopes, ceiling from app.enter_with_api_key($1)',
+);
+
+export interface ApiKey {
+  id: string;
+  brokerage_id: string;
+  brokerage_name: string;
+  name: string;
+  environment: KeyEnvironment;
+  scopes: KeyScope[];
+  ceiling: number | null;
+  last_four: string;
+  expires_at: string | null;
+  created_by: string;
+  created_by_name: string | null;
+  created_at: string;
+  rotated_at: string | null;
+  /** The token before the last rotation and until when it works on. */
+  previous_last_four: string | null;
+  previous_valid_until: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  state: 'active' | 'expired' | 'revoked';
+}
+
+const selectKeys = `select k.id, k.brokerage_id, b.name as brokerage_name, k.name, k.environment, k.scopes, k.ceiling, k.last_four,
+     k.expires_at, k.created_by, u.name as created_by_name, k.created_at, k.rotated_at, k.previous_last_four,
+     k.previous_valid_until, k.revoked_at, k.last_used_at,
+     case when k.revoked_at is not null then 'revoked' when k.expires_at <= app.now() then 'expired' else 'active' end as state
+   from api_keys k join brokerages b on b.id = k.brokerage_id left join users u on u.id = k.created_by`;
+
+/** The keys of every brokerage of which the caller is an admin, the newest of each first. */
+export const apiKeys = rows<ApiKey, []>(
+  'api_keys',
+  `${selectKeys} order by b.name, b.id, k.created_at desc, k.id desc`,
+);
+
+/** The keys of one of them, the newest first; none for everybody but its admins. */
+export const apiKeysOf = rows<ApiKey, [brokerageId: string]>(
+  'api_keys_of',
+  `${selectKeys} where k.brokerage_id = $1 order by k.created_at desc, k.id desc`,
+);
+
+/** One key, or null. */
+export const apiKey = row<ApiKey, [id: string]>('api_key', `${selectKeys} where k.id = $1`);
+
+export interface NewApiKey {
+  brokerageId: string;
+  name: string;
+  environment: KeyEnvironment;
+  scopes: readonly KeyScope[];
+  /** Requests a minute, or null for the usual limit. */
+  ceiling: number | null;
+  /** RFC 3339, or null for a key that does not expire. */
+  expiresAt: string | null;
+}
+
+const create = row<{ id: string }>(
+  'create_api_key',
+  'select app.create_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as id',
+);
+
+/** Makes a key and gives its id. Refused with `not_an_admin` to all but admins of the brokerage, signed in to the web application. */
+export function createApiKey(key: NewApiKey, minted: MintedToken, from: Origin): Statement<string> {
+  const { brokerageId, name, environment, scopes, ceiling, expiresAt } = key;
+  const { digest, lastFour } = minted;
+  return mapped(
+    create(brokerageId, name, environment, scopes, ceiling, expiresAt, digest, lastFour, from.address, from.requestId),
+    (made) => made?.id ?? '',
+  );
+}
+
+const rotate = row(
+  'rotate_api_key',
+  `select app.rotate_api_key($1, make_interval(secs => $2::double precision), $3, $4, $5, $6)`,
+);
+
+/**
+ * Gives a key a new token; the earlier ones work on for `overlapSeconds` (0 to 30 days). Refused with `api_key_not_found`
+ * or `api_key_ended`.
+ */
+export function rotateApiKey(
+  id: string,
+  overlapSeconds: number,
+  minted: MintedToken,
+  from: Origin,
+): Statement<unknown> {
+  return rotate(id, overlapSeconds, minted.digest, minted.lastFour, from.address, from.requestId);
+}
+
+const revoke = row('revoke_api_key', 'select app.revoke_api_key($1, $2, $3)');
+
+/** Ends a key with the next request, on every node. Refused with `api_key_not_found`. */
+export function revokeApiKey(id: string, from: Origin): Statement<unknown> {
+  return revoke(id, from.address, from.requestId);
+}

@@ -1,0 +1,124 @@
+/** Consent and the code it leads to: who may be asked, what was decided, and what the code is exchanged for. */
+
+import { createHash } from 'node:crypto';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { Scope } from './connected-clients.ts';
+import type { Origin } from '../audit/origin.ts';
+import type { MintedTokens } from './tokens.ts';
+
+/** What must be known of a client before anything is shown or redirected. */
+export interface AuthorizingClient {
+  redirect_matches: boolean;
+  /** Whether it works for the caller; false while nobody is signed in. The names are null when it does not. */
+  works: boolean;
+  name: string | null;
+  registered_by: string | null;
+  registered_by_caller: boolean;
+  /** The brokerage that it is shared with. */
+  shared_with: string | null;
+  registered_at: string;
+}
+
+/** The client with this id, or null: there is none, or it is disabled or deleted. */
+export const authorizingClient = row<AuthorizingClient, [clientId: string, redirectUri: string]>(
+  'authorizing_client',
+  `select redirect_matches, works, name, registered_by, registered_by_caller, shared_with, registered_at
+   from app.authorizing_client($1, $2)`,
+);
+
+/** The names of the brokerages that the caller is a member of, in alphabetical order. */
+export const ownBrokerageNames: () => Statement<string[]> = () =>
+  mapped(brokerageNames(), (found) => found.map(({ name }) => name));
+
+const brokerageNames = rows<{ name: string }, []>(
+  'own_brokerage_names',
+  `select name from brokerages where id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[]) order by name, id`,
+);
+
+/** The PKCE challenge of a verifier by S256 (RFC 7636, section 4.6), or '' when the verifier is malformed. */
+export function challengeOf(verifier: string): string {
+  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return '';
+  return createHash('sha256').update(verifier).digest('base64url');
+}
+
+/** What a person was asked for and is about to decide. */
+export interface Consent {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  readonly challenge: string;
+  readonly scopes: readonly Scope[];
+  readonly resource: string;
+  /** Digest of the number of this showing of the consent page. */
+  readonly consent: Buffer;
+}
+
+export type Approval = 'issued' | 'signed_out' | 'client_refused' | 'sign_in_again' | 'answered';
+export type Denial = 'denied' | 'signed_out' | 'client_refused';
+
+const approve = row<{ outcome: Approval }>(
+  'approve_client',
+  'select app.approve_client($1, $2, $3, $4, $5, $6, $7, $8, $9) as outcome',
+);
+
+/**
+ * The caller approves, with `scopes` as they were ticked; `code` is the digest of the code to give to the client.
+ * `client_refused`: gone, not the caller's, or not this redirect URI; `answered`: this page has led to tokens before.
+ */
+export function approveClient(asked: Consent, code: Buffer, from: Origin): Statement<Approval> {
+  const { clientId, redirectUri, challenge, scopes, resource, consent } = asked;
+  return mapped(
+    approve(clientId, redirectUri, challenge, scopes, resource, consent, code, from.address, from.requestId),
+    (answer) => answer?.outcome ?? 'signed_out',
+  );
+}
+
+const deny = row<{ outcome: Denial }>('deny_client', 'select app.deny_client($1, $2, $3, $4, $5) as outcome');
+
+/** The caller turns the client down. */
+export function denyClient({ clientId, redirectUri, scopes }: Consent, from: Origin): Statement<Denial> {
+  return mapped(
+    deny(clientId, redirectUri, scopes, from.address, from.requestId),
+    (answer) => answer?.outcome ?? 'signed_out',
+  );
+}
+
+/** Why no tokens were issued, in the words of RFC 6749, section 5.2, and RFC 8707, section 2. */
+export type GrantFault = 'invalid_client' | 'invalid_grant' | 'invalid_target' | 'invalid_scope';
+
+export interface PresentedCode {
+  readonly clientId: string;
+  readonly code: Buffer;
+  readonly redirectUri: string;
+  /** By {@link challengeOf}. */
+  readonly challenge: string;
+  /** Null: that of the code. */
+  readonly resource: string | null;
+}
+
+const redeem = row<{ outcome: 'issued' | GrantFault; scopes: Scope[] | null }>(
+  'redeem_code',
+  'select outcome, scopes from app.redeem_code($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+);
+
+/** Exchanges a code for `tokens`, once; a second use that would have been good revokes what the first one issued. */
+export function redeemCode(
+  presented: PresentedCode,
+  tokens: MintedTokens,
+  from: Origin,
+): Statement<Scope[] | GrantFault> {
+  const { clientId, code, redirectUri, challenge, resource } = presented;
+  return mapped(
+    redeem(
+      clientId,
+      code,
+      redirectUri,
+      challenge,
+      resource,
+      tokens.access.digest,
+      tokens.refresh.digest,
+      from.address,
+      from.requestId,
+    ),
+    (answer) => (answer?.outcome === 'issued' ? (answer.scopes ?? []) : (answer?.outcome ?? 'invalid_grant')),
+  );
+}

@@ -1,0 +1,136 @@
+/** Connected clients: the programs that a person lets use the tool server in their name (specification, section 5.2). */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { Origin } from '../audit/origin.ts';
+
+export type Scope = 'mcp:read' | 'mcp:write';
+
+/** Every scope, the least one first (specification, section 5.3). */
+export const scopes: readonly Scope[] = ['mcp:read', 'mcp:write'];
+
+export interface ConnectedClient {
+  /** Also the OAuth client_id. */
+  id: string;
+  name: string;
+  redirect_uris: string[];
+  disabled: boolean;
+  created_by: string;
+  created_by_name: string | null;
+  /** The brokerage that it is shared with, or null: it works for its creator alone. */
+  brokerage_id: string | null;
+  brokerage_name: string | null;
+  created_at: string;
+  updated_at: string;
+  /** Whether the caller may change, share and delete it. */
+  manageable: boolean;
+  /** The caller's living connection with it: all null when they have none. */
+  scopes: Scope[] | null;
+  connected_at: string | null;
+  last_used_at: string | null;
+}
+
+const clientFields = `c.id, c.name, c.redirect_uris, c.disabled, c.created_by, u.name as created_by_name, c.brokerage_id,
+  b.name as brokerage_name, c.created_at, c.updated_at,
+  case when c.brokerage_id is null then c.created_by = (select app.user_id())
+    else c.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[]) end as manageable,
+  n.scopes, n.connected_at, n.last_used_at`;
+const clientTables = `connected_clients c
+  left join users u on u.id = c.created_by
+  left join brokerages b on b.id = c.brokerage_id
+  left join app.connections() n on n.client_id = c.id`;
+
+/** The clients that the caller made or that are shared with a brokerage of theirs, newest first. */
+export const connectedClients = rows<ConnectedClient, []>(
+  'connected_clients',
+  `select ${clientFields} from ${clientTables} order by c.created_at desc, c.id desc`,
+);
+
+/** One of them, or null. */
+export const connectedClient = row<ConnectedClient, [id: string]>(
+  'connected_client',
+  `select ${clientFields} from ${clientTables} where c.id = $1`,
+);
+
+export interface ClientDetails {
+  readonly name: string;
+  /** Checked by redirectUriFaults before; the database refuses what is not allowed. */
+  readonly redirectUris: readonly string[];
+}
+
+const create = row<{ id: string }>(
+  'create_connected_client',
+  `with made as (insert into connected_clients (name, redirect_uris) values ($1, $2) returning id)
+   select id, app.audit('client.create', id::text, 'done', null, null, $3, $4, '{}') from made`,
+);
+
+/** Makes a client of the caller's own and gives its id. Refused with `too_many_clients`. */
+export function createClient({ name, redirectUris }: ClientDetails, from: Origin): Statement<string | null> {
+  return mapped(create(name, redirectUris, from.address, from.requestId), (made) => made?.id ?? null);
+}
+
+const change = row<{ id: string }>(
+  'change_connected_client',
+  `with changed as (update connected_clients set name = $2, redirect_uris = $3 where id = $1 returning id, brokerage_id)
+   select id, app.audit('client.change', id::text, 'done', brokerage_id, null, $4, $5, '{}') from changed`,
+);
+
+/** Renames a client that the caller manages and replaces its redirect URIs; false when there is none. */
+export function changeClient(id: string, details: ClientDetails, from: Origin): Statement<boolean> {
+  return mapped(
+    change(id, details.name, details.redirectUris, from.address, from.requestId),
+    (found) => found !== null,
+  );
+}
+
+const disable = row<{ id: string }>(
+  'disable_connected_client',
+  `with changed as (update connected_clients set disabled = $2 where id = $1 returning id, brokerage_id)
+   select id, app.audit(case when $2 then 'client.disable' else 'client.enable' end, id::text, 'done', brokerage_id, null,
+     $3, $4, '{}') from changed`,
+);
+
+/** Keeps a client that the caller manages from working, or lets it work again; false when there is none. */
+export function disableClient(id: string, disabled: boolean, from: Origin): Statement<boolean> {
+  return mapped(disable(id, disabled, from.address, from.requestId), (found) => found !== null);
+}
+
+export interface Brokerage {
+  id: string;
+  name: string;
+}
+
+/** The brokerages of which the caller is an admin: with these they may share a client. */
+export const administeredBrokerages = rows<Brokerage, []>(
+  'administered_brokerages',
+  `select id, name from brokerages where id = any ((select app.brokerages_as('admin'))::uuid[]) order by name, id`,
+);
+
+const share = row<{ id: string }>(
+  'share_connected_client',
+  `with before as (select brokerage_id from connected_clients where id = $1),
+     changed as (update connected_clients set brokerage_id = $2 where id = $1 returning id)
+   select id, app.audit(case when $2::uuid is null then 'client.unshare' else 'client.share' end, id::text, 'done',
+     coalesce($2, (select brokerage_id from before)), null, $3, $4, '{}') from changed`,
+);
+
+/**
+ * Shares a client with a brokerage of which the caller is an admin, or (null) with nobody any more; false when the
+ * caller manages no such client. Rejects with Denied for another brokerage, and for unsharing what somebody else made.
+ */
+export function shareClient(id: string, brokerageId: string | null, from: Origin): Statement<boolean> {
+  return mapped(share(id, brokerageId, from.address, from.requestId), (found) => found !== null);
+}
+
+const remove = row<{ done: boolean }>('delete_connected_client', 'select app.delete_client($1, $2, $3) as done');
+
+/** Deletes a client that the caller manages and ends every connection with it; false when there is none. */
+export function deleteClient(id: string, from: Origin): Statement<boolean> {
+  return mapped(remove(id, from.address, from.requestId), (answer) => answer?.done ?? false);
+}
+
+const disconnect = row<{ done: boolean }>('disconnect_client', 'select app.disconnect_client($1, $2, $3) as done');
+
+/** Ends the caller's own connection with a client: its tokens and its tool grants; false when there was none. */
+export function disconnectClient(id: string, from: Origin): Statement<boolean> {
+  return mapped(disconnect(id, from.address, from.requestId), (answer) => answer?.done ?? false);
+}

@@ -1,0 +1,132 @@
+/** Per-deal opt-ins: where a person lets tools write in their name, and the broker's stop (specification, section 5.4). */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { Origin } from '../audit/origin.ts';
+import { knownPerson } from '../deals/participants.ts';
+
+/** How writing through tools stands on a deal, for the caller. */
+export interface DealToolWriting {
+  deal_id: string;
+  title: string;
+  opted_in_at: string | null;
+  /** Null: until it is turned off, or there is no opt-in. */
+  expires_at: string | null;
+  /** Whether the opt-in counts at this moment: it has not expired and no broker has shut writing off. */
+  active: boolean;
+  /** When a broker of the deal shut writing off for everybody on it, or null. */
+  stopped_at: string | null;
+  stopped_by_name: string | null;
+  /** Whether the caller is a broker of the deal, who may shut it off. */
+  may_stop: boolean;
+}
+
+const writingFields = `d.id as deal_id, d.title, o.opted_in_at, o.expires_at, app.deal_opted_in(d.id) as active, s.stopped_at,
+  u.name as stopped_by_name, d.id = any ((select app.deals_acting_as('broker'))::uuid[]) as may_stop`;
+const writingTables = `deals d
+  left join deal_opt_ins o on o.deal_id = d.id
+  left join deal_tool_stops s on s.deal_id = d.id
+  ${knownPerson('u', 's.stopped_by', 'd.id')}`;
+
+/** How writing through tools stands on a deal that the caller sees, or null. */
+export const dealToolWriting = row<DealToolWriting, [dealId: string]>(
+  'deal_tool_writing',
+  `select ${writingFields} from ${writingTables} where d.id = $1`,
+);
+
+/** How it stands on every deal that the caller sees, at most 200: those opted in first, then the newest. */
+export const dealsToolWriting = rows<DealToolWriting, []>(
+  'deals_tool_writing',
+  `select ${writingFields} from ${writingTables}
+   order by o.opted_in_at is null, d.created_at desc, d.id desc limit 200`,
+);
+
+/** The two switches of a deal as its page shows them. */
+export interface DealTools {
+  /** The caller's own, while it has not expired. */
+  opt_in: { granted_at: string; expires_at: string | null } | null;
+  shut_off: { by_name: string | null; at: string } | null;
+}
+
+interface Switches {
+  granted_at: string | null;
+  expires_at: string | null;
+  by_name: string | null;
+  stopped_at: string | null;
+}
+
+const switches = row<Switches, [dealId: string]>(
+  'deal_tool_switches',
+  `select o.opted_in_at as granted_at, o.expires_at, u.name as by_name, s.stopped_at
+   from deals d
+   left join deal_opt_ins o on o.deal_id = d.id and (o.expires_at is null or o.expires_at > app.now())
+   left join deal_tool_stops s on s.deal_id = d.id
+   ${knownPerson('u', 's.stopped_by', 'd.id')}
+   where d.id = $1`,
+);
+
+/** The switches of a deal that the caller sees, or null. */
+export const dealTools = (dealId: string): Statement<DealTools | null> =>
+  mapped(
+    switches(dealId),
+    (found) =>
+      found && {
+        opt_in: found.granted_at === null ? null : { granted_at: found.granted_at, expires_at: found.expires_at },
+        shut_off: found.stopped_at === null ? null : { by_name: found.by_name, at: found.stopped_at },
+      },
+  );
+
+/** A deal on which the caller lets tools write. */
+export interface OptIn {
+  deal_id: string;
+  deal_title: string;
+  granted_at: string;
+  expires_at: string | null;
+  /** A broker has shut writing off for everybody there. */
+  shut_off: boolean;
+  shut_off_by_name: string | null;
+}
+
+/** The caller's opt-ins that have not expired, on deals that they see, by title. */
+export const liveOptIns = rows<OptIn, []>(
+  'live_opt_ins',
+  `select o.deal_id, d.title as deal_title, o.opted_in_at as granted_at, o.expires_at, s.deal_id is not null as shut_off,
+     u.name as shut_off_by_name
+   from deal_opt_ins o
+   join deals d on d.id = o.deal_id
+   left join deal_tool_stops s on s.deal_id = o.deal_id
+   ${knownPerson('u', 's.stopped_by', 'd.id')}
+   where o.expires_at is null or o.expires_at > app.now() order by lower(d.title), d.id`,
+);
+
+const optedIn = row<{ opted_in: boolean }, [dealId: string]>(
+  'deal_opted_in',
+  'select app.deal_opted_in($1) as opted_in',
+);
+
+/** Whether the caller may write through tools on a deal; false also for one that they cannot see. */
+export const isDealOptedIn = (dealId: string): Statement<boolean> =>
+  mapped(optedIn(dealId), (answer) => answer?.opted_in ?? false);
+
+const optIn = row<{ done: boolean }>('opt_in_deal', 'select app.opt_in_deal($1, $2, $3, $4) as done');
+
+/**
+ * Turns writing through tools on for a deal, in the caller's name, until `expiresAt` (RFC 3339; null: until it is turned
+ * off); false when they do not see the deal. Refused with `ends_in_the_past`.
+ */
+export function optInDeal(dealId: string, expiresAt: string | null, from: Origin): Statement<boolean> {
+  return mapped(optIn(dealId, expiresAt, from.address, from.requestId), (answer) => answer?.done ?? false);
+}
+
+const optOut = row<{ done: boolean }>('opt_out_deal', 'select app.opt_out_deal($1, $2, $3) as done');
+
+/** Turns the caller's opt-in off at once; false when there was none. */
+export function optOutDeal(dealId: string, from: Origin): Statement<boolean> {
+  return mapped(optOut(dealId, from.address, from.requestId), (answer) => answer?.done ?? false);
+}
+
+const stop = row<{ done: boolean }>('stop_deal_tools', 'select app.stop_deal_tools($1, $2, $3, $4) as done');
+
+/** Shuts writing through tools off for everybody on a deal, or allows it again; false when the caller is no broker of it. */
+export function stopDealTools(dealId: string, stopped: boolean, from: Origin): Statement<boolean> {
+  return mapped(stop(dealId, stopped, from.address, from.requestId), (answer) => answer?.done ?? false);
+}

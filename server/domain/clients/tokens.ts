@@ -1,0 +1,168 @@
+/** Access and refresh tokens of the tool server: opaque, kept as digests, rotated in families (specification, section 3). */
+
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { mapped, row, type Statement } from '../../database/statement.ts';
+import type { GrantFault } from './authorization.ts';
+import type { Scope } from './connected-clients.ts';
+import type { Origin } from '../audit/origin.ts';
+
+/** The seconds that an access token lives (specification, section 8). */
+export const accessTokenSeconds = 3600;
+
+const prefixes = { access: 'dka_', refresh: 'dkr_', code: 'dkc_' } as const;
+type Kind = keyof typeof prefixes;
+
+export interface MintedToken {
+  readonly token: string;
+  readonly digest: Buffer;
+}
+
+/** The two tokens of one answer of the token endpoint. */
+export interface MintedTokens {
+  readonly access: MintedToken;
+  readonly refresh: MintedToken;
+}
+
+/** The SHA-256 digest that is kept of a code or token. */
+export function digestOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+/** A code or token of 256 random bits behind the prefix of its kind, and the SHA-256 digest that is kept of it. */
+export function mint(kind: Kind): MintedToken {
+  const token = prefixes[kind] + randomBytes(32).toString('base64url');
+  return { token, digest: digestOf(token) };
+}
+
+export function mintTokens(): MintedTokens {
+  return { access: mint('access'), refresh: mint('refresh') };
+}
+
+/** The digest of a presented access token, or null when it is malformed; spares the database what cannot be known to it. */
+export function accessTokenDigest(presented: string): Buffer | null {
+  return /^dka_[A-Za-z0-9_-]{43}$/.test(presented) ? digestOf(presented) : null;
+}
+
+// The answer to a refresh, for the requests that overlap with it -----------------------------------------------------
+
+function sealingKey(presented: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', presented, '', 'dealkeep answer to a refresh', 32));
+}
+
+/** Seals the tokens so that only who holds the presented refresh token can open them: AES-256-GCM, HKDF of that token. */
+export function sealAnswer(presented: string, { access, refresh }: MintedTokens): Buffer {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', sealingKey(presented), nonce);
+  const sealed = Buffer.concat([cipher.update(`${access.token} ${refresh.token}`), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+}
+
+/** What {@link sealAnswer} sealed. Throws when it was sealed for another token. */
+export function openAnswer(presented: string, sealed: Buffer): { access: string; refresh: string } {
+  const decipher = createDecipheriv('aes-256-gcm', sealingKey(presented), sealed.subarray(0, 12), {
+    authTagLength: 16,
+  });
+  decipher.setAuthTag(sealed.subarray(12, 28));
+  const [access = '', refresh = ''] = Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()])
+    .toString()
+    .split(' ');
+  return { access, refresh };
+}
+
+// Rotating, revoking, entering ------------------------------------------------------------------------------------------
+
+export interface PresentedRefreshToken {
+  readonly clientId: string;
+  readonly token: string;
+  readonly digest: Buffer;
+  /** Narrows the access token alone; null: all that was consented to. */
+  readonly scopes: readonly string[] | null;
+  /** Null: that of the grant. */
+  readonly resource: string | null;
+  /**
+   * When the whole request had arrived: Unix milliseconds of the database's real clock. Null: overlapping requests count
+   * as replays.
+   */
+  readonly began: number | null;
+  /** How far apart requests may be that overlap, in milliseconds. */
+  readonly overlap: number;
+}
+
+/** What a refresh is answered: the tokens as text, the access token's scopes, and how long it still lives. */
+export interface Refreshed {
+  access: string;
+  refresh: string;
+  scopes: Scope[];
+  expiresIn: number;
+}
+
+interface RefreshAnswer {
+  outcome: 'issued' | 'overlapping' | GrantFault;
+  scopes: Scope[] | null;
+  answer: Buffer | null;
+  expires_in: number | null;
+}
+
+const refresh = row<RefreshAnswer>(
+  'refresh_tokens',
+  'select outcome, scopes, answer, expires_in from app.refresh_tokens($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
+);
+
+/**
+ * Consumes a refresh token for `tokens`. A request that overlaps with the one that consumed it is answered with that
+ * one's tokens; one that came later is a replay and revokes the family.
+ */
+export function refreshTokens(
+  presented: PresentedRefreshToken,
+  tokens: MintedTokens,
+  from: Origin,
+): Statement<Refreshed | GrantFault> {
+  const { clientId, token, digest, scopes, resource, began, overlap } = presented;
+  const sealed = began === null ? null : sealAnswer(token, tokens);
+  const values = [tokens.access.digest, tokens.refresh.digest, sealed, from.address, from.requestId];
+  return mapped(refresh(clientId, digest, scopes, resource, began, overlap, ...values), (answer) => {
+    if (answer?.outcome !== 'issued' && answer?.outcome !== 'overlapping') return answer?.outcome ?? 'invalid_grant';
+    const plain = answer.answer
+      ? openAnswer(token, answer.answer)
+      : { access: tokens.access.token, refresh: tokens.refresh.token };
+    return { ...plain, scopes: answer.scopes ?? [], expiresIn: answer.expires_in ?? accessTokenSeconds };
+  });
+}
+
+const forget = row<{ more: boolean }>('forget_answers', 'select app.forget_answers($1) as more');
+
+/** Forgets the sealed answers older than `overlap` milliseconds, with which no request overlaps any more. True when others are left. */
+export function forgetAnswers(overlap: number): Statement<boolean> {
+  return mapped(forget(overlap), (answer) => answer?.more ?? false);
+}
+
+export type Revocation = 'revoked' | 'nothing' | 'invalid_client';
+
+const revoke = row<{ outcome: Revocation }>('revoke_token', 'select app.revoke_token($1, $2, $3, $4) as outcome');
+
+/** Revokes a token of the client: a refresh token with all of its family, an access token alone; else nothing (RFC 7009). */
+export function revokeToken(clientId: string, digest: Buffer, from: Origin): Statement<Revocation> {
+  return mapped(
+    revoke(clientId, digest, from.address, from.requestId),
+    (answer) => answer?.outcome ?? 'invalid_client',
+  );
+}
+
+/** The person who calls through a connected client. */
+export interface TokenCaller {
+  user_id: string;
+  client_id: string;
+  client_name: string;
+  family_id: string;
+  scopes: Scope[];
+  expires_at: string;
+}
+
+/**
+ * Enters as the person and client of the access token with this digest, for the rest of the transaction; null when the
+ * token is unknown, expired, revoked or for another resource, or the client no longer works for the person.
+ */
+export const enterWithAccessToken = row<TokenCaller, [digest: Buffer, resource: string]>(
+  'enter_with_access_token',
+  'select user_id, client_id, client_name, family_id, scopes, expires_at from app.enter_with_access_token($1, $2)',
+);

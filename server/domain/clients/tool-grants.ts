@@ -1,0 +1,89 @@
+/** Per-tool grants: which writing tools a person has turned on for which of their clients (specification, section 5.4). */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { Origin } from '../audit/origin.ts';
+
+/** The tools that write, in the order of the tool list (specification, section 4.3). */
+export const writeTools = [
+  'svc_findings_create',
+  'svc_findings_update_status',
+  'svc_findings_comment',
+  'svc_questions_create',
+  'svc_qoe_normalization_create',
+  'svc_financing_source_create',
+  'svc_financing_source_update_status',
+] as const;
+
+export type WriteTool = (typeof writeTools)[number];
+
+export const isWriteTool = (name: string): name is WriteTool => (writeTools as readonly string[]).includes(name);
+
+/** What each lets a client do, in words. */
+export const writeToolTitles: Readonly<Record<WriteTool, string>> = {
+  svc_findings_create: 'Record a diligence finding',
+  svc_findings_update_status: 'Change the status of a finding',
+  svc_findings_comment: 'Comment on a finding',
+  svc_questions_create: 'Ask a question of the seller',
+  svc_qoe_normalization_create: 'Record a quality-of-earnings adjustment',
+  svc_financing_source_create: 'Add a source of financing',
+  svc_financing_source_update_status: 'Change the status of a source of financing',
+};
+
+export interface ToolGrant {
+  tool: WriteTool;
+  granted_at: string;
+  /** Null: until it is turned off. */
+  expires_at: string | null;
+  /** False once it has expired. */
+  active: boolean;
+}
+
+/** The caller's grants for one of their clients, also those that have expired. */
+export const toolGrants = rows<ToolGrant, [clientId: string]>(
+  'tool_grants',
+  `select tool, granted_at, expires_at, expires_at is null or expires_at > app.now() as active
+   from tool_grants where client_id = $1 order by tool`,
+);
+
+/** A grant that counts at this moment, and for which client. */
+export interface LiveToolGrant {
+  client_id: string;
+  tool: WriteTool;
+  granted_at: string;
+  expires_at: string | null;
+}
+
+/** The caller's grants for all of their clients, without those that have expired. */
+export const liveToolGrants = rows<LiveToolGrant, []>(
+  'live_tool_grants',
+  `select client_id, tool, granted_at, expires_at from tool_grants
+   where expires_at is null or expires_at > app.now() order by client_id, tool`,
+);
+
+const granted = row<{ granted: boolean }, [tool: string]>('tool_granted', 'select app.tool_granted($1) as granted');
+
+/** Whether the caller has turned `tool` on for the client through which they call. */
+export const isToolGranted = (tool: WriteTool): Statement<boolean> =>
+  mapped(granted(tool), (answer) => answer?.granted ?? false);
+
+const grant = row<{ done: boolean }>('grant_tool', 'select app.grant_tool($1, $2, $3, $4, $5) as done');
+
+/**
+ * Turns a tool on for a client until `expiresAt` (RFC 3339; null: until it is turned off); false when the client does
+ * not work for the caller. Refused with `ends_in_the_past`.
+ */
+export function grantTool(
+  clientId: string,
+  tool: WriteTool,
+  expiresAt: string | null,
+  from: Origin,
+): Statement<boolean> {
+  return mapped(grant(clientId, tool, expiresAt, from.address, from.requestId), (answer) => answer?.done ?? false);
+}
+
+const withdraw = row<{ done: boolean }>('withdraw_tool', 'select app.withdraw_tool($1, $2, $3, $4) as done');
+
+/** Turns a tool off for a client at once; false when it was not on. */
+export function withdrawTool(clientId: string, tool: WriteTool, from: Origin): Statement<boolean> {
+  return mapped(withdraw(clientId, tool, from.address, from.requestId), (answer) => answer?.done ?? false);
+}

@@ -1,0 +1,92 @@
+/** The closing conditions of a deal as its page shows them: whose they are, whether they are overdue; changing them. */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { ClosingCondition } from './closing-conditions.ts';
+import { onOpenDeal } from './deals.ts';
+import type { Origin } from '../audit/origin.ts';
+import { knownPerson } from './participants.ts';
+import { from, recorded } from '../audit/audited.ts';
+
+export interface DealCondition extends ClosingCondition {
+  deal_id: string;
+  owner_name: string | null;
+  /** Whether it has an owner, be it one whom the caller may not know of. */
+  has_owner: boolean;
+  created_at: string;
+  /** Its deadline has passed and it is not met. */
+  overdue: boolean;
+  /** Whether the caller may change its status; brokers may change all of it. */
+  can_edit: boolean;
+}
+
+const fields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, owner.name as owner_name,
+  c.owner_user_id is not null as has_owner, c.deadline, c.completed_at, c.created_at,
+  app.is_overdue(c.status, c.deadline) as overdue,
+  ${onOpenDeal('c')} and (c.deal_id = any ((select app.deals_acting_as('broker'))::uuid[])
+    or (c.owner_user_id = (select app.user_id())
+      and c.deal_id = any ((select app.deals_acting_as('seller', 'buyer', 'advisor'))::uuid[]))) as can_edit`;
+
+const owner = knownPerson('owner', 'c.owner_user_id', 'c.deal_id');
+
+/** The conditions of a deal, what is due first before what is not, at most 500. */
+export const dealConditions = rows<DealCondition, [dealId: string]>(
+  'deal_conditions',
+  `select ${fields} from closing_conditions c ${owner} where c.deal_id = $1
+   order by c.status in ('satisfied', 'waived'), c.deadline nulls last, c.created_at, c.id limit 500`,
+);
+
+/** One condition, or null when there is none that the caller sees. */
+export const dealCondition = row<DealCondition, [id: string]>(
+  'deal_condition',
+  `select ${fields} from closing_conditions c ${owner} where c.id = $1`,
+);
+
+export interface ConditionInput {
+  readonly name: string;
+  readonly owner_user_id: string | null;
+  /** A date. */
+  readonly deadline: string | null;
+}
+
+const add = row<DealCondition>(
+  'add_condition',
+  `with c as (
+     insert into closing_conditions (deal_id, name, owner_user_id, deadline) values ($3, $4, $5, $6) returning *)
+   select ${fields} from c ${owner} ${recorded('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
+);
+
+/** Adds a condition to a deal. Denied to all but its brokers. */
+export const addCondition = (dealId: string, { name, owner_user_id, deadline }: ConditionInput, origin: Origin) =>
+  add(...from(origin), dealId, name, owner_user_id, deadline);
+
+const change = row<{ id: string }>(
+  'change_condition',
+  `with changed as (
+     update closing_conditions c set
+       name = coalesce(given.name, c.name),
+       status = coalesce(given.status, c.status),
+       owner_user_id = case when $4 ? 'owner_user_id' then given.owner_user_id else c.owner_user_id end,
+       deadline = case when $4 ? 'deadline' then given.deadline else c.deadline end
+     from jsonb_to_record($4::jsonb) as given (name text, status text, owner_user_id uuid, deadline date)
+     where c.id = $3
+     returning c.id, c.deal_id, c.status)
+   select changed.id from changed
+   ${recorded('condition.change', { subject: 'changed.id', deal: 'changed.deal_id', details: `jsonb_build_object('status', changed.status)` })}`,
+);
+
+/** Changes what is given; false when the caller may not. */
+export const changeCondition = (
+  id: string,
+  input: Partial<ConditionInput & { status: string }>,
+  origin: Origin,
+): Statement<boolean> => mapped(change(...from(origin), id, { ...input }), (found) => found !== null);
+
+const remove = row<{ id: string }>(
+  'remove_condition',
+  `with gone as (delete from closing_conditions where id = $3 returning id, deal_id)
+   select gone.id from gone ${recorded('condition.remove', { subject: 'gone.id', deal: 'gone.deal_id' })}`,
+);
+
+/** Takes a condition out that was added by mistake; false when the caller may not. */
+export const removeCondition = (id: string, origin: Origin): Statement<boolean> =>
+  mapped(remove(...from(origin), id), (found) => found !== null);

@@ -1,0 +1,95 @@
+/** The list of deals: searched, filtered, in one of several orders, in pages that begin behind a given row. */
+
+import { mapped, rows, type Statement } from '../../database/statement.ts';
+import {
+  callerSide,
+  dealActiveAt,
+  fullDealFields,
+  fullDealTables,
+  listedCounts,
+  type FullDeal,
+  type ListedCounts,
+  type Side,
+} from './deal-page.ts';
+import { callerRole, dealState, type CallerRole } from './deals.ts';
+
+export interface DealRow extends FullDeal, ListedCounts {
+  caller_role: CallerRole;
+  side: Side;
+}
+
+const path = `array['draft', 'listed', 'under_offer', 'exclusivity', 'diligence', 'closing', 'closed', 'withdrawn']`;
+
+/** What the list can be sorted by: SQL and its type. A deal without a price comes last both ways. */
+const keys = {
+  updated_at: { sql: () => dealActiveAt, type: 'timestamptz' },
+  created_at: { sql: () => 'd.created_at', type: 'timestamptz' },
+  title: { sql: () => 'lower(d.title)', type: 'text' },
+  asking_price: {
+    sql: (descending: boolean) => `coalesce(d.asking_price, ${descending ? '-1' : '1e17'})`,
+    type: 'numeric',
+  },
+  state: { sql: () => `array_position(${path}, ${dealState})`, type: 'int' },
+} as const;
+
+type Key = keyof typeof keys;
+export type DealSort = Key | `-${Key}`;
+export const dealSorts = (Object.keys(keys) as Key[]).flatMap((key): DealSort[] => [key, `-${key}`]);
+
+/** The row behind which a page begins: its sort key as text, and its id. */
+export interface DealPlace {
+  readonly key: string;
+  readonly id: string;
+}
+
+export interface DealFilter {
+  /** Words that must all occur in title, industry or location. */
+  readonly words: readonly string[];
+  readonly states: readonly string[] | null;
+  readonly roles: readonly string[] | null;
+  readonly after: DealPlace | null;
+  readonly limit: number;
+}
+
+type Found = DealRow & { sort_key: unknown; place: string };
+
+function listing(sort: DealSort) {
+  const descending = sort.startsWith('-');
+  const { sql, type } = keys[sort.replace('-', '') as Key];
+  const direction = descending ? 'desc' : 'asc';
+  return rows<Found>(
+    `deal_list_${sort.replace('-', 'down_')}`,
+    `select page.*, page.sort_key::text as place,${listedCounts('page.id')}
+     from (
+       select ${fullDealFields}, ${callerRole} as caller_role, ${callerSide} as side, ${sql(descending)} as sort_key
+       from ${fullDealTables}
+       where lower(concat_ws(' ', d.title, d.industry, d.location)) like all ($1::text[])
+         and ($2::text[] is null or ${dealState} = any ($2))
+         and ($3::text[] is null or ${callerRole} = any ($3))
+         and ($4::text is null or (${sql(descending)}, d.id) ${descending ? '<' : '>'} ($4::${type}, $5::uuid))
+       order by ${sql(descending)} ${direction}, d.id ${direction}
+       limit $6) page
+     order by page.sort_key ${direction}, page.id ${direction}`,
+  );
+}
+
+const listings = new Map(dealSorts.map((sort) => [sort, listing(sort)]));
+
+/** As a pattern for LIKE that matches the word anywhere. */
+const anywhere = (word: string): string => `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+
+/** The next deals that the caller sees, and the place of the last one when there are more. */
+export function dealList(sort: DealSort, filter: DealFilter): Statement<{ items: DealRow[]; next: DealPlace | null }> {
+  const { words, states, roles, after, limit } = filter;
+  const list = listings.get(sort);
+  if (!list) throw new Error(`There is no order ${sort}.`);
+  const found = list(words.map(anywhere), states, roles, after?.key, after?.id, limit + 1);
+  return mapped(found, (all) => {
+    const shown = all.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(({ sort_key: _key, place: _place, ...deal }) => deal),
+      next: last && all.length > limit ? { key: last.place, id: last.id } : null,
+    };
+  });
+}

@@ -1,0 +1,253 @@
+/** A deal as its page shows it: the deal, what the caller may do on it, its people, where it can go, what waits. */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { lastActivityAt } from '../audit/activity.ts';
+import {
+  callerRole,
+  dealColumns,
+  dealState,
+  dealTables,
+  dealUpdatedAt,
+  withStage,
+  type CallerRole,
+  type Deal,
+} from './deals.ts';
+
+/** The side somebody stands on; an advisor's is that of whom they advise. */
+export type Side = 'broker' | 'seller' | 'buyer' | 'viewer';
+
+/** A deal with what it says of the business; its `updated_at` is {@link dealActiveAt}. */
+export interface FullDeal extends Deal {
+  /** The brokerage's name. */
+  organization_name: string;
+  industry: string | null;
+  location: string | null;
+  summary: string | null;
+  /** A decimal. */
+  asking_price: string | null;
+  currency: string;
+  /** Whether a buyer learns who sells only under an active NDA. */
+  needs_nda: boolean;
+}
+
+/** When a deal `d` {@link withStage}, or anything on it, changed last, as far as the caller may know. */
+export const dealActiveAt = `greatest(${dealUpdatedAt}, ${lastActivityAt})`;
+
+/** The columns of {@link FullDeal}, from {@link fullDealTables}. */
+export const fullDealFields = `${dealColumns}, ${dealActiveAt} as updated_at, b.name as organization_name, d.industry, d.location, d.summary,
+  trim_scale(d.asking_price) as asking_price, d.currency, d.needs_nda`;
+
+export const fullDealTables = `${dealTables} join brokerages b on b.id = d.organization_id`;
+
+/** The caller's side of deal `d`. */
+export const callerSide = `case
+    when d.id = any ((select app.deals_as('broker'))::uuid[]) then 'broker'
+    when d.id = any ((select app.deals_as('seller'))::uuid[]) then 'seller'
+    when d.id = any ((select app.deals_as('buyer'))::uuid[]) then 'buyer'
+    else 'viewer'
+  end`;
+
+/** One deal, or null when there is none that the caller sees. */
+export const fullDeal = row<FullDeal, [id: string]>(
+  'full_deal',
+  `select ${fullDealFields} from ${fullDealTables} where d.id = $1`,
+);
+
+interface Standing {
+  caller_role: CallerRole;
+  side: Side;
+  capacities: Record<string, boolean>;
+}
+
+// The same functions as in the policies, so that a page offers what the database will do and nothing else.
+const standing = row<Standing, [dealId: string]>(
+  'deal_standing',
+  `select s.caller_role, s.side, jsonb_build_object(
+     'can_edit', s.is_broker and s.open,
+     'can_move', s.is_broker and s.open,
+     'can_invite', (s.is_broker or s.is_admin) and s.open,
+     'can_join', s.is_admin,
+     'can_remove_participants', s.is_broker or s.is_admin,
+     'can_grant_exclusivity', s.is_broker and s.state not in ('draft', 'closed', 'withdrawn'),
+     'can_see_ndas', s.deal_side or s.buyer_side,
+     'can_send_nda', s.is_broker and s.state not in ('closed', 'withdrawn'),
+     'can_revoke_nda', s.is_broker,
+     'can_sign_nda', s.open and exists (
+       select from ndas n join participants p on p.id = n.participant_id
+       where n.deal_id = s.id and p.user_id = (select app.user_id()) and n.status = 'sent'
+         and (n.expires_at is null or n.expires_at > app.now())),
+     'can_upload_documents', (s.is_broker or s.is_seller) and s.open,
+     'can_see_document_openings', s.deal_side,
+     'can_see_questions', s.deal_side or s.buyer_side,
+     'can_ask', s.buyer_side and s.under_nda and s.state not in ('closed', 'withdrawn') and app.has_broker(s.id),
+     'can_review_questions', s.is_broker and s.open,
+     'can_answer_questions', s.is_seller and s.open,
+     'can_read_qoe', s.reads_qoe,
+     'can_edit_qoe', s.edits_qoe and s.open,
+     'can_admit_to_qoe', s.is_broker and s.open,
+     'can_see_offers', s.deal_side or s.buyer_side,
+     'can_submit_offer', s.is_buyer and s.state not in ('draft', 'closed', 'withdrawn'),
+     'can_accept_offer', s.is_broker and s.state in ('listed', 'under_offer'),
+     'can_decide_offer_changes', s.is_broker and s.state in ('exclusivity', 'diligence', 'closing'),
+     'can_see_conditions', s.sees_conditions,
+     'can_edit_conditions', s.is_broker and s.open,
+     'can_see_findings', s.deal_side or s.buyer_side,
+     'can_edit_findings', s.in_diligence and s.open,
+     'can_see_financing', s.deal_side or s.buyer_side,
+     'can_edit_financing', s.in_diligence and s.open,
+     'can_see_activity', true,
+     'can_opt_in_tools', true,
+     'can_shut_off_tools', s.is_broker) as capacities
+   from (
+     select d.id, ${dealState} as state, d.state <> 'closed' as open, ${callerRole} as caller_role, ${callerSide} as side,
+       d.id = any (app.deals_acting_as('broker')) as is_broker,
+       d.id = any (app.deals_acting_as('seller')) as is_seller,
+       d.id = any (app.deals_acting_as('buyer')) as is_buyer,
+       d.organization_id = any (app.brokerages_as('admin')) as is_admin,
+       d.id = any (app.deals_as('broker', 'seller')) as deal_side,
+       d.id = any (app.deals_as('buyer')) as buyer_side,
+       d.id = any (app.deals_under_nda()) as under_nda,
+       d.id = any (app.qoe_deals(false)) as reads_qoe,
+       d.id = any (app.qoe_deals(true)) as edits_qoe,
+       d.id = any (app.diligence_deals()) as in_diligence,
+       d.id = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
+         or d.organization_id = any (app.brokerages_as('admin')) as sees_conditions
+     from ${dealTables}
+     where d.id = $1
+     offset 0) s`,
+);
+
+export interface PersonOfDeal {
+  id: string;
+  /** Their account; until they have accepted, that of their invitation, and name and email are what was typed. */
+  user_id: string;
+  name: string;
+  email: string;
+  role: Side | 'advisor';
+  status: 'invited' | 'active' | 'removed';
+  side: Side;
+  advises: string | null;
+  /** Of the NDA that counts, or of the latest; null to whom it is no business. */
+  nda_status: 'sent' | 'active' | 'expired' | 'revoked' | null;
+  /** Whether the caller can make a closing condition theirs: they take part, and a buyer who is selected may know of them. */
+  can_own_conditions: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+/** The status of NDA `n` at this moment, also before its expiry is written down. */
+export const ndaStatusNow = `case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end`;
+
+/** Of participant `p`, a person `u`: the account's name, or what was typed while they have not accepted. */
+export const participantName = 'case when p.joined_at is null then p.invited_name else u.name end';
+export const participantEmail = 'case when p.joined_at is null then p.invited_email else u.email end';
+
+const personFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
+  case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,
+  nda.status as nda_status,
+  case
+    when p.status <> 'active' or not p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then false
+    when app.selected_side(p.deal_id) is null then true
+    else app.side_knows(app.selected_side(p.deal_id), p.user_id)
+  end as can_own_conditions, p.created_at, p.updated_at`;
+
+const personTables = `participants p
+  left join users u on u.id = p.user_id
+  left join participants advised on advised.id = p.advises
+  left join lateral (
+    select ${ndaStatusNow} as status from ndas n where n.participant_id = p.id
+    order by (n.status = 'active') desc, n.sent_at desc, n.id desc limit 1) nda on true`;
+
+const people = rows<PersonOfDeal, [dealId: string]>(
+  'people_of_deal',
+  `select ${personFields} from ${personTables} where p.deal_id = $1
+   order by p.status = 'removed', p.created_at, p.id`,
+);
+
+/** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
+export const personOfDeal = row<PersonOfDeal, [dealId: string, email: string]>(
+  'person_of_deal',
+  `select ${personFields} from ${personTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
+);
+
+/** One of the people on a deal, by the id of their part in it. */
+export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantId: string]>(
+  'participant_of_deal',
+  `select ${personFields} from ${personTables} where p.deal_id = $1 and p.id = $2`,
+);
+
+// Exclusivity is entered by granting it and left, towards listed, by releasing it.
+const moves = rows<{ to_state: string }, [dealId: string]>(
+  'moves_of_deal',
+  `select m.to_state from deals d ${withStage}
+   join app.moves m on m.subject = 'deal' and m.from_state = ${dealState}
+   where d.id = $1 and d.id = any ((select app.deals_acting_as('broker'))::uuid[])
+     and m.to_state <> 'exclusivity' and not (m.from_state = 'exclusivity' and m.to_state = 'listed')
+   order by m.to_state = 'withdrawn', m.to_state`,
+);
+
+/** What the list of deals counts too, of what the caller sees on a deal. */
+export interface ListedCounts {
+  /** Questions that wait for the caller to do or read something. */
+  questions_waiting: number;
+  /** Current offers, however often they were revised. */
+  offers: number;
+}
+
+/** The columns of {@link ListedCounts}, of the deal with this id. */
+export const listedCounts = (dealId: string): string => `
+     (select count(*) from questions q
+       where q.deal_id = ${dealId} and (
+         (q.status in ('pending_broker_review', 'answered') and q.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]))
+         or (q.status = 'with_seller' and q.deal_id = any ((select app.deals_acting_as('seller'))::uuid[]))
+         or (q.status = 'distributed' and app.is_unread(q.deal_id, q.participant_id, q.distributed_at))))::int
+       as questions_waiting,
+     (select count(*) from offers o where o.deal_id = ${dealId} and o.is_current)::int as offers`;
+
+export interface DealCounts extends ListedCounts {
+  ndas_waiting: number;
+  qoe_open: number;
+  conditions_open: number;
+  conditions_overdue: number;
+  findings_open: number;
+}
+
+const counts = row<DealCounts, [dealId: string]>(
+  'counts_of_deal',
+  `select
+     (select count(*) from ndas n
+       where n.deal_id = $1 and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now()))::int as ndas_waiting,${listedCounts('$1')},
+     (select count(*) from qoe_checklist r
+       where r.deal_id = $1 and r.status in ('not_started', 'in_progress'))::int as qoe_open,
+     (select count(*) from closing_conditions c
+       where c.deal_id = $1 and c.status in ('open', 'in_progress'))::int as conditions_open,
+     (select count(*) from closing_conditions c
+       where c.deal_id = $1 and app.is_overdue(c.status, c.deadline))::int as conditions_overdue,
+     (select count(*) from findings f where f.deal_id = $1 and f.status = 'open')::int as findings_open`,
+);
+
+export interface DealPage extends Standing {
+  deal: FullDeal;
+  participants: PersonOfDeal[];
+  /** The states that the caller can move the deal to now. */
+  moves: string[];
+  counts: DealCounts;
+}
+
+/** Everything that {@link asDealPage} puts together, to be sent at the end of a transaction. */
+export const dealPage = (id: string) =>
+  [
+    fullDeal(id),
+    standing(id),
+    people(id),
+    mapped(moves(id), (found) => found.map(({ to_state }) => to_state)),
+    counts(id),
+  ] as const;
+
+type Answers<S> = { [I in keyof S]: S[I] extends Statement<infer R> ? R : never };
+
+/** The page from the answers of {@link dealPage}; null when the caller sees no such deal. */
+export function asDealPage([deal, held, participants, open, waiting]: Answers<ReturnType<typeof dealPage>>) {
+  if (!deal || !held || !waiting) return null;
+  return { deal, ...held, participants, moves: open, counts: waiting } satisfies DealPage;
+}

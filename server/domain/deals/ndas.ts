@@ -1,0 +1,94 @@
+/** NDAs: sent by a broker to a buyer, who signs in the page. */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { ndaStatusNow, participantName } from './deal-page.ts';
+import { ndaTemplate } from './nda-template.ts';
+import type { Origin } from '../audit/origin.ts';
+import { knownPerson } from './participants.ts';
+import { from, recorded } from '../audit/audited.ts';
+
+export interface Nda {
+  id: string;
+  deal_id: string;
+  participant_id: string;
+  /** Of the buyer to whom it was sent. */
+  participant_name: string;
+  status: 'sent' | 'active' | 'expired' | 'revoked';
+  terms: string;
+  sent_by_name: string | null;
+  sent_at: string;
+  signed_at: string | null;
+  /** As typed, and where from, when it was signed. */
+  signed_name: string | null;
+  signed_address: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+  /** Whether it is the caller who signs it. */
+  mine: boolean;
+}
+
+const fields = `n.id, n.deal_id, n.participant_id, ${participantName} as participant_name, ${ndaStatusNow} as status, n.terms,
+  sender.name as sent_by_name, n.sent_at, n.signed_at, n.signed_name, host(n.signed_address) as signed_address, n.expires_at,
+  n.revoked_at, p.user_id = (select app.user_id()) as mine`;
+
+const people = `join participants p on p.id = n.participant_id
+  left join users u on u.id = p.user_id
+  ${knownPerson('sender', 'n.sent_by', 'n.deal_id')}`;
+
+/** The NDAs of a deal that the caller may see, the latest first, at most 500. */
+export const ndas = rows<Nda, [dealId: string]>(
+  'ndas',
+  `select ${fields} from ndas n ${people} where n.deal_id = $1 order by n.sent_at desc, n.id desc limit 500`,
+);
+
+/** One NDA, or null when there is none that the caller sees. */
+export const nda = row<Nda, [id: string]>('nda', `select ${fields} from ndas n ${people} where n.id = $1`);
+
+const template = row<{ earlier: string | null; brokerage: string; deal: string }, [dealId: string]>(
+  'nda_template',
+  `select (select n.terms from ndas n where n.deal_id = d.id order by n.sent_at desc, n.id desc limit 1) as earlier,
+     b.name as brokerage, d.title as deal
+   from deals d join brokerages b on b.id = d.organization_id where d.id = $1`,
+);
+
+/** What the next NDA of a deal starts from: the terms sent last, else the standard ones. Null: no such deal. */
+export const ndaTerms = (dealId: string): Statement<string | null> =>
+  mapped(template(dealId), (found) => found && (found.earlier ?? ndaTemplate(found.brokerage, found.deal)));
+
+export interface NewNda {
+  readonly participant_id: string;
+  readonly terms: string;
+  readonly expires_at: string | null;
+}
+
+const send = row<Nda>(
+  'send_nda',
+  `with n as (insert into ndas (deal_id, participant_id, terms, expires_at) values ($3, $4, $5, $6) returning *)
+   select ${fields} from n ${people} ${recorded('nda.send', { subject: 'n.id', deal: 'n.deal_id' })}`,
+);
+
+/** Sends an NDA to a buyer; as it was sent. Denied to all but the deal's brokers. */
+export const sendNda = (dealId: string, { participant_id, terms, expires_at }: NewNda, origin: Origin) =>
+  send(...from(origin), dealId, participant_id, terms, expires_at);
+
+const sign = row<{ id: string }>(
+  'sign_nda',
+  `select n.id from (select id, deal_id, app.sign_nda(id, $4, $1) as signed from ndas where id = $3 offset 0) n
+   ${recorded('nda.sign', { subject: 'n.id', deal: 'n.deal_id' })}
+   where n.signed`,
+);
+
+/** Signs an NDA with the caller's name as typed; false when it is not theirs to sign, or not any more. */
+export const signNda = (id: string, signedName: string, origin: Origin): Statement<boolean> =>
+  mapped(sign(...from(origin), id, signedName), (found) => found !== null);
+
+const revoke = row<{ id: string }>(
+  'revoke_nda',
+  `with changed as (
+     update ndas set status = 'revoked' where id = $3 and status <> 'revoked' returning id, deal_id)
+   select changed.id from changed ${recorded('nda.revoke', { subject: 'changed.id', deal: 'changed.deal_id' })}`,
+);
+
+/** Ends an NDA, and with it what it opened; false when the caller may not, or it is revoked already. */
+export const revokeNda = (id: string, origin: Origin): Statement<boolean> =>
+  mapped(revoke(...from(origin), id), (found) => found !== null);

@@ -1,0 +1,121 @@
+/** Findings of diligence, each the business of the side that recorded it (decisions, "Finding"). */
+
+import { row, rows } from '../../database/statement.ts';
+import { knownPerson } from '../deals/participants.ts';
+
+export const severities = ['critical', 'major', 'minor', 'informational'] as const;
+export type Severity = (typeof severities)[number];
+
+export const findingStatuses = ['open', 'mitigated', 'accepted', 'resolved'] as const;
+export type FindingStatus = (typeof findingStatuses)[number];
+
+export interface Finding {
+  id: string;
+  deal_id: string;
+  category: string;
+  title: string;
+  description: string | null;
+  severity: Severity;
+  status: FindingStatus;
+  status_notes: string | null;
+  /** Null, like every other person here, also when the caller may not know of them. */
+  owner_user_id: string | null;
+  created_by: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface FindingComment {
+  id: string;
+  body: string;
+  created_by: string | null;
+  created_at: string;
+}
+
+/** One change of a finding's status, or (with no `from_status`) its beginning. */
+export interface FindingChange {
+  from_status: FindingStatus | null;
+  to_status: FindingStatus;
+  notes: string | null;
+  changed_by: string | null;
+  changed_at: string;
+}
+
+const fields = `f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes,
+  owner.id as owner_user_id, creator.id as created_by, f.created_at, f.updated_at`;
+
+const tables = `findings f
+  ${knownPerson('owner', 'f.owner_user_id', 'f.deal_id')}
+  ${knownPerson('creator', 'f.created_by', 'f.deal_id')}`;
+
+/** The findings on a deal that the caller may see, the latest first, at most 200; null filters let everything through. */
+export const findings = rows<
+  Finding & { comment_count: number },
+  [dealId: string, category: string | null, severity: Severity | null, status: FindingStatus | null]
+>(
+  'findings',
+  `select ${fields}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count
+   from ${tables}
+   where f.deal_id = $1 and ($2::text is null or f.category = $2) and ($3::text is null or f.severity = $3)
+     and ($4::text is null or f.status = $4)
+   order by f.created_at desc, f.id desc
+   limit 200`,
+);
+
+/** One finding, or null when there is none that the caller sees. */
+export const finding = row<Finding, [id: string]>('finding', `select ${fields} from ${tables} where f.id = $1`);
+
+/** The comments on a finding, the earliest first, at most the 200 latest. */
+export const findingComments = rows<FindingComment, [findingId: string]>(
+  'finding_comments',
+  `select * from (
+     select c.id, c.body, author.id as created_by, c.created_at
+     from finding_comments c join findings f on f.id = c.finding_id ${knownPerson('author', 'c.created_by', 'f.deal_id')}
+     where c.finding_id = $1 order by c.created_at desc, c.id desc limit 200
+   ) latest order by created_at, id`,
+);
+
+/** What became of a finding, from its beginning on, at most the 200 latest changes. */
+export const findingChanges = rows<FindingChange, [findingId: string]>(
+  'finding_changes',
+  `select from_status, to_status, notes, changed_by, changed_at from (
+     select h.id, h.from_status, h.to_status, h.notes, author.id as changed_by, h.changed_at
+     from finding_changes h join findings f on f.id = h.finding_id ${knownPerson('author', 'h.changed_by', 'f.deal_id')}
+     where h.finding_id = $1 order by h.changed_at desc, h.id desc limit 200
+   ) latest order by changed_at, id`,
+);
+
+export interface NewFinding {
+  readonly dealId: string;
+  readonly category: string;
+  readonly title: string;
+  readonly description: string | null;
+  readonly severity: Severity;
+  readonly ownerUserId: string | null;
+}
+
+const create = row<{ id: string }>(
+  'create_finding',
+  `insert into findings (deal_id, category, title, description, severity, owner_user_id)
+   values ($1, $2, $3, $4, $5, $6) returning id`,
+);
+
+/** Records a finding for the caller's side. Refused with `owner_takes_no_part`; rejects with Denied outside of diligence. */
+export const createFinding = ({ dealId, category, title, description, severity, ownerUserId }: NewFinding) =>
+  create(dealId, category, title, description, severity, ownerUserId);
+
+/** Gives a finding another status, with the notes to this change. Rejects with Denied when there is none that the caller may change. */
+export const updateFindingStatus = row<
+  { id: string; status: FindingStatus; updated_at: string },
+  [id: string, status: FindingStatus, notes: string | null]
+>(
+  'update_finding_status',
+  `with changed as (update findings set status = $2, status_notes = $3 where id = $1 returning id, status, updated_at)
+   select app.or_denied(c.id) as id, c.status, c.updated_at from (values (1)) one left join changed c on true`,
+);
+
+/** Adds a comment to a finding. Rejects with Denied when there is none that the caller may comment on. */
+export const commentOnFinding = row<{ id: string }, [findingId: string, body: string]>(
+  'comment_on_finding',
+  'insert into finding_comments (finding_id, body) values ($1, $2) returning id',
+);

@@ -1,0 +1,107 @@
+/** Accounting snapshots: requested, worked on, and completed with all of their rows, or failed with none. */
+
+import { mapped, row, type Statement } from '../../database/statement.ts';
+import type { Origin } from '../audit/origin.ts';
+import type { Snapshot } from './qoe.ts';
+import { from, recorded } from '../audit/audited.ts';
+
+/** The columns of pl_periods that hold amounts. */
+export const plAmounts = [
+  'revenue',
+  'cost_of_goods_sold',
+  'gross_profit',
+  'operating_expenses',
+  'owner_compensation',
+  'depreciation_amortization',
+  'interest_expense',
+  'tax_expense',
+  'net_income',
+  'ebitda',
+] as const;
+export type PlAmount = (typeof plAmounts)[number];
+
+interface InPeriod {
+  readonly period_start_date: string;
+  readonly period_end_date: string;
+  readonly currency: string;
+}
+
+/** Amounts are decimal strings that fit numeric(20,4). */
+export type PlRow = InPeriod & { readonly period_label: string } & { readonly [A in PlAmount]: string | null };
+export type CustomerRow = InPeriod & { readonly customer_name: string; readonly revenue_total: string };
+
+/** Whether the caller may import into a deal, and the currency of rows that name none. */
+export const importsInto = row<{ editor: boolean; currency: string }, [dealId: string]>(
+  'imports_into',
+  `select id = any ((select app.qoe_deals(true))::uuid[]) as editor, currency from deals where id = $1`,
+);
+
+/** Fails the snapshots that nobody works on any more. */
+export const failAbandonedSnapshots = row<unknown, []>(
+  'fail_abandoned_snapshots',
+  'select app.fail_abandoned_snapshots()',
+);
+
+const request = row<{ id: string }>(
+  'request_snapshot',
+  `with changed as (
+     insert into accounting_snapshots (deal_id, snapshot_type, source_name) values ($3, $4, $5) returning id, deal_id)
+   select changed.id from changed
+   ${recorded('qoe.snapshot.request', { subject: 'changed.id', deal: 'changed.deal_id', details: `jsonb_build_object('type', $4::text)` })}`,
+);
+
+/** Begins a snapshot; its id. Denied to all but editors. */
+export const requestSnapshot = (
+  dealId: string,
+  type: Snapshot['snapshot_type'],
+  sourceName: string | null,
+  origin: Origin,
+): Statement<string> => mapped(request(...from(origin), dealId, type, sourceName), (made) => made?.id ?? '');
+
+/** Begins to work on it. */
+export const processSnapshot = row<unknown, [id: string]>(
+  'process_snapshot',
+  `update accounting_snapshots set status = 'processing' where id = $1`,
+);
+
+const ended = (status: 'completed' | 'failed') =>
+  row<{ id: string }>(
+    `snapshot_${status}`,
+    `with changed as (
+       update accounting_snapshots set status = '${status}', failure = $4 where id = $3 returning id, deal_id)
+     select changed.id from changed
+     ${recorded(`qoe.snapshot.${status === 'completed' ? 'complete' : 'fail'}`, { subject: 'changed.id', deal: 'changed.deal_id' })}`,
+  );
+const complete = ended('completed');
+const fail = ended('failed');
+
+/** Ends it without rows, and says why in at most 2,000 characters. */
+export const failSnapshot = (id: string, failure: string, origin: Origin) => fail(...from(origin), id, failure);
+
+const storePeriods = row<unknown, [dealId: string, id: string, rows: string]>(
+  'store_pl_periods',
+  `insert into pl_periods (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, ${plAmounts.join(', ')})
+   select $1, $2, period_label, period_start_date, period_end_date, currency, ${plAmounts.join(', ')}
+   from jsonb_to_recordset($3::jsonb) r (period_label text, period_start_date date, period_end_date date, currency text,
+     ${plAmounts.map((name) => `${name} numeric(20, 4)`).join(', ')})`,
+);
+
+const storeCustomers = row<unknown, [dealId: string, id: string, rows: string]>(
+  'store_customer_revenues',
+  `insert into customer_revenues (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total)
+   select $1, $2, customer_name, period_start_date, period_end_date, currency, revenue_total
+   from jsonb_to_recordset($3::jsonb) r (customer_name text, period_start_date date, period_end_date date, currency text,
+     revenue_total numeric(20, 4))`,
+);
+
+/** Stores the rows of a snapshot and completes it: for one transaction. */
+export const completeSnapshot = (
+  dealId: string,
+  id: string,
+  rows: { readonly periods: readonly PlRow[]; readonly customers: readonly CustomerRow[] },
+  origin: Origin,
+): Statement<unknown>[] => [
+  storePeriods(dealId, id, JSON.stringify(rows.periods)),
+  storeCustomers(dealId, id, JSON.stringify(rows.customers)),
+  complete(...from(origin), id, null),
+];

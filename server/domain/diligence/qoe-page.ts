@@ -1,0 +1,245 @@
+/** Quality of earnings as the web application shows it: figures, their bridge, concentration, and who is in the workspace. */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { onOpenDeal } from '../deals/deals.ts';
+import type { AdjustmentCategory } from './normalizations.ts';
+import { knownPerson } from '../deals/participants.ts';
+import type { CustomerRevenue, PlPeriod, Snapshot } from './qoe.ts';
+
+export interface SnapshotOnPage extends Snapshot {
+  source_name: string | null;
+  failure: string | null;
+}
+
+const snapshotFields = 's.id, s.snapshot_type, s.status, s.source_name, s.requested_at, s.completed_at, s.failure';
+
+/** The accounting snapshots of a deal, the latest first, at most 200. */
+export const snapshotsOnPage = rows<SnapshotOnPage, [dealId: string]>(
+  'snapshots_on_page',
+  `select ${snapshotFields} from accounting_snapshots s where s.deal_id = $1 order by s.requested_at desc, s.id desc limit 200`,
+);
+
+/** One snapshot, or null when there is none that the caller sees. */
+export const snapshotOnPage = row<SnapshotOnPage, [id: string]>(
+  'snapshot_on_page',
+  `select ${snapshotFields} from accounting_snapshots s where s.id = $1`,
+);
+
+const editing = row<{ editor: boolean }, [dealId: string]>(
+  'edits_qoe',
+  'select $1::uuid = any ((select app.qoe_deals(true))::uuid[]) as editor',
+);
+
+/** Whether the caller may write in the deal's workspace. */
+export const editsQoe = (dealId: string): Statement<boolean> =>
+  mapped(editing(dealId), (answer) => answer?.editor === true);
+
+// As the books say, or what it is by definition when they do not.
+const ebitda = 'coalesce(p.ebitda, p.net_income + p.interest_expense + p.tax_expense + p.depreciation_amortization)';
+
+// Later snapshots supersede earlier ones: a period counts as the last completed snapshot that holds it has it.
+const latestPeriods = `
+  select distinct on (p.period_start_date, p.period_end_date) p.*
+  from pl_periods p join accounting_snapshots s on s.id = p.snapshot_id and s.status = 'completed'
+  where p.deal_id = $1
+  order by p.period_start_date desc, p.period_end_date desc, s.completed_at desc, s.id desc`;
+
+/** Each period of a deal's profit and loss once, the latest first, at most 500; those from `start` on and up to `end`, where given. */
+export const periodsOnPage = rows<PlPeriod, [dealId: string, start: string | null, end: string | null]>(
+  'periods_on_page',
+  `select p.id, p.snapshot_id, p.period_label, p.period_start_date, p.period_end_date, p.currency, p.revenue,
+     p.cost_of_goods_sold, p.gross_profit, p.operating_expenses, p.owner_compensation, p.depreciation_amortization,
+     p.interest_expense, p.tax_expense, p.net_income, ${ebitda} as ebitda
+   from (${latestPeriods}) p
+   where ($2::date is null or p.period_start_date >= $2) and ($3::date is null or p.period_end_date <= $3)
+   order by p.period_start_date desc, p.period_end_date desc
+   limit 500`,
+);
+
+export interface Concentration {
+  items: CustomerRevenue[];
+  top_1: string | null;
+  top_5: string | null;
+  top_10: string | null;
+  periods: { period_start_date: string; period_end_date: string }[];
+}
+
+const concentration = row<Concentration, [dealId: string, asOf: string | null]>(
+  'concentration_on_page',
+  `with latest as (
+     select s.id from accounting_snapshots s
+     where s.deal_id = $1 and s.status = 'completed'
+     order by s.completed_at desc, s.id desc limit 1
+   ), periods as (
+     select distinct c.period_start_date, c.period_end_date from customer_revenues c
+     where c.deal_id = $1 and c.snapshot_id = (select id from latest)
+   ), chosen as (
+     select * from periods where $2::date is null or $2 between period_start_date and period_end_date
+     order by period_start_date desc, period_end_date desc limit 1
+   ), ranked as (
+     select c.*, sum(c.revenue_total) over () as total,
+       (rank() over (order by c.revenue_total desc))::int as rank,
+       row_number() over (order by c.revenue_total desc, c.id) as place
+     from customer_revenues c join chosen using (period_start_date, period_end_date)
+     where c.deal_id = $1 and c.snapshot_id = (select id from latest)
+   )
+   select
+     coalesce((select jsonb_agg(jsonb_build_object('id', id, 'snapshot_id', snapshot_id, 'customer_name', customer_name,
+       'period_start_date', period_start_date, 'period_end_date', period_end_date, 'currency', currency,
+       'revenue_total', revenue_total::text, 'revenue_share', coalesce(round(revenue_total / nullif(total, 0), 6), 0)::text,
+       'rank', rank) order by place) from ranked where place <= 50), '[]') as items,
+     (select round(sum(revenue_total) filter (where place = 1) / nullif(max(total), 0), 6) from ranked) as top_1,
+     (select round(sum(revenue_total) filter (where place <= 5) / nullif(max(total), 0), 6) from ranked) as top_5,
+     (select round(sum(revenue_total) filter (where place <= 10) / nullif(max(total), 0), 6) from ranked) as top_10,
+     coalesce((select jsonb_agg(jsonb_build_object('period_start_date', period_start_date,
+       'period_end_date', period_end_date) order by period_start_date desc, period_end_date desc) from periods), '[]') as periods`,
+);
+
+/** How much hangs on few customers, in the last completed snapshot, as the tool tells it: in the period with `asOf`, else its latest. */
+export const concentrationOnPage = (dealId: string, asOf: string | null): Statement<Concentration> =>
+  mapped(
+    concentration(dealId, asOf),
+    (found) => found ?? { items: [], top_1: null, top_5: null, top_10: null, periods: [] },
+  );
+
+export interface NormalizationOnPage {
+  id: string;
+  deal_id: string;
+  period_label: string;
+  adjustment_category: AdjustmentCategory;
+  adjustment_amount: string;
+  rationale: string | null;
+  /** Null, like the name, when the caller may not know of them. */
+  created_by: string | null;
+  created_by_name: string | null;
+  created_at: string;
+  can_delete: boolean;
+}
+
+const normalizationSelect = `
+  select n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by,
+    u.name as created_by_name, n.created_at,
+    ${onOpenDeal('n')} and n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
+  from normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`;
+
+/** The normalizations of a deal, the latest first, at most 500. */
+export const normalizationsOnPage = rows<NormalizationOnPage, [dealId: string]>(
+  'normalizations_on_page',
+  `${normalizationSelect} where n.deal_id = $1 order by n.created_at desc, n.id desc limit 500`,
+);
+
+/** One normalization, or null when there is none that the caller sees. */
+export const normalizationOnPage = row<NormalizationOnPage, [id: string]>(
+  'normalization_on_page',
+  `${normalizationSelect} where n.id = $1`,
+);
+
+export interface Bridge {
+  currency: string;
+  period_label: string | null;
+  period_count: number;
+  reported_ebitda: string;
+  adjustments: { category: AdjustmentCategory; amount: string }[];
+  adjusted_ebitda: string;
+  /** What a bridge can be shown of: years, the last twelve months, and periods as the books name them. */
+  period_labels: string[];
+  /** The months, which can be adjusted too. */
+  month_labels: string[];
+  /** What normalizations are said to be of, where no figures bear that name: they are in no bridge but their own. */
+  unmatched_labels: string[];
+}
+
+/** A number of months in words, in SQL. */
+const monthsOf = (count: string): string => `${count} || case when ${count} = 1 then ' month' else ' months' end`;
+
+/**
+ * From reported to adjusted EBITDA. "FY2025" is the year's period, or the sum of its twelve months; "TTM" the twelve
+ * months up to the latest; any other label the period that bears it. What has fewer months is called by them: "2026, 7
+ * months". Without a label: the one adjusted last of those that there are figures of, else the last twelve months.
+ */
+export const bridgeOnPage = row<Bridge, [dealId: string, label: string | null]>(
+  'bridge_on_page',
+  `with money as (
+     select coalesce((select currency from (${latestPeriods}) p order by p.period_end_date desc limit 1),
+       (select currency from deals where id = $1), 'USD') as currency
+   ), periods as (
+     select p.period_start_date as first, p.period_end_date as last,
+       p.period_end_date - p.period_start_date < 32 as month, ${ebitda} as ebitda,
+       -- A name that promises a year is kept only by what has one.
+       case when p.period_label ~* '^(fy|ttm|ltm)' and p.period_end_date - p.period_start_date < 360
+         then p.period_label || ', ' || ${monthsOf('round((p.period_end_date - p.period_start_date + 1) / 30.4)')}
+         else p.period_label end as label
+     from (${latestPeriods}) p, money m
+     where p.currency = m.currency and ${ebitda} is not null
+   ), years as (
+     select to_char(first, 'YYYY') as year, count(distinct date_trunc('month', first))::int as months
+     from periods where month group by 1
+   ), members as (
+     select label, month, ebitda from periods
+     union all
+     select case when y.months = 12 then 'FY' || y.year else y.year || ', ' || ${monthsOf('y.months')} end, false, p.ebitda
+     from periods p join years y on p.month and y.year = to_char(p.first, 'YYYY')
+     where y.months < 12 or not exists (select from periods q where q.label = 'FY' || y.year)
+     union all
+     select 'TTM', false, t.ebitda
+     from (
+       select p.ebitda, count(*) over () as months from periods p
+       where p.month and not exists (select from periods q where q.label = 'TTM')
+         and p.last > (select max(last) from periods where month) - interval '12 months' + interval '3 days') t
+     where t.months = 12
+   ), labels as (
+     select label, bool_and(month) as month from members group by label
+   ), adjusted as (
+     select distinct period_label as label from normalizations where deal_id = $1
+   ), chosen as (
+     select coalesce($2,
+       (select n.period_label from normalizations n join labels l on l.label = n.period_label
+        where n.deal_id = $1 order by n.created_at desc, n.id desc limit 1),
+       (select max(label) from labels)) as label
+   ), counted as (
+     select e.ebitda from members e join chosen c on c.label = e.label
+   ), steps as (
+     select adjustment_category as category, sum(adjustment_amount) as amount
+     from normalizations, chosen c where deal_id = $1 and period_label = c.label group by adjustment_category
+   )
+   select m.currency, c.label as period_label, (select count(*) from counted)::int as period_count,
+     coalesce((select sum(ebitda) from counted), 0) as reported_ebitda,
+     coalesce((select jsonb_agg(jsonb_build_object('category', category, 'amount', amount::text)
+       order by array_position(array['owner_comp', 'related_party', 'one_time', 'other'], category)) from steps), '[]') as adjustments,
+     coalesce((select sum(ebitda) from counted), 0) + coalesce((select sum(amount) from steps), 0) as adjusted_ebitda,
+     array(select label from labels where not month or label in (select label from adjusted) order by label desc) as period_labels,
+     array(select label from labels where month order by label desc) as month_labels,
+     array(select label from adjusted where label not in (select label from labels) order by label) as unmatched_labels
+   from chosen c, money m`,
+);
+
+export interface MemberOnPage {
+  participant_id: string;
+  name: string;
+  role: 'reader' | 'editor';
+  can_remove: boolean;
+}
+
+const memberSelect = `
+  select p.id as participant_id, coalesce(u.name, 'Somebody') as name,
+    case when p.role in ('broker', 'seller') then 'editor' else coalesce(w.role, 'reader') end as role,
+    w.participant_id is not null and p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) as can_remove
+  from participants p
+  left join participants advised on advised.id = p.advises
+  left join qoe_workspace_members w on w.deal_id = p.deal_id and w.participant_id = p.id
+  left join users u on u.id = p.user_id
+  where p.status = 'active' and p.deal_id = any ((select app.qoe_deals(false))::uuid[])
+    and (coalesce(advised.role, p.role) in ('broker', 'seller') or w.participant_id is not null or exists (
+      select from qoe_workspace_members v where v.deal_id = p.deal_id and v.participant_id = p.advises))`;
+
+/** Who is in the workspace of a deal, of those whom the caller may know of; nobody to those who are not in themselves. */
+export const membersOnPage = rows<MemberOnPage, [dealId: string]>(
+  'qoe_members_on_page',
+  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, u.name, p.id`,
+);
+
+/** One of them, or null. */
+export const memberOnPage = row<MemberOnPage, [participantId: string]>(
+  'qoe_member_on_page',
+  `${memberSelect} and p.id = $1`,
+);

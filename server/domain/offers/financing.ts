@@ -1,0 +1,105 @@
+/** How a purchase is to be paid for: sources of financing and what they come to (decisions, "Financing source"). */
+
+import { row, rows } from '../../database/statement.ts';
+import { knownPerson } from '../deals/participants.ts';
+
+export const sourceTypes = [
+  'sba_7a',
+  'sba_504',
+  'conventional_senior_debt',
+  'mezzanine',
+  'seller_note',
+  'rollover_equity',
+  'cash_buyer_equity',
+  'equity_investor_check',
+  'earnout_credit',
+  'other',
+] as const;
+export type SourceType = (typeof sourceTypes)[number];
+
+/** In the order in which a source moves forward; the last two end it. */
+export const commitmentStatuses = [
+  'identified',
+  'applied',
+  'term_sheet',
+  'committed',
+  'funded',
+  'expired',
+  'withdrawn',
+] as const;
+export type CommitmentStatus = (typeof commitmentStatuses)[number];
+
+export interface FinancingSource {
+  id: string;
+  deal_id: string;
+  source_type: SourceType;
+  source_name: string;
+  /** Whole units of the currency. */
+  commitment_amount: number;
+  currency: string;
+  commitment_status: CommitmentStatus;
+  /** Null also when the caller may not know of them. */
+  created_by: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+/** The sources of a deal that the caller may see, the latest first, at most 200. */
+export const financingSources = rows<FinancingSource, [dealId: string]>(
+  'financing_sources',
+  // A double holds every whole number that the table takes.
+  `select s.id, s.deal_id, s.source_type, s.source_name, s.commitment_amount::float8 as commitment_amount, s.currency,
+     s.commitment_status, creator.id as created_by, s.created_at, s.updated_at
+   from financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}
+   where s.deal_id = $1
+   order by s.created_at desc, s.id desc
+   limit 200`,
+);
+
+export interface FinancingTotal {
+  commitment_status: CommitmentStatus;
+  currency: string;
+  sources: number;
+  /** A decimal string: a sum may be more than a JSON integer holds exactly. */
+  total: string;
+}
+
+/** What all sources of a deal that the caller may see come to, by status and currency, in the order of the statuses. */
+export const financingTotals = rows<FinancingTotal, [dealId: string]>(
+  'financing_totals',
+  `select commitment_status, currency, count(*)::int as sources, sum(commitment_amount) as total
+   from financing_sources
+   where deal_id = $1
+   group by commitment_status, currency
+   order by array_position('{${commitmentStatuses.join(',')}}', commitment_status), currency`,
+);
+
+export interface NewFinancingSource {
+  readonly dealId: string;
+  readonly sourceType: SourceType;
+  readonly sourceName: string;
+  readonly commitmentAmount: number;
+  readonly commitmentStatus: CommitmentStatus;
+}
+
+const create = row<{ id: string }>(
+  'create_financing_source',
+  `insert into financing_sources (deal_id, source_type, source_name, commitment_amount, commitment_status)
+   values ($1, $2, $3, $4, $5) returning id`,
+);
+
+/** Records a source for the caller's side, in the deal's currency. Rejects with Denied outside of diligence. */
+export const createFinancingSource = (source: NewFinancingSource) =>
+  create(source.dealId, source.sourceType, source.sourceName, source.commitmentAmount, source.commitmentStatus);
+
+/** Moves a source on. Refused with `move_not_allowed`; rejects with Denied when there is none that the caller may change. */
+export const updateFinancingStatus = row<
+  { id: string; commitment_status: CommitmentStatus; updated_at: string },
+  [id: string, status: CommitmentStatus]
+>(
+  'update_financing_status',
+  `with changed as (
+     update financing_sources set commitment_status = $2 where id = $1 returning id, commitment_status, updated_at
+   )
+   select app.or_denied(c.id) as id, c.commitment_status, c.updated_at from (values (1)) one left join changed c on true`,
+);

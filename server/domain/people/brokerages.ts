@@ -1,0 +1,62 @@
+/** Brokerages as their members see them. */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { MemberRole } from './members.ts';
+import type { Origin } from '../audit/origin.ts';
+
+export interface BrokerageOfCaller {
+  id: string;
+  slug: string;
+  name: string;
+  created_at: string;
+  /** Whether its members are nobody there without a second factor. */
+  requires_second_factor: boolean;
+  /** What the caller is there. */
+  role: MemberRole;
+}
+
+/** A brokerage of which the caller is an active member, or null. */
+export const brokerageOfCaller = row<BrokerageOfCaller, [id: string]>(
+  'brokerage_of_caller',
+  `select b.id, b.slug, b.name, b.created_at, b.requires_second_factor, m.role
+   from brokerages b join members m on m.brokerage_id = b.id
+   where b.id = $1 and m.user_id = (select app.user_id()) and m.status = 'active'`,
+);
+
+const rename = row<{ id: string }>(
+  'rename_brokerage',
+  `with changed as (update brokerages set name = $2 where id = $1 returning id)
+   select id, app.audit('brokerage.rename', id::text, 'done', id, null, $3, $4, '{}') from changed`,
+);
+
+/** Renames a brokerage; for its admins. False: the caller may change no such brokerage. */
+export const renameBrokerage = (id: string, name: string, { address, requestId }: Origin): Statement<boolean> =>
+  mapped(rename(id, name, address, requestId), (answer) => answer !== null);
+
+const demand = row<{ done: boolean }>(
+  'require_second_factor',
+  'select app.require_second_factor($1, $2, $3, $4) as done',
+);
+
+/**
+ * Asks the members of a brokerage for a second factor, or no longer; for its admins, with a recent sign-in. False: the
+ * caller is none. Refused with `second_factor_missing` to an admin who has not shown one in this session.
+ */
+export const requireSecondFactor = (
+  id: string,
+  required: boolean,
+  { address, requestId }: Origin,
+): Statement<boolean> => mapped(demand(id, required, address, requestId), (answer) => answer?.done ?? false);
+
+export interface SecondFactorOwed {
+  brokerage_id: string;
+  brokerage_name: string;
+  /** Whether they have one: then signing in with it is enough. */
+  has_one: boolean;
+}
+
+/** The brokerages of the caller that are closed to them until they show a second factor. */
+export const secondFactorOwed = rows<SecondFactorOwed, []>(
+  'second_factor_owed',
+  'select brokerage_id, brokerage_name, has_one from app.second_factor_owed()',
+);

@@ -1,0 +1,138 @@
+/** The people of a brokerage. */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { Origin } from '../audit/origin.ts';
+
+export type MemberRole = 'admin' | 'broker' | 'staff';
+
+export interface Member {
+  brokerage_id: string;
+  brokerage_name: string;
+  /** Whether the caller may invite to this brokerage and change its members. */
+  caller_is_admin: boolean;
+  /** Their account, or, until they have accepted, their invitation. */
+  user_id: string;
+  email: string;
+  name: string;
+  role: MemberRole;
+  status: 'invited' | 'active';
+}
+
+// Of who has not accepted shows what was typed, whatever else the caller knows of the account behind the address.
+const nameOf = 'case when m.joined_at is null then m.invited_name else u.name end';
+const emailOf = 'case when m.joined_at is null then m.invited_email else u.email end';
+
+/** The members of the caller's brokerages, invited ones too: by brokerage, then by name. */
+export const listMembers: () => Statement<Member[]> = rows(
+  'list_members',
+  `select m.brokerage_id, b.name as brokerage_name, m.brokerage_id = any (app.brokerages_as('admin')) as caller_is_admin,
+    m.person_id as user_id, ${emailOf} as email, ${nameOf} as name, m.role, m.status
+  from public.members m
+  join public.brokerages b on b.id = m.brokerage_id
+  left join public.users u on u.id = m.user_id
+  where m.status <> 'removed' and b.id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[])
+  order by b.name, b.id, ${nameOf}, m.person_id`,
+);
+
+/** A deal that a member alone runs. */
+export interface DealRunAlone {
+  id: string;
+  title: string;
+}
+
+/** The deals, not over, of which nobody would be the broker without this member; none but for admins of the brokerage. */
+export const dealsRunAlone = rows<DealRunAlone, [brokerageId: string, userId: string]>(
+  'deals_run_alone',
+  'select id, title from app.deals_run_alone($1, $2)',
+);
+
+export interface Removal {
+  /** The deals of which the member was the only broker. */
+  deals: DealRunAlone[];
+  /** Whether the successor is their broker now; false: they have none. */
+  handed_over: boolean;
+}
+
+const remove = row<Removal, [string, string, string | null, string | null, string | null]>(
+  'remove_member',
+  'select deals, handed_over from app.remove_member($1, $2, $3, $4, $5)',
+);
+
+/**
+ * Removes a member, who leaves the brokerage's deals with it, or takes an invitation back; for admins of the brokerage.
+ * Null: there is no such member. The successor becomes the broker of the deals that would have none: an active admin or
+ * broker, else refused with `not_a_broker`; with `successor_takes_part` where they sell or buy in one of them.
+ */
+export const removeMember = (
+  brokerageId: string,
+  userId: string,
+  successorId: string | null,
+  { address, requestId }: Origin,
+): Statement<Removal | null> => remove(brokerageId, userId, successorId, address, requestId);
+
+/** A person of one brokerage. */
+export interface MemberOfBrokerage {
+  /** Their account, or, until they have accepted, their invitation. */
+  user_id: string;
+  name: string;
+  email: string;
+  role: MemberRole;
+  status: 'invited' | 'active';
+  /** Null to all but admins, and of who has not accepted yet. */
+  second_factor: boolean | null;
+  created_at: string;
+}
+
+const person = `select m.person_id as user_id, ${nameOf} as name, ${emailOf} as email, m.role, m.status,
+    app.member_has_second_factor(m.brokerage_id, m.person_id) as second_factor, m.created_at
+  from members m left join users u on u.id = m.user_id where m.brokerage_id = $1 and m.status <> 'removed'`;
+
+/** The members of a brokerage, invited ones too, by name; none when the caller is no member of it. */
+export const membersOf = rows<MemberOfBrokerage, [brokerageId: string]>(
+  'members_of',
+  `${person} order by lower(${nameOf}), m.person_id`,
+);
+
+/** One of them, or null. */
+export const memberOf = row<MemberOfBrokerage, [brokerageId: string, userId: string]>(
+  'member_of',
+  `${person} and m.person_id = $2`,
+);
+
+/** The same by e-mail address. */
+export const memberByEmail = row<MemberOfBrokerage, [brokerageId: string, email: string]>(
+  'member_by_email',
+  `${person} and ${emailOf} = lower($2)`,
+);
+
+const changeRole = row<{ user_id: string }>(
+  'change_member_role',
+  `with changed as (
+    update members set role = $3 where brokerage_id = $1 and person_id = $2 and status <> 'removed' returning person_id as user_id)
+  select user_id, app.audit('member.role', user_id::text, 'done', $1, null, $4, $5, jsonb_build_object('role', $3::text))
+  from changed`,
+);
+
+/** Gives a member another role; for admins. False: there is no such member. Refused with `last_admin`. */
+export const changeMemberRole = (
+  brokerageId: string,
+  userId: string,
+  role: MemberRole,
+  { address, requestId }: Origin,
+): Statement<boolean> => mapped(changeRole(brokerageId, userId, role, address, requestId), (answer) => answer !== null);
+
+const endSessions = row<{ ended: number | null }>(
+  'end_member_sessions',
+  'select app.end_member_sessions($1, $2, $3, $4) as ended',
+);
+
+/**
+ * Ends every session of a member and every connection of their clients; for admins, with a recent sign-in. How many
+ * sessions; null: there is no such active member.
+ */
+export const endMemberSessions = (
+  brokerageId: string,
+  userId: string,
+  { address, requestId }: Origin,
+): Statement<number | null> =>
+  mapped(endSessions(brokerageId, userId, address, requestId), (answer) => answer?.ended ?? null);

@@ -1,0 +1,104 @@
+/** The authorization server (OAuth 2.1): what it serves, and how each endpoint answers when something is wrong. */
+
+import { Hono, type Context, type Handler, type MiddlewareHandler } from 'hono';
+import { cors } from 'hono/cors';
+import type { Services } from '../services.ts';
+import { Busy, Invalid, Unavailable } from '../database/errors.ts';
+import { clientAddress } from '../http/client-address.ts';
+import { page } from '../http/pages.ts';
+import { html } from '../http/html.ts';
+import { requestIdOf } from '../http/request-id.ts';
+import { wantsPage } from '../http/sign-in-first.ts';
+import { showConsent } from './authorize/get.ts';
+import { takeDecision } from './authorize/post.ts';
+import { tooMany } from './limits.ts';
+import { endpoints, serveMetadata } from './metadata.ts';
+import { answerError, invalidRequest, OAuthError } from './oauth-error.ts';
+import { revocationEndpoint } from './revoke.ts';
+import { tokenEndpoint } from './token.ts';
+
+// Any page may call these: they hold no cookies, and what they give is for whoever holds the credential sent along.
+const anyOrigin = cors({
+  origin: '*',
+  allowMethods: ['GET', 'POST'],
+  allowHeaders: ['Authorization', 'Content-Type', 'MCP-Protocol-Version'],
+  exposeHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
+  maxAge: 86_400,
+});
+
+const wrongMethod =
+  (...allowed: string[]): Handler =>
+  (c) => {
+    c.header('Allow', allowed.join(', '));
+    return answerError(c, invalidRequest(`Use ${allowed[0]}.`, 405));
+  };
+
+const notFound: Handler = (c) => c.json({ error: 'not_found', error_description: 'There is no such document.' }, 404);
+
+function asOAuthError(services: Services, error: Error, c: Context): OAuthError {
+  if (error instanceof OAuthError) return error;
+  if (error instanceof Invalid) return invalidRequest('A parameter does not have the form that it must have.');
+  if (error instanceof Unavailable || error instanceof Busy) {
+    services.log.warn(
+      { requestId: requestIdOf(c), reason: error.message },
+      'the token endpoint could not reach its database',
+    );
+    return new OAuthError('temporarily_unavailable', 'Try again in a moment.', { status: 503, retryAfter: 5 });
+  }
+  services.log.error({ requestId: requestIdOf(c), err: error }, 'a request of the authorization server failed');
+  return new OAuthError('server_error', `Something failed on our side; request id ${requestIdOf(c)}.`, { status: 500 });
+}
+
+/** The endpoints that programs call: every answer, also to a failure, is JSON. */
+function forPrograms(services: Services): Hono {
+  const routes = new Hono();
+  routes.onError((error, c) => answerError(c, asOAuthError(services, error, c)));
+  const serve = (path: string, handler: Handler) =>
+    routes.use(path, anyOrigin).post(path, handler).all(path, wrongMethod('POST', 'OPTIONS'));
+  serve(endpoints.token, tokenEndpoint(services));
+  serve(endpoints.revoke, revocationEndpoint(services));
+  return routes;
+}
+
+function limitAuthorize({ limits }: Services): MiddlewareHandler {
+  return async (c, next) => {
+    const count = await limits.take('authorize_ip', clientAddress(c));
+    if (count.allowed) return next();
+    const refused = tooMany(count);
+    if (!wantsPage(c)) return answerError(c, refused);
+    c.header('Retry-After', String(count.retryAfter));
+    const body = html`<h1>Too many requests</h1>
+      <p class="notice bad">${refused.message}</p>`;
+    return page(c, { title: 'Too many requests', status: 429, body });
+  };
+}
+
+/** The endpoint that a person's browser comes to: no CORS, pages, and redirects. */
+function forPeople(services: Services): Hono {
+  const routes = new Hono();
+  routes.use(endpoints.authorize, limitAuthorize(services));
+  routes.get(endpoints.authorize, showConsent(services));
+  routes.post(endpoints.authorize, takeDecision(services));
+  routes.all(endpoints.authorize, wrongMethod('GET', 'HEAD', 'POST'));
+  return routes;
+}
+
+/** Well-known documents; whatever else is asked for under their names is not there, and says so in JSON. */
+function discovery(services: Services): Hono {
+  const routes = new Hono();
+  const names = ['oauth-authorization-server', 'oauth-protected-resource', 'openid-configuration'];
+  const paths = names.flatMap((name) => [`/.well-known/${name}`, `/.well-known/${name}/*`]);
+  for (const path of paths) routes.use(path, anyOrigin);
+  serveMetadata(routes, services);
+  for (const path of paths) routes.all(path, notFound);
+  return routes;
+}
+
+/** The routes of the authorization server, with the paths that it answers at. */
+export function oauthRoutes(services: Services): Hono {
+  const routes = new Hono();
+  routes.route('/', discovery(services));
+  routes.route('/', forPeople(services));
+  routes.route('/', forPrograms(services));
+  return routes;
+}

@@ -1,0 +1,39 @@
+/** What the service does by the clock: writes down what time has done, and clears away what can never be used again. */
+
+import type { Services } from './services.ts';
+import { row } from './database/statement.ts';
+import { clearBodies } from './documents/clearing.ts';
+
+const minute = 60_000;
+
+const jobs = [
+  { every: minute, job: row('sweep', 'select app.sweep()') },
+  { every: 10 * minute, job: row('purge_sign_in', 'select app.purge_sign_in()') },
+  { every: 10 * minute, job: row('purge_authorization', 'select app.purge_authorization()') },
+  { every: 10 * minute, job: row('fail_abandoned_snapshots', 'select app.fail_abandoned_snapshots()') },
+  {
+    every: 10 * minute,
+    job: row('purge_limits', 'delete from limits.counters where expire < extract(epoch from now()) * 1000'),
+  },
+];
+
+/** Starts it; the function returned stops it. Every node does it: what one has done, the next finds done. */
+export function startScheduledJobs(services: Services): () => void {
+  const { database, log } = services;
+  const timers = jobs.map(({ every, job }) => {
+    const statement = job();
+    const work = () => {
+      database
+        .run(statement)
+        .catch((error: unknown) => log.warn({ err: error, job: statement.name }, 'a scheduled job failed'));
+    };
+    work();
+    return setInterval(work, every).unref();
+  });
+  const clear = () => {
+    clearBodies(services).catch((error: unknown) => log.warn({ err: error }, 'clearing the store away failed'));
+  };
+  clear();
+  timers.push(setInterval(clear, 60 * minute).unref());
+  return () => timers.forEach(clearInterval);
+}

@@ -1,0 +1,133 @@
+/** The tool server: MCP over Streamable HTTP at /api/mcp and, the same, at /mcp (specification, sections 4.3 and 5.2). */
+
+import { Hono, type Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { Services } from '../services.ts';
+import { Busy, Unavailable } from '../database/errors.ts';
+import { clientAddress } from '../http/client-address.ts';
+import { requestIdOf } from '../http/request-id.ts';
+import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
+import { admit, countCalls, presentedDigest } from './admission.ts';
+import { openExchange, openHolders, type Exchange, type Holder } from './exchange.ts';
+import { answerFault, Fault } from './fault.ts';
+import { checkAccept, idOf, methodOf, readMessage } from './message.ts';
+import { corsHeaders, originCheck, preflightHeaders } from './origins.ts';
+import { openProtocol } from './protocol.ts';
+
+/** What is known of a request by the time that something is wrong with it. */
+interface Progress {
+  message: unknown;
+}
+
+const everyAnswer = { 'Cache-Control': 'no-store', Vary: 'Origin' };
+
+function asFault(error: unknown, { log }: Services, requestId: string): Fault {
+  if (error instanceof Fault) return error;
+  if (error instanceof HTTPException) return new Fault(error.status, error.message);
+  if (error instanceof Unavailable || error instanceof Busy) {
+    log.warn({ requestId, reason: String(error.cause) }, 'the tool server could not reach its database');
+    const message =
+      'The service cannot reach its database: try again in a moment. Whether a change under way was kept is not known.';
+    return new Fault(503, message, { headers: { 'Retry-After': '5' } });
+  }
+  log.error({ requestId, err: error }, 'a request of the tool server failed');
+  return new Fault(500, `Something failed on our side; request id ${requestId}.`, { code: -32_603 });
+}
+
+function withHeaders(response: Response, ...headers: Readonly<Record<string, string>>[]): Response {
+  for (const [name, value] of headers.flatMap((some) => Object.entries(some))) response.headers.set(name, value);
+  return response;
+}
+
+const forbidden = (): Fault => new Fault(403, 'Pages of this origin may not call the tool server.');
+
+function callsIn(message: unknown): number {
+  const messages: unknown[] = Array.isArray(message) ? message : [message];
+  return messages.filter((one) => methodOf(one) === 'tools/call').length;
+}
+
+/** Mount at the root, behind the request id and the client's address. */
+export function toolServerRoutes(services: Services): Hono {
+  const { config, log } = services;
+  const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
+  const protocol = openProtocol(log);
+  const holders = openHolders();
+
+  async function holderOf(exchange: Exchange, digest: Buffer, path: ResourcePath): Promise<Holder> {
+    const known = holders.get(digest);
+    if (known) return known;
+    const { user_id: userId, client_id: clientId, scopes } = await admit(exchange, path);
+    const holder = { userId, clientId, scopes };
+    holders.set(digest, holder);
+    return holder;
+  }
+
+  /** Whether the request may be answered at all. Throws faults of 403, 405 and 406. */
+  function checkRequest(c: Context, origin: string | undefined): void {
+    if (origin !== undefined && !mayCall(origin)) throw forbidden();
+    if (c.req.method !== 'POST') throw new Fault(405, 'Use POST.', { headers: { Allow: 'POST' } });
+    checkAccept(c);
+  }
+
+  /** The answer to what the holder of a token sends. Throws faults. */
+  async function answerHolder(
+    c: Context,
+    path: ResourcePath,
+    exchange: Exchange,
+    holder: Holder,
+    progress: Progress,
+  ): Promise<Response> {
+    checkRequest(c, c.req.header('origin'));
+    progress.message = await readMessage(c);
+    const limits = await countCalls(services, holder, callsIn(progress.message));
+    const response = await protocol(c.req.raw, progress.message, exchange);
+    // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
+    await admit(exchange, path).catch(async (fault: unknown) => {
+      await response.body?.cancel();
+      throw fault;
+    });
+    return withHeaders(response, limits);
+  }
+
+  /** The answer to anything but OPTIONS. Throws faults: that of the token goes before every other. */
+  async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Response> {
+    const digest = presentedDigest(c, services, path);
+    const exchange = openExchange(services, digest, { address: clientAddress(c), requestId: requestIdOf(c) });
+    const holder = await holderOf(exchange, digest, path);
+    exchange.holder = holder;
+    try {
+      return await answerHolder(c, path, exchange, holder, progress);
+    } catch (error) {
+      // Whose token it is was remembered, maybe: whether it is still good is asked before another fault is told. Over the
+      // limit of calls the database is left alone.
+      if (error instanceof Fault && error.status !== 429) await admit(exchange, path);
+      throw error;
+    } finally {
+      if (exchange.caller === null) holders.forget(digest);
+    }
+  }
+
+  const serve =
+    (path: ResourcePath) =>
+    async (c: Context): Promise<Response> => {
+      const progress: Progress = { message: null };
+      const origin = c.req.header('origin');
+      const allowed = origin !== undefined && mayCall(origin) ? corsHeaders(origin) : {};
+      try {
+        if (c.req.method === 'OPTIONS') {
+          // A browser asks without the token.
+          if (origin !== undefined && !mayCall(origin)) throw forbidden();
+          const headers = preflightHeaders(c.req.header('access-control-request-headers'));
+          return withHeaders(new Response(null, { status: 204 }), everyAnswer, allowed, headers);
+        }
+        return withHeaders(await answer(c, path, progress), everyAnswer, allowed);
+      } catch (error) {
+        const fault = asFault(error, services, requestIdOf(c));
+        return withHeaders(answerFault(fault, idOf(progress.message)), everyAnswer, allowed);
+      }
+    };
+
+  const routes = new Hono();
+  for (const path of resourcePaths) routes.all(path, serve(path)).all(`${path}/`, serve(path));
+  return routes;
+}

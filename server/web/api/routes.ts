@@ -1,0 +1,100 @@
+/** The JSON routes of the web application, below /api/web: what its pages ask for, and what they change. */
+
+import { Hono } from 'hono';
+import type { Services } from '../../services.ts';
+import { Unavailable } from '../../database/errors.ts';
+import { bodyAtMost, bodyType } from '../../http/bounded-body.ts';
+import { csrfGuardWith } from '../../http/csrf.ts';
+import { requestIdOf } from '../../http/request-id.ts';
+import { activityRoutes } from './activity.ts';
+import { auditRoutes } from './audit.ts';
+import { brokerageRoutes } from './brokerages.ts';
+import { clientRoutes } from './clients.ts';
+import { conditionRoutes } from './conditions.ts';
+import { contactRoutes } from './contacts.ts';
+import { dealPeopleRoutes } from './deal-people.ts';
+import { dealToolRoutes } from './deal-tools.ts';
+import { dealRoutes } from './deals.ts';
+import { documentRoutes } from './documents.ts';
+import { eventRoutes } from './events.ts';
+import { homeRoutes } from './home.ts';
+import { keyRoutes } from './keys.ts';
+import { meRoutes } from './me.ts';
+import { ndaRoutes } from './ndas.ts';
+import { offerRoutes } from './offers.ts';
+import { answerProblem, nothingThere, Problem, problemOf } from './problems.ts';
+import { financingRoutes } from './financing.ts';
+import { findingRoutes } from './findings.ts';
+import { qoeImportRoutes } from './qoe-import.ts';
+import { signedOut } from './person.ts';
+import { qoeRoutes } from './qoe.ts';
+import { questionRoutes } from './questions.ts';
+import { toolRoutes } from './tools.ts';
+
+const formLimit = bodyAtMost(65_536, (c) =>
+  answerProblem(c, new Problem(413, 'validation_error', 'This is too much at once.')),
+);
+
+/** Every route behind the CSRF guard; nothing here is ever kept by a cache. */
+export function apiRoutes(services: Services): Hono {
+  const routes = new Hono();
+  routes.use(async (c, next) => {
+    await next();
+    c.header('Cache-Control', 'no-store');
+  });
+  // The guard looks for its token in a form, which it reads: no more of it than a form can have.
+  routes.use((c, next) => (bodyType(c).type === 'application/x-www-form-urlencoded' ? formLimit(c, next) : next()));
+  // Who asks is known before the first byte of a body is read, whichever route it is for.
+  routes.use(csrfGuardWith((c) => answerProblem(c, signedOut())));
+
+  const resources = [
+    meRoutes,
+    eventRoutes,
+    homeRoutes,
+    dealRoutes,
+    dealPeopleRoutes,
+    ndaRoutes,
+    documentRoutes,
+    offerRoutes,
+    conditionRoutes,
+    questionRoutes,
+    qoeRoutes,
+    qoeImportRoutes,
+    findingRoutes,
+    contactRoutes,
+    brokerageRoutes,
+    keyRoutes,
+    clientRoutes,
+    toolRoutes,
+    auditRoutes,
+    financingRoutes,
+    activityRoutes,
+    dealToolRoutes,
+  ];
+  for (const route of resources) routes.route('/', route(services));
+
+  routes.notFound((c) => answerProblem(c, nothingThere()));
+  routes.onError((error, c) => {
+    const problem = problemOf(error);
+    if (problem) return answerProblem(c, problem);
+    const requestId = requestIdOf(c);
+    if (error instanceof Unavailable) {
+      services.log.warn({ requestId, reason: String(error.cause) }, 'the database is away');
+      c.header('Retry-After', '5');
+      return answerProblem(
+        c,
+        new Problem(503, 'unavailable', 'The service cannot reach its database: try again in a moment.'),
+      );
+    }
+    services.log.error({ requestId, err: error }, 'a request of the web application failed');
+    return answerProblem(
+      c,
+      new Problem(
+        500,
+        'internal_error',
+        `Something failed on our side. Please report it with this request id: ${requestId}.`,
+      ),
+    );
+  });
+  return routes;
+}

@@ -1,0 +1,53 @@
+/** Runs statements about one record, which the person must see: what they do not see is as if it did not exist. */
+
+import type { Context } from 'hono';
+import type { Services } from '../../services.ts';
+import type { Results } from '../../database/database.ts';
+import type { Statement } from '../../database/statement.ts';
+import { asDealPage, dealPage, type DealPage } from '../../domain/deals/deal-page.ts';
+import { mustSee } from '../../domain/must-see.ts';
+import { asPerson } from './person.ts';
+import { nothingThere, Problem } from './problems.ts';
+
+/** 403: the person sees the record, and may not do this to it. */
+export const notAllowed = (): Problem => new Problem(403, 'denied', 'You may not do this here.');
+
+type Table = Parameters<typeof mustSee>[0];
+
+/** The answers of the statements, in one transaction and one round trip. Throws 404 when the person does not see the record. */
+export async function withRecord<const S extends readonly Statement<unknown>[]>(
+  services: Services,
+  c: Context,
+  table: Table,
+  id: string,
+  ...statements: S
+): Promise<Results<S>> {
+  const [, ...answers] = await asPerson(services, c, mustSee(table, id), ...statements);
+  return answers as unknown as Results<S>;
+}
+
+/** The same for a deal. */
+export const withDeal = <const S extends readonly Statement<unknown>[]>(
+  services: Services,
+  c: Context,
+  dealId: string,
+  ...statements: S
+): Promise<Results<S>> => withRecord(services, c, 'deals', dealId, ...statements);
+
+/**
+ * Makes a change to a deal and answers its page as it is then; nothing when the person does not see it any more. Throws
+ * 404 when they did not see it before, and what `otherwise` makes of the page, by default 403, when the change tells that
+ * it did not take place.
+ */
+export async function changeDeal(
+  services: Services,
+  c: Context,
+  dealId: string,
+  change: Statement<boolean>,
+  otherwise: (page: DealPage) => Problem = notAllowed,
+): Promise<Response> {
+  const [changed, ...answers] = await withDeal(services, c, dealId, change, ...dealPage(dealId));
+  const page = asDealPage(answers);
+  if (changed) return page ? c.json(page) : c.body(null, 204);
+  throw page ? otherwise(page) : nothingThere();
+}

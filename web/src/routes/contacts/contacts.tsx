@@ -1,0 +1,210 @@
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { Archive, ContactRound, Download, Plus, SearchX, Upload } from 'lucide-react';
+import { useCallback, useMemo, useState } from 'react';
+import { contactsExport, contactsQuery, useContactActions, type ContactSort } from '../../api/contacts.ts';
+import { useBrokerage } from '../../api/me.ts';
+import type { Contact, Id } from '../../api/types.ts';
+import { Button } from '../../components/button.tsx';
+import { Card } from '../../components/card.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { SearchInput, Select } from '../../components/input.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Pagination } from '../../components/pagination.tsx';
+import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
+import { toast, toastError } from '../../components/toast.tsx';
+import { readContactsSearch, type ContactsSearch } from '../../lib/contacts-search.ts';
+import { useDraft } from '../../lib/use-draft.ts';
+import { ContactDialog } from './contact-dialog.tsx';
+import { archiveColumn, contactCard, contactColumns } from './contact-rows.tsx';
+import { ImportDialog } from './import-dialog.tsx';
+
+const route = getRouteApi('/app/contacts');
+
+type SearchChange = { [K in keyof ContactsSearch]?: ContactsSearch[K] | undefined };
+
+/** The search, and whether archived contacts are shown instead. */
+function Filters({ search, change }: { search: ContactsSearch; change: (part: SearchChange) => void }) {
+  const settle = useCallback((text: string) => change({ search: text }), [change]);
+  const [typed, type] = useDraft(search.search ?? '', settle);
+  return (
+    <div className="flex flex-wrap gap-2.5 border-b border-line p-3">
+      <SearchInput
+        label="Search contacts"
+        value={typed}
+        onChange={type}
+        className="min-w-0 flex-[1_1_14rem] sm:max-w-80"
+      />
+      <div className="flex-[0_1_11rem] max-sm:flex-[1_1_11rem]">
+        <Select
+          aria-label="Which contacts"
+          value={search.archived ? 'archived' : 'present'}
+          onChange={(which) => change({ archived: which === 'archived' ? true : undefined })}
+          options={[
+            { value: 'present', label: 'Active contacts' },
+            { value: 'archived', label: 'Archived contacts' },
+          ]}
+        />
+      </div>
+    </div>
+  );
+}
+
+type Open = { kind: 'new' } | { kind: 'import' } | { kind: 'contact'; contact: Contact } | null;
+
+/** What the address asks to be open. */
+function askedFor(wanted: string | undefined, rows: readonly Contact[]): Open {
+  if (wanted === 'new' || wanted === 'import') return { kind: wanted };
+  const contact = rows.find(({ id }) => id === wanted);
+  return contact ? { kind: 'contact', contact } : null;
+}
+
+function Contacts({ brokerageId }: { brokerageId: Id }) {
+  const { open: wanted, ...filter } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [chosen, setChosen] = useState<Open>(null);
+  const query = useInfiniteQuery({ ...contactsQuery(brokerageId, filter), placeholderData: keepPreviousData });
+  const rows = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
+  const { archive, restore } = useContactActions(brokerageId);
+  const change = useCallback(
+    (part: SearchChange) => {
+      const search = (before: ContactsSearch) => readContactsSearch({ ...before, ...part });
+      void navigate({ to: '/contacts', search, replace: true, resetScroll: false });
+    },
+    [navigate],
+  );
+  const open = chosen ?? askedFor(wanted, rows);
+  const close = () => {
+    setChosen(null);
+    if (wanted !== undefined) change({ open: undefined });
+  };
+  const { mutateAsync: putAway } = archive;
+  const { mutateAsync: takeBack } = restore;
+  const toggle = useCallback(
+    async ({ id, display_name, archived_at }: Contact) => {
+      const wasThere = archived_at === null;
+      try {
+        await (wasThere ? putAway(id) : takeBack(id));
+        toast(`${display_name} ${wasThere ? 'archived' : 'restored'}`, {
+          undo: () => (wasThere ? takeBack(id) : putAway(id)),
+        });
+      } catch (error) {
+        toastError(error);
+      }
+    },
+    [putAway, takeBack],
+  );
+  const table = useMemo(() => [...contactColumns, archiveColumn((contact) => void toggle(contact))], [toggle]);
+  const onOpen = useCallback((contact: Contact) => setChosen({ kind: 'contact', contact }), [setChosen]);
+  const openNew = (
+    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setChosen({ kind: 'new' })}>
+      New contact
+    </Button>
+  );
+  const openImport = (
+    <Button icon={<Upload className="size-4" />} onClick={() => setChosen({ kind: 'import' })}>
+      Import
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Contacts"
+        description="People and companies that every member of your brokerage sees."
+        actions={
+          <>
+            <Button
+              icon={<Download className="size-4" />}
+              onClick={() => window.location.assign(contactsExport(brokerageId))}
+            >
+              Export
+            </Button>
+            {openImport}
+            {openNew}
+          </>
+        }
+      />
+      <div className="rounded-xl border border-line bg-surface shadow-1">
+        <Filters search={filter} change={change} />
+        <Loaded query={query} skeleton={<SkeletonRows rows={10} />}>
+          {() =>
+            rows.length > 0 ? (
+              <div className={query.isPlaceholderData ? 'opacity-60' : undefined}>
+                <DataTable
+                  label="Contacts"
+                  rows={rows}
+                  rowKey={(contact) => contact.id}
+                  columns={table}
+                  onOpen={onOpen}
+                  renderCard={contactCard}
+                  sort={filter.sort ?? 'display_name'}
+                  onSort={(sort) => change({ sort: sort as ContactSort })}
+                  more={query.hasNextPage}
+                />
+                <Pagination
+                  shown={rows.length}
+                  hasNextPage={query.hasNextPage}
+                  isFetchingNextPage={query.isFetchingNextPage}
+                  fetchNextPage={query.fetchNextPage}
+                />
+              </div>
+            ) : filter.search ? (
+              <EmptyState
+                icon={SearchX}
+                title="No contact fits"
+                action={<Button onClick={() => change({ search: undefined })}>Clear search</Button>}
+              >
+                Try fewer words, or look among the {filter.archived ? 'active' : 'archived'} contacts.
+              </EmptyState>
+            ) : filter.archived ? (
+              <EmptyState icon={Archive} title="Nothing archived">
+                Contacts that you archive leave the list and are kept here.
+              </EmptyState>
+            ) : (
+              <EmptyState
+                icon={ContactRound}
+                title="No contacts yet"
+                action={
+                  <span className="flex flex-wrap justify-center gap-2">
+                    {openImport}
+                    {openNew}
+                  </span>
+                }
+              >
+                Add people and companies that your brokerage keeps track of, or import them from a CSV file.
+              </EmptyState>
+            )
+          }
+        </Loaded>
+      </div>
+      {open?.kind === 'import' && <ImportDialog brokerageId={brokerageId} onClose={close} />}
+      {(open?.kind === 'new' || open?.kind === 'contact') && (
+        <ContactDialog
+          brokerageId={brokerageId}
+          contact={open.kind === 'contact' ? open.contact : null}
+          onArchive={(contact) => {
+            close();
+            void toggle(contact);
+          }}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}
+
+/** The brokerage's contacts: people and companies outside any deal. */
+export default function ContactsPage() {
+  const brokerage = useBrokerage();
+  if (brokerage) return <Contacts key={brokerage.brokerage_id} brokerageId={brokerage.brokerage_id} />;
+  return (
+    <>
+      <PageHeader title="Contacts" />
+      <Card>
+        <EmptyState icon={ContactRound} title="Contacts belong to a brokerage">
+          You are a member of none. Ask an admin of yours to invite you.
+        </EmptyState>
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,133 @@
+import { useQuery } from '@tanstack/react-query';
+import { Landmark, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { financingQuery, useFinancingActions } from '../../../api/diligence.ts';
+import type { FinancingSource, FinancingStack } from '../../../api/types.ts';
+import { StatePill } from '../../../components/badge.tsx';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { Menu, MenuItem } from '../../../components/menu.tsx';
+import { Money } from '../../../components/money.tsx';
+import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { cx } from '../../../lib/cx.ts';
+import { commitmentStates, financingTypes } from '../../../lib/states.ts';
+import { useDeal } from '../context.ts';
+import { SourceDialog } from './source-dialog.tsx';
+import { Totals } from './totals.tsx';
+import { TabPage } from '../tab-page.tsx';
+
+/** The tab “Financing” of a deal: how the purchase is paid for, and how far each source is. */
+export default function FinancingTab() {
+  const { deal, capacities } = useDeal();
+  const [adding, setAdding] = useState(false);
+  const query = useQuery(financingQuery(deal.id));
+  const add = capacities.can_edit_financing && (
+    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
+      Add a source
+    </Button>
+  );
+  return (
+    <TabPage
+      title="Financing"
+      description="How the purchase is paid for, and how far each source is."
+      actions={query.data?.items.length !== 0 && add}
+    >
+      <Loaded
+        query={query}
+        skeleton={
+          <Card flush>
+            <SkeletonRows rows={6} height="h-17" />
+          </Card>
+        }
+      >
+        {(stack) =>
+          stack.items.length === 0 ? (
+            <Card>
+              <EmptyState icon={Landmark} title="No sources yet" action={add}>
+                {capacities.can_edit_financing
+                  ? 'Add the loan, the seller note, the buyer’s cash: whatever the price is paid from.'
+                  : 'The sources that the price is paid from show here.'}
+              </EmptyState>
+            </Card>
+          ) : (
+            <Stack stack={stack} />
+          )
+        }
+      </Loaded>
+      {adding && <SourceDialog onClose={() => setAdding(false)} />}
+    </TabPage>
+  );
+}
+
+const fellAway = ({ commitment_status: status }: FinancingSource) => status === 'expired' || status === 'withdrawn';
+
+function Stack({ stack: { items, totals } }: { stack: FinancingStack }) {
+  const currencies = [...new Set(items.map(({ currency }) => currency))];
+  const groups = [
+    { title: 'Sources', sources: items.filter((one) => !fellAway(one)) },
+    { title: 'Expired or withdrawn', sources: items.filter(fellAway) },
+  ];
+  return (
+    <>
+      {currencies.map((currency) => (
+        <Totals key={currency} totals={totals} currency={currency} />
+      ))}
+      {groups.map(
+        ({ title, sources }) =>
+          sources.length > 0 && (
+            <Card key={title} title={title} flush>
+              <ul className="divide-y divide-line border-t border-line">
+                {sources.map((source) => (
+                  <SourceRow key={source.id} source={source} />
+                ))}
+              </ul>
+            </Card>
+          ),
+      )}
+    </>
+  );
+}
+
+function SourceRow({ source }: { source: FinancingSource }) {
+  const { move } = useFinancingActions(source.deal_id);
+  return (
+    <li className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-2 px-4 py-3 sm:grid-cols-[minmax(0,1fr)_8rem_7.5rem_4.5rem] sm:px-5">
+      <div className="min-w-0">
+        <p className="font-medium break-words text-ink">{source.source_name}</p>
+        <p className="text-sm text-faint">{financingTypes[source.source_type]}</p>
+      </div>
+      <Money
+        amount={source.commitment_amount}
+        currency={source.currency}
+        className={cx('text-right font-medium', fellAway(source) ? 'text-faint' : 'text-ink')}
+      />
+      <StatePill look={commitmentStates[source.commitment_status]} className="justify-self-start" />
+      {source.moves.length > 0 && (
+        <Menu
+          trigger={
+            <Button size="sm" className="justify-self-end" pending={move.isPending}>
+              Update<span className="sr-only"> {source.source_name}</span>
+            </Button>
+          }
+        >
+          {source.moves.map((status) => (
+            <MenuItem
+              key={status}
+              onSelect={() =>
+                void move
+                  .mutateAsync({ id: source.id, commitment_status: status })
+                  .then(
+                    () => toast(`${source.source_name}: ${commitmentStates[status].label.toLowerCase()}`),
+                    toastError,
+                  )
+              }
+            >
+              {commitmentStates[status].label}
+            </MenuItem>
+          ))}
+        </Menu>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,158 @@
+import { HeartHandshake } from 'lucide-react';
+import { useId, useState } from 'react';
+import { useDealActions } from '../../../api/deals.ts';
+import type { DealPage, Instant, Participant } from '../../../api/types.ts';
+import { Banner } from '../../../components/banner.tsx';
+import { Button } from '../../../components/button.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { Countdown } from '../../../components/time.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { DateTimeField } from '../../../components/value-fields.tsx';
+import { formatTime } from '../../../lib/format.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+
+/** In so many days, at 17:00 in the viewer's zone: the usual end of a period. */
+export function endOfBusinessIn(days: number): Instant {
+  const end = new Date();
+  end.setDate(end.getDate() + days);
+  end.setHours(17, 0, 0, 0);
+  return end.toISOString();
+}
+
+interface UntilDialogProps {
+  /** Under what the day is kept until it is sent. */
+  draft: string;
+  title: string;
+  description: string;
+  action: string;
+  initial: Instant;
+  submit: (until: Instant) => Promise<unknown>;
+  onClose: () => void;
+  done: string;
+}
+
+/** Asks until when a buyer holds the deal exclusively. */
+export function UntilDialog({ draft, title, description, action, initial, submit, onClose, done }: UntilDialogProps) {
+  const id = useId();
+  const form = useForm({
+    initial: { expires_at: initial },
+    draft,
+    check: (values) => required(values, { expires_at: 'Choose a day and time.' }),
+    submit: ({ expires_at }) => submit(expires_at),
+    onDone: () => {
+      toast(done);
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      open
+      size="sm"
+      onOpenChange={(open) => !open && onClose()}
+      title={title}
+      description={description}
+      footer={
+        <>
+          <CancelButton />
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <Field label="Exclusive until" error={form.errors.expires_at} hint="In your time zone.">
+          <DateTimeField {...form.field('expires_at')} name="expires_at" />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+interface GrantDialogProps {
+  page: DealPage;
+  buyer: Participant;
+  onClose: () => void;
+}
+
+/** Gives a buyer exclusivity until a date; the deal moves there by it. */
+export function GrantExclusivityDialog({ page, buyer, onClose }: GrantDialogProps) {
+  const { grantExclusivity } = useDealActions(page.deal.id);
+  return (
+    <UntilDialog
+      draft={`exclusivity/${buyer.id}`}
+      title={`Exclusivity for ${buyer.name}`}
+      description="The deal moves to exclusivity. Other buyers see that it is under offer, and no more."
+      action="Grant exclusivity"
+      initial={endOfBusinessIn(45)}
+      submit={(expires_at) => grantExclusivity.mutateAsync({ participant_id: buyer.id, expires_at })}
+      done={`${buyer.name} has exclusivity.`}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Who holds the deal exclusively and for how long; with what its broker can do about it. */
+export function ExclusivityBanner({ page }: { page: DealPage }) {
+  const { deal, capacities, participants, caller_role: role } = page;
+  const [extending, setExtending] = useState(false);
+  const confirm = useConfirm();
+  const { extendExclusivity, releaseExclusivity } = useDealActions(deal.id);
+  const until = deal.exclusivity_expires_at;
+  if (!until || deal.state === 'closed' || deal.state === 'withdrawn') return null;
+  const buyer = participants.find((one) => one.user_id === deal.exclusive_buyer_user_id);
+  const holder = role === 'exclusive_buyer' ? 'You hold' : `${buyer?.name ?? 'The selected buyer'} holds`;
+  const release = () =>
+    confirm(
+      {
+        title: 'Release exclusivity?',
+        body: 'The deal is listed again, and the buyer loses what only the selected buyer sees.',
+        action: 'Release',
+        danger: true,
+      },
+      async () => {
+        await releaseExclusivity.mutateAsync();
+        toast('Exclusivity is released; the deal is listed again.');
+      },
+    );
+  return (
+    <Banner
+      label="Exclusivity"
+      icon={HeartHandshake}
+      tone="rare"
+      says={
+        <>
+          <span className="font-medium text-ink">{holder} exclusivity</span> until {formatTime(until)}
+        </>
+      }
+    >
+      <Countdown until={until} className="text-md" />
+      {capacities.can_grant_exclusivity && (
+        <div className="flex gap-2">
+          <Button size="sm" onClick={() => setExtending(true)}>
+            Change date
+          </Button>
+          <Button size="sm" kind="quiet" onClick={release}>
+            Release
+          </Button>
+        </div>
+      )}
+      {extending && (
+        <UntilDialog
+          draft={`exclusivity-end/${deal.id}`}
+          title="Change the end of exclusivity"
+          description="The buyer and the seller see the new date at once."
+          action="Save"
+          initial={until}
+          submit={(expires_at) => extendExclusivity.mutateAsync(expires_at)}
+          done="The new date is saved."
+          onClose={() => setExtending(false)}
+        />
+      )}
+    </Banner>
+  );
+}

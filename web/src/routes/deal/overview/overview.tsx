@@ -1,0 +1,168 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { dealActivityQuery } from '../../../api/deals.ts';
+import { homeQuery } from '../../../api/home.ts';
+import type { Participant } from '../../../api/types.ts';
+import { ActivityList } from '../../../components/activity-list.tsx';
+import { Avatar } from '../../../components/avatar.tsx';
+import { Badge } from '../../../components/badge.tsx';
+import { Card, Fact, Facts } from '../../../components/card.tsx';
+import { Columns } from '../../../components/columns.tsx';
+import { Money } from '../../../components/money.tsx';
+import { useTitle } from '../../../lib/use-title.ts';
+import { QueueList } from '../../../components/queue-list.tsx';
+import { Loaded, SkeletonText } from '../../../components/states.tsx';
+import { Time } from '../../../components/time.tsx';
+import { callerRoles, participantRoles } from '../../../lib/states.ts';
+import { AssistantsCard } from './assistants-card.tsx';
+import { useDeal } from '../context.ts';
+
+/** A link beside a card's title, to the whole of what the card shows some of. */
+const more =
+  '-my-1 rounded-sm py-1 text-sm text-accent-ink underline-offset-3 hover:underline coarse:-my-2.5 coarse:py-2.5';
+
+function WaitingHere() {
+  const { deal } = useDeal();
+  const home = useQuery(homeQuery);
+  const entries = home.data?.queue.filter((entry) => entry.deal_id === deal.id) ?? [];
+  if (entries.length === 0) return null;
+  return (
+    <Card title="Waiting for you" flush>
+      <div className="overflow-clip rounded-b-xl border-t border-line">
+        <QueueList entries={entries} />
+      </div>
+    </Card>
+  );
+}
+
+function About() {
+  const { deal } = useDeal();
+  return (
+    <Card title="About the business">
+      <Facts className="sm:grid-cols-3">
+        <Fact label="Asking price">
+          <Money amount={deal.asking_price} currency={deal.currency} className="text-md font-semibold" />
+        </Fact>
+        <Fact label="Industry">{deal.industry ?? '–'}</Fact>
+        <Fact label="Location">{deal.location ?? '–'}</Fact>
+        {deal.closed_at ? (
+          <Fact label="Closed">
+            <Time at={deal.closed_at} as="date" />
+          </Fact>
+        ) : (
+          <Fact label="Opened">
+            <Time at={deal.created_at} as="date" />
+          </Fact>
+        )}
+        <Fact label="Last activity">
+          <Time at={deal.updated_at} />
+        </Fact>
+      </Facts>
+      {deal.summary && (
+        <div className="mt-5 flex max-w-prose flex-col gap-3 border-t border-line pt-4 text-soft">
+          {deal.summary.split(/\n{2,}/).map((paragraph) => (
+            <p key={paragraph} className="whitespace-pre-line">
+              {paragraph}
+            </p>
+          ))}
+        </div>
+      )}
+      <p className="mt-4 text-sm text-faint">
+        Represented by {deal.organization_name}.{' '}
+        {deal.needs_nda ? 'Buyers learn who sells under an NDA.' : 'Buyers learn who sells without an NDA.'}
+      </p>
+    </Card>
+  );
+}
+
+/** How many people, and how many lines of what happened, the overview shows. */
+const shown = 6;
+
+function Person({ person }: { person: Participant }) {
+  const { deal } = useDeal();
+  const look =
+    person.user_id === deal.exclusive_buyer_user_id ? callerRoles.exclusive_buyer : participantRoles[person.role];
+  return (
+    <li className="flex items-center gap-3">
+      <Avatar name={person.name} />
+      <span className="min-w-0 flex-1">
+        <span className="block truncate font-medium">{person.name}</span>
+        <span className="block truncate text-sm text-faint">{person.email}</span>
+      </span>
+      <Badge tone={look.tone}>{look.label}</Badge>
+    </li>
+  );
+}
+
+function People() {
+  const { deal, participants } = useDeal();
+  const active = participants.filter((one) => one.status === 'active');
+  return (
+    <Card
+      title="People"
+      actions={
+        <Link to="/deals/$dealId/people" params={{ dealId: deal.id }} className={more}>
+          {active.length > shown ? `All ${active.length} people` : 'All people'}
+        </Link>
+      }
+    >
+      <ul className="flex flex-col gap-3.5">
+        {active.slice(0, shown).map((person) => (
+          <Person key={person.id} person={person} />
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Lately() {
+  const { deal } = useDeal();
+  const query = useInfiniteQuery(dealActivityQuery(deal.id));
+  return (
+    <Card
+      title="Lately"
+      actions={
+        <Link to="/deals/$dealId/activity" params={{ dealId: deal.id }} className={more}>
+          All activity
+        </Link>
+      }
+    >
+      <Loaded query={query} skeleton={<SkeletonText lines={6} />}>
+        {({ pages }) => {
+          const items = pages[0]?.items.slice(0, shown) ?? [];
+          return items.length > 0 ? (
+            <ActivityList items={items} />
+          ) : (
+            <p className="text-faint">Nothing happened yet.</p>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}
+
+/** The deal at a glance: what waits, what the business is, who takes part, what happened lately. */
+export default function OverviewTab() {
+  const { deal, capacities } = useDeal();
+  useTitle(deal.title);
+  return (
+    <>
+      <h2 className="sr-only">Overview</h2>
+      <Columns
+        main={
+          <>
+            <WaitingHere />
+            <About />
+            {capacities.can_see_activity && <Lately />}
+          </>
+        }
+        side={
+          <>
+            <People />
+            {(capacities.can_opt_in_tools || capacities.can_shut_off_tools) && <AssistantsCard />}
+          </>
+        }
+      />
+    </>
+  );
+}

@@ -1,0 +1,174 @@
+import { useNavigate } from '@tanstack/react-router';
+import { Ellipsis, FileSignature, HeartHandshake, Link2, UserMinus, UserPlus, Users } from 'lucide-react';
+import { useState } from 'react';
+import { useDealActions } from '../../../api/deals.ts';
+import type { Invited, Participant, Side } from '../../../api/types.ts';
+import { Avatar } from '../../../components/avatar.tsx';
+import { Badge, StatePill } from '../../../components/badge.tsx';
+import { Button, IconButton } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { EmptyState } from '../../../components/states.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { ndaStates, participantRoles, participantStates } from '../../../lib/states.ts';
+import { useMe } from '../../../api/me.ts';
+import { useDeal } from '../context.ts';
+import { GrantExclusivityDialog } from '../overview/exclusivity.tsx';
+import { InvitedToDealDialog, InviteDialog } from './invite-dialog.tsx';
+import { TabPage } from '../tab-page.tsx';
+
+const sides: readonly { side: Side; title: string }[] = [
+  { side: 'broker', title: 'Brokers' },
+  { side: 'seller', title: 'Seller’s side' },
+  { side: 'buyer', title: 'Buyers and their advisors' },
+  { side: 'viewer', title: 'Viewers' },
+];
+
+interface PersonActions {
+  onInvited: (invited: Invited) => void;
+  onGrant: (buyer: Participant) => void;
+}
+
+function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Participant }) {
+  const { deal, capacities } = useDeal();
+  const { user } = useMe();
+  const navigate = useNavigate();
+  const confirm = useConfirm();
+  const self = person.user_id === user.id;
+  const { inviteAgain, remove } = useDealActions(deal.id);
+  const mayGrant =
+    capacities.can_grant_exclusivity &&
+    person.role === 'buyer' &&
+    person.status === 'active' &&
+    !deal.exclusive_buyer_user_id;
+  const mayLink = capacities.can_invite && person.status !== 'active';
+  const mayRemove = capacities.can_remove_participants && person.status !== 'removed';
+  if (!mayGrant && !mayLink && !mayRemove) return null;
+  const takeOut = () =>
+    confirm(
+      {
+        title: self ? 'Leave this deal?' : `Remove ${person.name}?`,
+        body: self
+          ? 'You lose sight of the deal at once, unless you are an admin of the brokerage. Somebody else must invite you again.'
+          : 'They lose sight of the deal at once. What they asked, signed and offered is kept. You can invite them again.',
+        action: self ? 'Leave' : 'Remove',
+        danger: true,
+      },
+      async () => {
+        const page = await remove.mutateAsync(person.id);
+        toast(self ? 'You left the deal.' : `${person.name} is removed.`);
+        if (!page) await navigate({ to: '/deals' });
+      },
+    );
+  return (
+    <Menu
+      trigger={<IconButton size="sm" label={`Actions for ${person.name}`} icon={<Ellipsis className="size-4.5" />} />}
+    >
+      {mayGrant && (
+        <MenuItem icon={<HeartHandshake />} onSelect={() => onGrant(person)}>
+          Grant exclusivity
+        </MenuItem>
+      )}
+      {mayLink && (
+        <MenuItem
+          icon={<Link2 />}
+          // Who is invited again is in another list before the link is shown; a promise outlives the row.
+          onSelect={() => void inviteAgain.mutateAsync({ participant: person.id }).then(onInvited, toastError)}
+        >
+          {person.status === 'removed' ? 'Invite again' : 'New invitation link'}
+        </MenuItem>
+      )}
+      {mayRemove && (
+        <>
+          {(mayGrant || mayLink) && <MenuSeparator />}
+          <MenuItem danger icon={<UserMinus />} onSelect={takeOut}>
+            {person.status === 'invited' ? 'Take invitation back' : self ? 'Leave the deal' : 'Remove from deal'}
+          </MenuItem>
+        </>
+      )}
+    </Menu>
+  );
+}
+
+function PersonRow({ person, ...actions }: PersonActions & { person: Participant }) {
+  const { deal, participants } = useDeal();
+  const { user } = useMe();
+  const advised = participants.find((one) => one.id === person.advises);
+  const role = participantRoles[person.role];
+  return (
+    <li className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
+      <Avatar name={person.name} />
+      <div className="flex min-w-0 flex-1 flex-col gap-1 sm:flex-row sm:items-center sm:gap-3.5">
+        <div className="min-w-0 flex-1">
+          <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+            <span className="truncate font-medium">{person.name}</span>
+            {person.user_id === user.id && <span className="text-sm text-faint">(you)</span>}
+            {person.role === 'advisor' && (
+              <Badge tone={role.tone}>{advised ? `Advises ${advised.name}` : role.label}</Badge>
+            )}
+            {person.user_id === deal.exclusive_buyer_user_id && <Badge tone="rare">Exclusive</Badge>}
+          </p>
+          <p className="truncate text-sm text-faint">{person.email}</p>
+        </div>
+        <div className="flex flex-wrap items-center gap-x-2 gap-y-1 empty:hidden">
+          {person.nda_status && (
+            <Badge tone={ndaStates[person.nda_status].tone} icon={<FileSignature className="size-3" aria-hidden />}>
+              NDA: {ndaStates[person.nda_status].label.toLowerCase()}
+            </Badge>
+          )}
+          {person.status !== 'active' && <StatePill look={participantStates[person.status]} />}
+        </div>
+      </div>
+      <PersonMenu person={person} {...actions} />
+    </li>
+  );
+}
+
+/** Everybody on the deal whom this person may know of, by side; inviting, removing, and granting exclusivity. */
+export default function PeopleTab() {
+  const page = useDeal();
+  const { deal, participants, capacities, side: own } = page;
+  const sellerHidden = own === 'buyer' && deal.needs_nda && participants.every((one) => one.nda_status !== 'active');
+  const [inviting, setInviting] = useState(false);
+  const [invited, setInvited] = useState<Invited | null>(null);
+  const [granting, setGranting] = useState<Participant | null>(null);
+  const shown = sides
+    .map(({ side, title }) => ({
+      side,
+      // A buyer knows of no other.
+      title: side === 'buyer' && own === 'buyer' ? 'Your side' : title,
+      people: participants.filter((one) => one.side === side),
+    }))
+    .filter(({ people }) => people.length > 0);
+  const invite = (
+    <Button kind="primary" icon={<UserPlus className="size-4" />} onClick={() => setInviting(true)}>
+      Invite
+    </Button>
+  );
+  return (
+    <TabPage title="People" actions={capacities.can_invite && invite}>
+      {shown.length === 0 && (
+        <Card>
+          <EmptyState icon={Users} title="Nobody yet" action={capacities.can_invite && invite}>
+            Invite the seller first, then buyers as they come.
+          </EmptyState>
+        </Card>
+      )}
+      {sellerHidden && <Notice>Who sells is shown here once your NDA is active.</Notice>}
+      {shown.map(({ side, title, people }) => (
+        <Card key={side} title={title} flush>
+          <ul className="divide-y divide-line border-t border-line">
+            {people.map((person) => (
+              <PersonRow key={person.id} person={person} onInvited={setInvited} onGrant={setGranting} />
+            ))}
+          </ul>
+        </Card>
+      ))}
+      {inviting && <InviteDialog onClose={() => setInviting(false)} onInvited={setInvited} />}
+      {invited && <InvitedToDealDialog invited={invited} onInvited={setInvited} onClose={() => setInvited(null)} />}
+      {granting && <GrantExclusivityDialog page={page} buyer={granting} onClose={() => setGranting(null)} />}
+    </TabPage>
+  );
+}

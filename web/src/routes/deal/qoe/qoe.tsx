@@ -1,0 +1,49 @@
+import { useQuery } from '@tanstack/react-query';
+import { qoeQuery } from '../../../api/qoe.ts';
+import { Card } from '../../../components/card.tsx';
+import { Columns } from '../../../components/columns.tsx';
+import { Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { useDeal } from '../context.ts';
+import { ChecklistCard } from './checklist.tsx';
+import { BridgeCard, CustomersCard, PeriodsCard } from './figures.tsx';
+import { MembersCard } from './members.tsx';
+import { NormalizationsCard } from './normalizations.tsx';
+import { SnapshotsCard } from './snapshots.tsx';
+import { TabPage } from '../tab-page.tsx';
+
+/** The tab “Quality of earnings” of a deal: the figures, what they come to, and the work on them. */
+export default function QoeTab() {
+  const { deal, capacities } = useDeal();
+  const overview = useQuery(qoeQuery(deal.id));
+  const editor = capacities.can_edit_qoe;
+  return (
+    <TabPage title="Quality of earnings" description="What the business earns, checked and adjusted.">
+      <Columns
+        main={
+          <>
+            <PeriodsCard dealId={deal.id} />
+            <BridgeCard dealId={deal.id} />
+            <CustomersCard dealId={deal.id} />
+            <NormalizationsCard dealId={deal.id} currency={deal.currency} editor={editor} />
+          </>
+        }
+        side={
+          <>
+            <Loaded
+              query={overview}
+              skeleton={
+                <Card flush>
+                  <SkeletonRows rows={6} />
+                </Card>
+              }
+            >
+              {({ progress }) => <ChecklistCard dealId={deal.id} rows={progress} editor={editor} />}
+            </Loaded>
+            <SnapshotsCard dealId={deal.id} editor={editor} />
+            <MembersCard dealId={deal.id} broker={capacities.can_admit_to_qoe} />
+          </>
+        }
+      />
+    </TabPage>
+  );
+}

@@ -1,0 +1,195 @@
+import { useId, type ReactNode } from 'react';
+import { useQuestionActions } from '../../../api/questions.ts';
+import type { Id, Question, QuestionCategory } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Select, Textarea } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { optionsOf, questionCategories } from '../../../lib/states.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+
+interface AskValues {
+  category: QuestionCategory | '';
+  question_text: string;
+}
+
+/** Asks a question about the deal. */
+export function AskDialog({ dealId, onClose }: { dealId: Id; onClose: () => void }) {
+  const id = useId();
+  const { ask } = useQuestionActions(dealId);
+  const form = useForm<AskValues, Question>({
+    initial: { category: '', question_text: '' },
+    draft: `question/${dealId}`,
+    check: (values) =>
+      required(values, { category: 'Choose what it is about.', question_text: 'Write your question.' }),
+    submit: ({ category, question_text }) => ask.mutateAsync({ category: category as QuestionCategory, question_text }),
+    onDone: () => {
+      onClose();
+      toast('Your question is with the broker');
+    },
+  });
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title="Ask a question"
+      description="A broker reads it first and passes it on to the seller."
+      footer={
+        <>
+          <CancelButton />
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            Ask
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <Field label="About" error={form.errors.category}>
+          <Select
+            {...form.field('category')}
+            name="category"
+            placeholder="Choose a subject"
+            options={optionsOf(questionCategories)}
+          />
+        </Field>
+        <Field label="Question" error={form.errors.question_text}>
+          <Textarea {...form.text('question_text')} rows={5} maxLength={4000} />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+interface WordsProps {
+  /** The question. */
+  about: Id;
+  title: string;
+  description: string;
+  label: string;
+  initial: string;
+  maxLength: number;
+  missing: string | null;
+  action: string;
+  done: string;
+  quote: ReactNode;
+  /** The name of the field in the request. */
+  name: string;
+  send: (words: string) => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** A dialog of one text about a question, which stands above it. */
+function WordsDialog(props: WordsProps) {
+  const id = useId();
+  const { name, missing } = props;
+  const form = useForm<Record<string, string>>({
+    initial: { [name]: props.initial },
+    draft: `${name}/${props.about}`,
+    check: (values) => (missing === null ? {} : required(values, { [name]: missing })),
+    submit: (values) => props.send(values[name] ?? ''),
+    onDone: () => {
+      props.onClose();
+      toast(props.done);
+    },
+  });
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && props.onClose()}
+      title={props.title}
+      description={props.description}
+      footer={
+        <>
+          <CancelButton />
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            {props.action}
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <blockquote className="border-l-2 border-line pl-4 break-words whitespace-pre-wrap text-soft">
+          {props.quote}
+        </blockquote>
+        <Field label={props.label} error={form.errors[name]} {...(missing === null && { optional: true })}>
+          <Textarea {...form.text(name)} rows={5} maxLength={props.maxLength} />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+interface QuestionDialogProps {
+  question: Question;
+  onClose: () => void;
+}
+
+/** The broker rejects a question, and may say why. */
+export function RejectDialog({ question, onClose }: QuestionDialogProps) {
+  const { reject } = useQuestionActions(question.deal_id);
+  return (
+    <WordsDialog
+      title="Reject this question"
+      description="The buyer sees that it was rejected, and your reason."
+      label="Reason"
+      name="rejection_reason"
+      initial=""
+      maxLength={2000}
+      missing={null}
+      action="Reject"
+      done="Question rejected"
+      about={question.id}
+      quote={question.question_text}
+      send={(words) => reject.mutateAsync({ id: question.id, rejection_reason: words.trim() === '' ? null : words })}
+      onClose={onClose}
+    />
+  );
+}
+
+/** The seller answers, or corrects an answer that the broker has not sent yet. */
+export function AnswerDialog({ question, onClose }: QuestionDialogProps) {
+  const { answer } = useQuestionActions(question.deal_id);
+  return (
+    <WordsDialog
+      title="Answer this question"
+      description="A broker reads your answer before it goes to the buyer."
+      label="Answer"
+      name="answer_text"
+      initial={question.answer_text ?? ''}
+      maxLength={8000}
+      missing="Write the answer."
+      action="Give to the broker"
+      done="Your answer is with the broker"
+      about={question.id}
+      quote={question.question_text}
+      send={(words) => answer.mutateAsync({ id: question.id, answer_text: words })}
+      onClose={onClose}
+    />
+  );
+}
+
+/** The broker sends the answer to the buyer, in the seller's words or their own. */
+export function DistributeDialog({ question, onClose }: QuestionDialogProps) {
+  const { distribute } = useQuestionActions(question.deal_id);
+  return (
+    <WordsDialog
+      title="Send the answer"
+      description="This is what the buyer’s side reads. It cannot be changed afterwards."
+      label="Answer"
+      name="distributed_response"
+      initial={question.answer_text ?? ''}
+      maxLength={8000}
+      missing="Write what they are to read."
+      action="Send"
+      done="The answer is sent"
+      about={question.id}
+      quote={question.question_text}
+      send={(words) => distribute.mutateAsync({ id: question.id, distributed_response: words })}
+      onClose={onClose}
+    />
+  );
+}

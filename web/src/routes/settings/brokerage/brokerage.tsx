@@ -1,0 +1,119 @@
+import { useQuery } from '@tanstack/react-query';
+import { useBrokerage } from '../../../api/me.ts';
+import { brokerageQuery, useMemberActions } from '../../../api/settings.ts';
+import type { Brokerage } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Card, Fact, Facts } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Input } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { Loaded, SkeletonText } from '../../../components/states.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { memberRoles } from '../../../lib/states.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+import { NoBrokerage } from '../no-brokerage.tsx';
+import { SettingsPage } from '../settings-page.tsx';
+
+function NameForm({ brokerage }: { brokerage: Brokerage }) {
+  const { rename } = useMemberActions(brokerage.id);
+  const form = useForm<{ name: string }, Brokerage>({
+    initial: { name: brokerage.name },
+    draft: `brokerage-name/${brokerage.id}`,
+    check: (values) => required(values, { name: 'Type the brokerage’s name.' }),
+    submit: ({ name }) => rename.mutateAsync(name.trim()),
+    onDone: () => toast('Brokerage renamed'),
+  });
+  return (
+    <form {...form.props} className="flex max-w-md flex-col gap-4">
+      {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+      <Field label="Name" error={form.errors.name} hint="People on your deals and in your invitations read this.">
+        <Input {...form.text('name')} maxLength={200} autoComplete="organization" />
+      </Field>
+      <div>
+        <Button type="submit" kind="primary" pending={form.pending} disabled={!form.dirty}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Whether the brokerage asks its members for a second factor; admins change it. */
+function FactorRule({ brokerage }: { brokerage: Brokerage }) {
+  const { requireFactor } = useMemberActions(brokerage.id);
+  const withRecentSignIn = useRecentSignIn();
+  const confirm = useConfirm();
+  const demanded = brokerage.requires_second_factor;
+  const set = async (next: boolean) => {
+    await withRecentSignIn(() => requireFactor.mutateAsync(next));
+    toast(next ? 'Members need a second factor now' : 'Members need no second factor any more');
+  };
+  const ask = () =>
+    confirm(
+      demanded
+        ? {
+            title: 'No longer require a second factor?',
+            body: 'Members sign in with their password alone then, unless they have set up more.',
+            action: 'No longer require it',
+            danger: true,
+          }
+        : {
+            title: 'Require a second factor?',
+            body: 'Members without an authenticator or a passkey reach nothing of the brokerage until they have set one up: no contacts, no deals, no settings. Their connected clients are refused meanwhile, and API keys that they made stop working.',
+            action: 'Require it',
+          },
+      () => set(!demanded),
+    );
+  return (
+    <Card
+      title="Second factor"
+      description={
+        demanded
+          ? 'Every member signs in with an authenticator or a passkey. Who has none reaches nothing of the brokerage.'
+          : 'Members may sign in with their password alone.'
+      }
+    >
+      {brokerage.role === 'admin' ? (
+        <Button onClick={ask}>{demanded ? 'No longer require it' : 'Require a second factor'}</Button>
+      ) : (
+        <p className="text-sm text-faint">An admin can change this.</p>
+      )}
+    </Card>
+  );
+}
+
+/** The settings page “Brokerage”: what it is called, and what one is there. */
+export default function BrokerageSettings() {
+  const id = useBrokerage()?.brokerage_id ?? null;
+  const query = useQuery({ ...brokerageQuery(id ?? ''), enabled: id !== null });
+  return (
+    <SettingsPage title="Brokerage">
+      {id === null ? (
+        <NoBrokerage />
+      ) : (
+        <Card>
+          <Loaded query={query} skeleton={<SkeletonText lines={5} />}>
+            {(brokerage) => (
+              <div className="flex flex-col gap-5">
+                {brokerage.role === 'admin' && <NameForm key={brokerage.id} brokerage={brokerage} />}
+                <Facts>
+                  {brokerage.role !== 'admin' && <Fact label="Name">{brokerage.name}</Fact>}
+                  <Fact label="Short name">{brokerage.slug}</Fact>
+                  <Fact label="Your role">{memberRoles[brokerage.role].label}</Fact>
+                  <Fact label="With Dealkeep since">
+                    <Time at={brokerage.created_at} as="date" />
+                  </Fact>
+                </Facts>
+                {brokerage.role !== 'admin' && <p className="text-sm text-faint">An admin can change the name.</p>}
+              </div>
+            )}
+          </Loaded>
+        </Card>
+      )}
+      {query.data && <FactorRule brokerage={query.data} />}
+    </SettingsPage>
+  );
+}

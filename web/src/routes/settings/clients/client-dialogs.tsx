@@ -1,0 +1,137 @@
+import { useId } from 'react';
+import { useClientActions } from '../../../api/settings.ts';
+import type { Client, Clients } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { CopyField } from '../../../components/copy-field.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Input, Textarea } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { required, useForm } from '../../../lib/use-form.ts';
+
+interface ClientDialogProps {
+  /** The client to change; without one, a new one is registered. */
+  client: Client | null;
+  presets: Clients['presets'];
+  onClose: () => void;
+  onRegistered: (client: Client) => void;
+}
+
+const urisOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((uri) => uri.trim())
+    .filter((uri) => uri !== '');
+
+/** Registers a client, or changes its name and redirect URIs. */
+export function ClientDialog({ client, presets, onClose, onRegistered }: ClientDialogProps) {
+  const id = useId();
+  const { register, change } = useClientActions();
+  const withRecentSignIn = useRecentSignIn();
+  const form = useForm<{ name: string; redirect_uris: string }, Client>({
+    initial: { name: client?.name ?? '', redirect_uris: client?.redirect_uris.join('\n') ?? '' },
+    draft: `client/${client?.id ?? 'new'}`,
+    check: (values) =>
+      required(values, { name: 'Type what the client is called.', redirect_uris: 'Give at least one redirect URI.' }),
+    submit: ({ name, redirect_uris }) => {
+      const input = { name: name.trim(), redirect_uris: urisOf(redirect_uris) };
+      // Where a shared client answers to is changed with a recent sign-in.
+      return client
+        ? withRecentSignIn(() => change.mutateAsync({ id: client.id, ...input }))
+        : register.mutateAsync(input);
+    },
+    onDone: (made) => {
+      if (client) {
+        onClose();
+        toast('Client saved');
+      } else onRegistered(made);
+    },
+  });
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={client ? `Edit ${client.name}` : 'Register a client'}
+      footer={
+        <>
+          <CancelButton />
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            {client ? 'Save' : 'Register'}
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        {!client && presets.length > 0 && (
+          <div role="group" aria-labelledby={`${id}-presets`} className="flex flex-wrap gap-2">
+            <p id={`${id}-presets`} className="w-full text-sm font-medium text-ink">
+              Fill in for
+            </p>
+            {presets.map((preset) => (
+              <Button
+                key={preset.id}
+                size="sm"
+                onClick={() => form.reset({ name: preset.name, redirect_uris: preset.redirect_uris.join('\n') })}
+              >
+                {preset.name}
+              </Button>
+            ))}
+          </div>
+        )}
+        <Field label="Name" error={form.errors.name}>
+          <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+        </Field>
+        <Field
+          label="Redirect URIs, one a line"
+          error={form.errors.redirect_uris}
+          hint="https, or http on localhost, 127.0.0.1 or [::1]. Compared character for character; a loopback URI without a port stands for any port."
+        >
+          <Textarea
+            {...form.text('redirect_uris')}
+            rows={3}
+            spellCheck={false}
+            autoCapitalize="off"
+            className="font-mono text-sm"
+          />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What the new client needs to connect. */
+export function RegisteredDialog({
+  client,
+  toolServer,
+  onClose,
+}: {
+  client: Client;
+  toolServer: string;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={`${client.name} is registered`}
+      description="Give these to the program that you want to connect. It then asks you to sign in and to agree."
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          Done
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        <Field label="Address of the tool server">
+          <CopyField value={toolServer} />
+        </Field>
+        <Field label="client_id" hint="There is no client secret.">
+          <CopyField value={client.client_id} />
+        </Field>
+      </div>
+    </Dialog>
+  );
+}

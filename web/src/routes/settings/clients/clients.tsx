@@ -1,0 +1,266 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Ellipsis, Pencil, Plug, Plus, Power, Share2, Trash2, Unplug } from 'lucide-react';
+import { useState } from 'react';
+import { useMe } from '../../../api/me.ts';
+import { clientsQuery, useClientActions } from '../../../api/settings.ts';
+import type { Client, Clients } from '../../../api/types.ts';
+import { Badge } from '../../../components/badge.tsx';
+import { Button, IconButton } from '../../../components/button.tsx';
+import { Card, Fact, Facts } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { CopyField } from '../../../components/copy-field.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { clientScopes } from '../../../lib/states.ts';
+import { ClientDialog, RegisteredDialog } from './client-dialogs.tsx';
+import { SettingsPage } from '../settings-page.tsx';
+
+interface ClientMenuProps {
+  client: Client;
+  onEdit: (client: Client) => void;
+}
+
+function ClientMenu({ client, onEdit }: ClientMenuProps) {
+  const { share, turn, disconnect, remove } = useClientActions();
+  const { memberships } = useMe();
+  const confirm = useConfirm();
+  const withRecentSignIn = useRecentSignIn();
+  const { id, name, disabled, brokerage_id } = client;
+  const administered = memberships.filter(({ role }) => role === 'admin');
+  const shareWith = (brokerageId: string, done: string) =>
+    void withRecentSignIn(() => share.mutateAsync({ id, brokerage_id: brokerageId })).then(
+      () => toast(done),
+      toastError,
+    );
+  const switchOn = () =>
+    turn.mutate({ id, disabled: false }, { onError: toastError, onSuccess: () => toast(`${name} is switched on`) });
+  const switchOff = () =>
+    confirm(
+      {
+        title: `Switch ${name} off?`,
+        body: 'Everybody who connected it is disconnected at once. When you switch it on again, it is connected anew.',
+        action: 'Switch off',
+        danger: true,
+      },
+      async () => {
+        await turn.mutateAsync({ id, disabled: true });
+        toast(`${name} is switched off`);
+      },
+    );
+  return (
+    <Menu trigger={<IconButton size="sm" label={`Actions for ${name}`} icon={<Ellipsis className="size-4.5" />} />}>
+      {client.connected_at !== null && (
+        <MenuItem
+          icon={<Unplug />}
+          onSelect={() =>
+            confirm(
+              {
+                title: `Disconnect ${name}?`,
+                body: 'It stops seeing your deals at once. To use it again you authorize it anew.',
+                action: 'Disconnect',
+                danger: true,
+              },
+              async () => {
+                await disconnect.mutateAsync(id);
+                toast(`${name} is disconnected`);
+              },
+            )
+          }
+        >
+          Disconnect
+        </MenuItem>
+      )}
+      {client.can_manage && (
+        <>
+          <MenuItem icon={<Pencil />} onSelect={() => onEdit(client)}>
+            Edit
+          </MenuItem>
+          {brokerage_id === null &&
+            administered.map((brokerage) => (
+              <MenuItem
+                key={brokerage.brokerage_id}
+                icon={<Share2 />}
+                onSelect={() =>
+                  shareWith(brokerage.brokerage_id, `Members of ${brokerage.brokerage_name} can connect ${name}`)
+                }
+              >
+                Share with {brokerage.brokerage_name}
+              </MenuItem>
+            ))}
+          {brokerage_id !== null && client.mine && (
+            <MenuItem
+              icon={<Share2 />}
+              onSelect={() =>
+                confirm(
+                  {
+                    title: `Stop sharing ${name}?`,
+                    body: 'It works for you alone again. The other members are disconnected at once; when you share it again, they connect it anew.',
+                    action: 'Stop sharing',
+                    danger: true,
+                  },
+                  async () => {
+                    await share.mutateAsync({ id, brokerage_id: null });
+                    toast(`${name} works for you alone again`);
+                  },
+                )
+              }
+            >
+              Stop sharing
+            </MenuItem>
+          )}
+          <MenuItem icon={<Power />} onSelect={disabled ? switchOn : switchOff}>
+            {disabled ? 'Switch on' : 'Switch off'}
+          </MenuItem>
+          <MenuSeparator />
+          <MenuItem
+            danger
+            icon={<Trash2 />}
+            onSelect={() =>
+              confirm(
+                {
+                  title: `Delete ${name}?`,
+                  body: 'Everybody who connected it is disconnected at once. This cannot be undone.',
+                  action: 'Delete client',
+                  danger: true,
+                },
+                async () => {
+                  await remove.mutateAsync(id);
+                  toast(`${name} is deleted`);
+                },
+              )
+            }
+          >
+            Delete
+          </MenuItem>
+        </>
+      )}
+    </Menu>
+  );
+}
+
+function ClientRow({ client, onEdit }: ClientMenuProps) {
+  const hasMenu = client.can_manage || client.connected_at !== null;
+  return (
+    <li className="px-4 py-4 sm:px-5">
+      <div className="flex items-start justify-between gap-3">
+        <p className="flex min-w-0 flex-wrap items-center gap-x-2.5 gap-y-1">
+          <span className="font-medium break-words">{client.name}</span>
+          {client.disabled ? (
+            <Badge tone="bad">Switched off</Badge>
+          ) : client.connected_at === null ? (
+            <Badge>Not connected</Badge>
+          ) : (
+            <Badge tone="good">Connected</Badge>
+          )}
+          {client.brokerage_name !== null && <Badge tone="info">Shared with {client.brokerage_name}</Badge>}
+        </p>
+        {hasMenu && <ClientMenu client={client} onEdit={onEdit} />}
+      </div>
+      <Field label="client_id" className="mt-3 max-w-lg">
+        <CopyField value={client.client_id} label={`client_id of ${client.name}`} />
+      </Field>
+      <Facts className="mt-4 sm:grid-cols-3">
+        {client.connected_at !== null && (
+          <>
+            <Fact label="Authorized to">{client.scopes.map((scope) => clientScopes[scope]).join(', ')}</Fact>
+            <Fact label="Connected">
+              <Time at={client.connected_at} />
+            </Fact>
+            <Fact label="Last used">{client.last_used_at === null ? 'Never' : <Time at={client.last_used_at} />}</Fact>
+          </>
+        )}
+        <Fact label="Redirect URIs" wide>
+          <ul className="text-sm text-soft">
+            {client.redirect_uris.map((uri) => (
+              <li key={uri} className="font-mono break-all">
+                {uri}
+              </li>
+            ))}
+          </ul>
+        </Fact>
+      </Facts>
+      <p className="mt-3 text-sm text-faint">
+        Registered by {client.mine ? 'you' : (client.registered_by_name ?? 'somebody who is no longer here')} on{' '}
+        <Time at={client.created_at} as="date" />.{' '}
+        <Link
+          to="/settings/tools"
+          search={{ client: client.id }}
+          className="text-accent-ink underline underline-offset-3 hover:text-ink"
+        >
+          What it may write
+        </Link>
+      </p>
+    </li>
+  );
+}
+
+type Open = { kind: 'new' } | { kind: 'edit'; client: Client } | { kind: 'registered'; client: Client } | null;
+
+function List({ data, create, onEdit }: { data: Clients; create: React.ReactNode; onEdit: (client: Client) => void }) {
+  return (
+    <>
+      <Card title="The tool server" description="Where a client connects to. It asks you to sign in and to agree.">
+        <CopyField value={data.tool_server} label="Address of the tool server" />
+      </Card>
+      <Card flush>
+        {data.items.length === 0 ? (
+          <EmptyState icon={Plug} title="No clients yet" action={create}>
+            Register the assistant or editor that you want to connect; it then gets a client_id to connect with.
+          </EmptyState>
+        ) : (
+          <ul className="divide-y divide-line">
+            {data.items.map((client) => (
+              <ClientRow key={client.id} client={client} onEdit={onEdit} />
+            ))}
+          </ul>
+        )}
+      </Card>
+    </>
+  );
+}
+
+/** The settings page “Connected clients”: the programs that the person lets use the tool server in their name. */
+export default function ClientsSettings() {
+  const query = useQuery(clientsQuery);
+  const [open, setOpen] = useState<Open>(null);
+  const close = () => setOpen(null);
+  const create = (
+    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOpen({ kind: 'new' })}>
+      Register client
+    </Button>
+  );
+  return (
+    <SettingsPage
+      title="Connected clients"
+      description="Assistants and editors that look at your deals for you. Each sees what you see, and writes only where you have allowed it."
+      actions={create}
+    >
+      <Loaded
+        query={query}
+        skeleton={
+          <Card flush>
+            <SkeletonRows rows={3} height="h-48" />
+          </Card>
+        }
+      >
+        {(data) => <List data={data} create={create} onEdit={(client) => setOpen({ kind: 'edit', client })} />}
+      </Loaded>
+      {(open?.kind === 'new' || open?.kind === 'edit') && (
+        <ClientDialog
+          client={open.kind === 'edit' ? open.client : null}
+          presets={query.data?.presets ?? []}
+          onClose={close}
+          onRegistered={(client) => setOpen({ kind: 'registered', client })}
+        />
+      )}
+      {open?.kind === 'registered' && (
+        <RegisteredDialog client={open.client} toolServer={query.data?.tool_server ?? ''} onClose={close} />
+      )}
+    </SettingsPage>
+  );
+}

@@ -1,0 +1,185 @@
+import { useId } from 'react';
+import { useKeyActions } from '../../../api/settings.ts';
+import type { ApiKey, ApiKeyCreated, Id, Instant, KeyScope } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Checkbox } from '../../../components/checkbox.tsx';
+import { CopyField } from '../../../components/copy-field.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
+import { Field, FieldGroup } from '../../../components/field.tsx';
+import { Input, Select } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { DateTimeField } from '../../../components/value-fields.tsx';
+import { keyScopes, optionsOf } from '../../../lib/states.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+
+interface MakerProps {
+  brokerageId: Id;
+  onClose: () => void;
+  onMade: (made: ApiKeyCreated) => void;
+}
+
+interface Values {
+  name: string;
+  environment: 'live' | 'test';
+  scopes: KeyScope[];
+  ceiling: string;
+  expires_at: Instant | '';
+}
+
+const environments = { live: 'Live', test: 'Test' };
+
+/** Creates a key; the server wants a recent sign-in for that. */
+export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
+  const id = useId();
+  const { create } = useKeyActions(brokerageId);
+  const withRecentSignIn = useRecentSignIn();
+  const form = useForm<Values, ApiKeyCreated>({
+    initial: { name: '', environment: 'live', scopes: ['contacts:read'], ceiling: '', expires_at: '' },
+    draft: `api-key/${brokerageId}`,
+    check: (values) => ({
+      ...required(values, { name: 'Type what the key is for.' }),
+      ...(values.scopes.length === 0 && { scopes: 'Choose what the key may do.' }),
+      ...(values.ceiling !== '' && !/^\d+$/.test(values.ceiling) && { ceiling: 'Write a whole number, or nothing.' }),
+    }),
+    about: { expires_in_the_past: 'expires_at' },
+    submit: ({ name, environment, scopes, ceiling, expires_at }) =>
+      withRecentSignIn(() =>
+        create.mutateAsync({
+          name: name.trim(),
+          environment,
+          scopes,
+          ceiling: ceiling === '' ? null : Number(ceiling),
+          expires_at: expires_at === '' ? null : expires_at,
+        }),
+      ),
+    onDone: onMade,
+  });
+  const { scopes } = form.values;
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title="Create an API key"
+      description="The token is shown once, right after."
+      footer={
+        <>
+          <CancelButton />
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            Create key
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="grid gap-4 sm:grid-cols-2">
+        {form.fault && (
+          <Notice tone="bad" className="sm:col-span-2">
+            {form.fault}
+          </Notice>
+        )}
+        <Field label="Name" error={form.errors.name} className="sm:col-span-2" hint="The program that will use it.">
+          <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+        </Field>
+        <div className="sm:col-span-2">
+          <FieldGroup legend="It may" error={form.errors.scopes}>
+            {optionsOf(keyScopes).map(({ value, label }) => (
+              <Checkbox
+                key={value}
+                label={label}
+                checked={scopes.includes(value)}
+                onChange={(on) =>
+                  form.set('scopes', on ? [...scopes, value] : scopes.filter((scope) => scope !== value))
+                }
+              />
+            ))}
+          </FieldGroup>
+        </div>
+        <Field
+          label="Environment"
+          error={form.errors.environment}
+          hint="Marks the token; both work on the same contacts."
+        >
+          <Select {...form.field('environment')} name="environment" options={optionsOf(environments)} />
+        </Field>
+        <Field label="Requests a minute" optional error={form.errors.ceiling} hint="Empty: the usual limit.">
+          <Input {...form.text('ceiling')} inputMode="numeric" maxLength={6} autoComplete="off" />
+        </Field>
+        <Field
+          label="Expires"
+          optional
+          error={form.errors.expires_at}
+          hint="Empty: it works until it is revoked."
+          className="sm:col-span-2"
+        >
+          <DateTimeField {...form.field('expires_at')} name="expires_at" />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+/** How long the token before may work on. */
+const overlaps = {
+  '0': 'Stops at once',
+  '3600': 'Works for another hour',
+  '86400': 'Works for another day',
+  '604800': 'Works for another week',
+} as const;
+
+/** Gives a key a new token. */
+export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProps & { apiKey: ApiKey }) {
+  const id = useId();
+  const { rotate } = useKeyActions(brokerageId);
+  const withRecentSignIn = useRecentSignIn();
+  const form = useForm<{ overlap_seconds: keyof typeof overlaps }, ApiKeyCreated>({
+    initial: { overlap_seconds: '86400' },
+    draft: `rotation/${apiKey.id}`,
+    submit: ({ overlap_seconds }) =>
+      withRecentSignIn(() => rotate.mutateAsync({ id: apiKey.id, overlap_seconds: Number(overlap_seconds) })),
+    onDone: onMade,
+  });
+  return (
+    <Dialog
+      open
+      size="sm"
+      onOpenChange={(open) => !open && onClose()}
+      title={`Rotate ${apiKey.name}`}
+      description="The key gets a new token and stays what it is otherwise."
+      footer={
+        <>
+          <CancelButton />
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            Rotate
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <Field label="The current token" error={form.errors.overlap_seconds}>
+          <Select {...form.field('overlap_seconds')} name="overlap_seconds" options={optionsOf(overlaps)} />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Shows a new token, this once. */
+export function TokenDialog({ made, onClose }: { made: ApiKeyCreated; onClose: () => void }) {
+  return (
+    <Dialog
+      open
+      shownOnce
+      onOpenChange={(open) => !open && onClose()}
+      title={`The token of ${made.key.name}`}
+      description="Copy it now: it is not shown again, and nobody here can find it out."
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      }
+    >
+      <CopyField value={made.token} label="Token" />
+    </Dialog>
+  );
+}

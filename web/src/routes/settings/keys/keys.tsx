@@ -1,0 +1,168 @@
+import { useQuery } from '@tanstack/react-query';
+import { Ban, Ellipsis, KeyRound, Plus, RefreshCw } from 'lucide-react';
+import { useState } from 'react';
+import { useBrokerage } from '../../../api/me.ts';
+import { apiKeysQuery, useKeyActions } from '../../../api/settings.ts';
+import type { ApiKey, ApiKeyCreated, Id } from '../../../api/types.ts';
+import { Badge, StatePill } from '../../../components/badge.tsx';
+import { Button, IconButton } from '../../../components/button.tsx';
+import { Card, Fact, Facts } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Menu, MenuItem } from '../../../components/menu.tsx';
+import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { formatCount } from '../../../lib/format.ts';
+import { keyScopes, keyStates } from '../../../lib/states.ts';
+import { KeyDialog, RotateDialog, TokenDialog } from './key-dialogs.tsx';
+import { NoBrokerage } from '../no-brokerage.tsx';
+import { SettingsPage } from '../settings-page.tsx';
+
+interface KeyActions {
+  brokerageId: Id;
+  onRotate: (key: ApiKey) => void;
+}
+
+function KeyMenu({ apiKey, brokerageId, onRotate }: KeyActions & { apiKey: ApiKey }) {
+  const { revoke } = useKeyActions(brokerageId);
+  const confirm = useConfirm();
+  return (
+    <Menu
+      trigger={<IconButton size="sm" label={`Actions for ${apiKey.name}`} icon={<Ellipsis className="size-4.5" />} />}
+    >
+      <MenuItem icon={<RefreshCw />} onSelect={() => onRotate(apiKey)}>
+        Rotate
+      </MenuItem>
+      <MenuItem
+        danger
+        icon={<Ban />}
+        onSelect={() =>
+          confirm(
+            {
+              title: `Revoke ${apiKey.name}?`,
+              body: 'Every program that uses it is refused from the next request on. This cannot be undone.',
+              action: 'Revoke key',
+              danger: true,
+            },
+            async () => {
+              await revoke.mutateAsync(apiKey.id);
+              toast(`${apiKey.name} is revoked`);
+            },
+          )
+        }
+      >
+        Revoke
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
+  const { previous_hint, previous_valid_until, expires_at, last_used_at, ceiling, state } = apiKey;
+  return (
+    <li className="px-4 py-4 sm:px-5">
+      <div className="flex items-start justify-between gap-3">
+        <div className="min-w-0">
+          <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+            <span className="min-w-0 font-medium break-words">{apiKey.name}</span>
+            <StatePill look={keyStates[state]} />
+            {apiKey.environment === 'test' && <Badge>Test</Badge>}
+          </p>
+          <code className="mt-0.5 block text-sm text-soft">{apiKey.hint}</code>
+        </div>
+        {state === 'active' && <KeyMenu apiKey={apiKey} {...actions} />}
+      </div>
+      <Facts className="mt-3 sm:grid-cols-4">
+        <Fact label="May">{apiKey.scopes.map((scope) => keyScopes[scope]).join(', ')}</Fact>
+        <Fact label="Requests a minute">{ceiling === null ? 'The usual limit' : formatCount(ceiling)}</Fact>
+        <Fact label="Last used">{last_used_at === null ? 'Never' : <Time at={last_used_at} />}</Fact>
+        <Fact label={state === 'revoked' ? 'Revoked' : state === 'expired' ? 'Expired' : 'Expires'}>
+          {state === 'revoked' && apiKey.revoked_at !== null ? (
+            <Time at={apiKey.revoked_at} />
+          ) : expires_at === null ? (
+            'Never'
+          ) : (
+            <Time at={expires_at} as="date" />
+          )}
+        </Fact>
+      </Facts>
+      <p className="mt-3 text-sm text-faint">
+        Created by {apiKey.created_by_name ?? 'somebody who is no longer here'} on{' '}
+        <Time at={apiKey.created_at} as="date" />
+        {state === 'active' && previous_hint !== null && previous_valid_until !== null && (
+          <>
+            . The token before, <code>{previous_hint}</code>, works until <Time at={previous_valid_until} as="time" />
+          </>
+        )}
+      </p>
+    </li>
+  );
+}
+
+type Open = { kind: 'new' } | { kind: 'rotate'; key: ApiKey } | { kind: 'token'; made: ApiKeyCreated } | null;
+
+function Keys({ brokerageId }: { brokerageId: Id }) {
+  const query = useQuery(apiKeysQuery(brokerageId));
+  const [open, setOpen] = useState<Open>(null);
+  const close = () => setOpen(null);
+  const show = (made: ApiKeyCreated) => setOpen({ kind: 'token', made });
+  const create = (
+    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOpen({ kind: 'new' })}>
+      Create key
+    </Button>
+  );
+  return (
+    <SettingsPage
+      title="API keys"
+      description={
+        <>
+          With a key a program reads and adds contacts through the{' '}
+          <a href="/api/v1/docs" className="text-accent-ink underline underline-offset-3 hover:text-ink">
+            REST API
+          </a>
+          . It stops working when who created it leaves the brokerage.
+        </>
+      }
+      actions={create}
+    >
+      <Card flush>
+        <Loaded query={query} skeleton={<SkeletonRows rows={3} height="h-36" />}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <EmptyState icon={KeyRound} title="No keys yet" action={create}>
+                Create one for each program, so that you can end it without the others.
+              </EmptyState>
+            ) : (
+              <ul className="divide-y divide-line">
+                {items.map((key) => (
+                  <KeyRow
+                    key={key.id}
+                    apiKey={key}
+                    brokerageId={brokerageId}
+                    onRotate={(rotated) => setOpen({ kind: 'rotate', key: rotated })}
+                  />
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </Card>
+      {open?.kind === 'new' && <KeyDialog brokerageId={brokerageId} onClose={close} onMade={show} />}
+      {open?.kind === 'rotate' && (
+        <RotateDialog brokerageId={brokerageId} apiKey={open.key} onClose={close} onMade={show} />
+      )}
+      {open?.kind === 'token' && <TokenDialog made={open.made} onClose={close} />}
+    </SettingsPage>
+  );
+}
+
+/** The settings page “API keys”: for the admins of a brokerage. */
+export default function KeysSettings() {
+  const brokerage = useBrokerage();
+  if (brokerage?.role === 'admin') return <Keys key={brokerage.brokerage_id} brokerageId={brokerage.brokerage_id} />;
+  return (
+    <SettingsPage title="API keys">
+      <NoBrokerage admins={brokerage !== null} />
+    </SettingsPage>
+  );
+}

@@ -1,0 +1,196 @@
+import { useQuery } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { dealsRunAloneQuery, membersQuery, useMemberActions } from '../../../api/settings.ts';
+import type { Id, Member, MemberInvited, MemberRole } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { CancelButton, Dialog } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Input, Select } from '../../../components/input.tsx';
+import { InvitedDialog } from '../../../components/invited-dialog.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { Loaded, SkeletonText } from '../../../components/states.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { memberRoles, optionsOf } from '../../../lib/states.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+
+const hints: Record<MemberRole, string> = {
+  admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
+  broker: 'Opens and runs deals, and keeps contacts.',
+  staff: 'Keeps contacts.',
+};
+
+interface InviteMemberDialogProps {
+  brokerageId: Id;
+  onClose: () => void;
+  onInvited: (invited: MemberInvited) => void;
+}
+
+/** Invites a person to the brokerage. */
+export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMemberDialogProps) {
+  const id = useId();
+  const { invite } = useMemberActions(brokerageId);
+  const withRecentSignIn = useRecentSignIn();
+  const form = useForm<{ role: MemberRole; name: string; email: string }, MemberInvited>({
+    initial: { role: 'broker', name: '', email: '' },
+    draft: `member/${brokerageId}`,
+    check: (values) =>
+      required(values, { name: 'Type the person’s name.', email: 'Type the person’s e-mail address.' }),
+    about: { already_member: 'email' },
+    // Inviting an admin needs it.
+    submit: ({ role, name, email }) =>
+      withRecentSignIn(() => invite.mutateAsync({ role, name: name.trim(), email: email.trim() })),
+    onDone: (invited) => {
+      onClose();
+      onInvited(invited);
+    },
+  });
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title="Invite to the brokerage"
+      footer={
+        <>
+          <CancelButton />
+          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+            Invite
+          </Button>
+        </>
+      }
+    >
+      <form {...form.props} id={id} className="flex flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <Field label="Name" error={form.errors.name}>
+          <Input {...form.text('name')} autoComplete="off" maxLength={200} />
+        </Field>
+        <Field label="E-mail" error={form.errors.email}>
+          <Input {...form.text('email')} type="email" autoComplete="off" />
+        </Field>
+        <Field label="Role" error={form.errors.role} hint={hints[form.values.role]}>
+          <Select {...form.field('role')} name="role" options={optionsOf(memberRoles)} />
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+interface InvitedMemberDialogProps {
+  brokerageId: Id;
+  invited: MemberInvited;
+  onInvited: (invited: MemberInvited) => void;
+  onClose: () => void;
+}
+
+/** How an invitation to the brokerage goes its way. */
+export function InvitedMemberDialog({ brokerageId, invited, onInvited, onClose }: InvitedMemberDialogProps) {
+  const { member, invitation_url } = invited;
+  const { renew } = useMemberActions(brokerageId);
+  const withRecentSignIn = useRecentSignIn();
+  return (
+    <InvitedDialog
+      person={member}
+      url={invitation_url}
+      making={renew.isPending}
+      onLink={() =>
+        void withRecentSignIn(() => renew.mutateAsync({ user_id: member.user_id, deliver: 'link' })).then(
+          onInvited,
+          toastError,
+        )
+      }
+      onClose={onClose}
+    />
+  );
+}
+
+interface RemoveMemberDialogProps {
+  brokerageId: Id;
+  member: Member;
+  onClose: () => void;
+}
+
+/** Asks before a member is removed, and whose the deals will be that nobody else runs. */
+export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMemberDialogProps) {
+  const { remove } = useMemberActions(brokerageId);
+  const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
+  const members = useQuery(membersQuery(brokerageId));
+  const [chosen, setChosen] = useState<string | null>(null);
+  const successors = (members.data?.items ?? []).filter(
+    ({ user_id, role, status }) => user_id !== member.user_id && status === 'active' && role !== 'staff',
+  );
+  const successor = chosen ?? successors[0]?.user_id ?? '';
+  const left = deals.data?.items ?? [];
+  const takeOut = () =>
+    remove.mutate(
+      { user_id: member.user_id, successor_id: left.length > 0 && successor !== '' ? successor : null },
+      {
+        onSuccess: ({ deals: alone, handed_over }) => {
+          onClose();
+          const without =
+            alone.length === 1 ? 'One deal has no broker now' : `${alone.length} deals have no broker now`;
+          toast(`${member.name} is removed${alone.length > 0 && !handed_over ? `. ${without}` : ''}`);
+        },
+      },
+    );
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={`Remove ${member.name}?`}
+      footer={
+        <>
+          <CancelButton />
+          <Button kind="danger" pending={remove.isPending} disabled={!deals.data} onClick={takeOut}>
+            Remove
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        {remove.error && <Notice tone="bad">{remove.error.message}</Notice>}
+        <p className="text-soft">
+          They lose the contacts, settings and deals of the brokerage at once, in connected clients too. API keys that
+          they made stop working. Where they buy or sell themselves, they stay.
+        </p>
+        <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
+          {({ items }) =>
+            items.length > 0 && (
+              <>
+                <div>
+                  <p className="font-medium">
+                    {items.length === 1 ? 'This deal has no other broker:' : 'These deals have no other broker:'}
+                  </p>
+                  <ul className="mt-1.5 list-disc pl-5 text-soft">
+                    {items.map(({ id, title }) => (
+                      <li key={id} className="break-words">
+                        {title}
+                      </li>
+                    ))}
+                  </ul>
+                </div>
+                <Field
+                  label="Their broker from now on"
+                  hint={
+                    successor === ''
+                      ? 'Questions cannot be asked until an admin invites a broker to the deal.'
+                      : 'They run the deal as soon as you confirm.'
+                  }
+                >
+                  <Select
+                    name="successor_id"
+                    value={successor}
+                    onChange={setChosen}
+                    options={[
+                      ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
+                      { value: '', label: 'Nobody for now' },
+                    ]}
+                  />
+                </Field>
+              </>
+            )
+          }
+        </Loaded>
+      </div>
+    </Dialog>
+  );
+}

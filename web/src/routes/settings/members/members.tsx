@@ -1,0 +1,180 @@
+import { useQuery } from '@tanstack/react-query';
+import { Ellipsis, Link2, LogOut, UserMinus, UserPlus } from 'lucide-react';
+import { useState } from 'react';
+import { useBrokerage, useMe } from '../../../api/me.ts';
+import { membersQuery, useMemberActions } from '../../../api/settings.ts';
+import type { Id, Member, MemberInvited, MemberRole } from '../../../api/types.ts';
+import { Avatar } from '../../../components/avatar.tsx';
+import { Badge, StatePill } from '../../../components/badge.tsx';
+import { Button, IconButton } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { memberRoles, optionsOf, participantStates } from '../../../lib/states.ts';
+import { InvitedMemberDialog, InviteMemberDialog, RemoveMemberDialog } from './member-dialogs.tsx';
+import { NoBrokerage } from '../no-brokerage.tsx';
+import { SettingsPage } from '../settings-page.tsx';
+
+interface MemberActions {
+  brokerageId: Id;
+  onInvited: (invited: MemberInvited) => void;
+  onRemove: (member: Member) => void;
+}
+
+function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions & { member: Member }) {
+  const { changeRole, renew, remove, endSessions } = useMemberActions(brokerageId);
+  const { user } = useMe();
+  const confirm = useConfirm();
+  const withRecentSignIn = useRecentSignIn();
+  const invited = member.status === 'invited';
+  // Making somebody an admin needs a recent sign-in.
+  const change = (role: MemberRole) =>
+    withRecentSignIn(() => changeRole.mutateAsync({ user_id: member.user_id, role }));
+  const give = (role: MemberRole) => {
+    if (role === member.role) return;
+    void change(role).then(
+      () =>
+        toast(`${member.name} is ${memberRoles[role].label.toLowerCase()} now`, { undo: () => change(member.role) }),
+      toastError,
+    );
+  };
+  const signOut = () =>
+    confirm(
+      {
+        title: `End ${member.name}’s sessions?`,
+        body: 'They are signed out everywhere, and their connected clients have to be authorized again. They can sign in anew at once.',
+        action: 'End sessions',
+        danger: true,
+      },
+      async () => {
+        await withRecentSignIn(() => endSessions.mutateAsync(member.user_id));
+        toast(`${member.name} is signed out everywhere`);
+      },
+    );
+  const takeBack = () =>
+    confirm(
+      {
+        title: `Take back ${member.name}’s invitation?`,
+        body: 'The link that they were given stops working.',
+        action: 'Take back',
+        danger: true,
+      },
+      async () => {
+        await remove.mutateAsync({ user_id: member.user_id, successor_id: null });
+        toast('Invitation taken back');
+      },
+    );
+  return (
+    <Menu
+      trigger={<IconButton size="sm" label={`Actions for ${member.name}`} icon={<Ellipsis className="size-4.5" />} />}
+    >
+      <MenuChoice label="Role" value={member.role} onChange={give} options={optionsOf(memberRoles)} />
+      <MenuSeparator />
+      {invited && (
+        <MenuItem
+          icon={<Link2 />}
+          onSelect={() =>
+            void withRecentSignIn(() => renew.mutateAsync({ user_id: member.user_id })).then(onInvited, toastError)
+          }
+        >
+          New invitation link
+        </MenuItem>
+      )}
+      {!invited && member.user_id !== user.id && (
+        <MenuItem icon={<LogOut />} onSelect={signOut}>
+          End sessions
+        </MenuItem>
+      )}
+      <MenuItem danger icon={<UserMinus />} onSelect={invited ? takeBack : () => onRemove(member)}>
+        {invited ? 'Take invitation back' : 'Remove'}
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function MemberRow({ member, actions }: { member: Member; actions: MemberActions | null }) {
+  const { user } = useMe();
+  const role = memberRoles[member.role];
+  return (
+    <li className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
+      <Avatar name={member.name} />
+      <div className="min-w-0 flex-1 sm:flex sm:items-center sm:justify-between sm:gap-4">
+        <div className="min-w-0">
+          <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+            <span className="truncate font-medium">{member.name}</span>
+            {member.user_id === user.id && <span className="text-sm text-faint">(you)</span>}
+          </p>
+          <p className="truncate text-sm text-faint">{member.email}</p>
+        </div>
+        <div className="flex shrink-0 items-center gap-2 max-sm:mt-1.5">
+          {member.status === 'invited' && <StatePill look={participantStates.invited} />}
+          {member.second_factor === false && <Badge>No second factor</Badge>}
+          <Badge tone={role.tone}>{role.label}</Badge>
+        </div>
+      </div>
+      {actions && <MemberMenu member={member} {...actions} />}
+    </li>
+  );
+}
+
+function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }) {
+  const query = useQuery(membersQuery(brokerageId));
+  const [inviting, setInviting] = useState(false);
+  const [invited, setInvited] = useState<MemberInvited | null>(null);
+  const [leaving, setLeaving] = useState<Member | null>(null);
+  const actions = isAdmin ? { brokerageId, onInvited: setInvited, onRemove: setLeaving } : null;
+  return (
+    <SettingsPage
+      title="Members"
+      description="Admins manage the brokerage, brokers run deals, staff keep contacts."
+      actions={
+        isAdmin && (
+          <Button kind="primary" icon={<UserPlus className="size-4" />} onClick={() => setInviting(true)}>
+            Invite
+          </Button>
+        )
+      }
+    >
+      <Card flush>
+        <Loaded query={query} skeleton={<SkeletonRows rows={5} height="h-16" />}>
+          {({ items }) => (
+            <ul className="divide-y divide-line">
+              {items.map((member) => (
+                <MemberRow key={member.user_id} member={member} actions={actions} />
+              ))}
+            </ul>
+          )}
+        </Loaded>
+      </Card>
+      {inviting && (
+        <InviteMemberDialog brokerageId={brokerageId} onClose={() => setInviting(false)} onInvited={setInvited} />
+      )}
+      {leaving && <RemoveMemberDialog brokerageId={brokerageId} member={leaving} onClose={() => setLeaving(null)} />}
+      {invited && (
+        <InvitedMemberDialog
+          brokerageId={brokerageId}
+          invited={invited}
+          onInvited={setInvited}
+          onClose={() => setInvited(null)}
+        />
+      )}
+    </SettingsPage>
+  );
+}
+
+/** The settings page “Members”: who belongs to the brokerage; admins invite, change roles and remove. */
+export default function MembersSettings() {
+  const brokerage = useBrokerage();
+  if (brokerage)
+    return (
+      <Members key={brokerage.brokerage_id} brokerageId={brokerage.brokerage_id} isAdmin={brokerage.role === 'admin'} />
+    );
+  return (
+    <SettingsPage title="Members">
+      <NoBrokerage />
+    </SettingsPage>
+  );
+}

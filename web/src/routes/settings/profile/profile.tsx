@@ -1,0 +1,128 @@
+import { Monitor, Moon, Sun } from 'lucide-react';
+import { useState } from 'react';
+import { useMe } from '../../../api/me.ts';
+import { useSecurityActions } from '../../../api/security.ts';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Input } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { cx } from '../../../lib/cx.ts';
+import { chooseTheme, useTheme } from '../../../lib/theme.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+import { SettingsPage } from '../settings-page.tsx';
+
+function NameCard() {
+  const { user } = useMe();
+  const { rename } = useSecurityActions();
+  const form = useForm({
+    initial: { name: user.name },
+    draft: 'profile/name',
+    check: (values) => required(values, { name: 'Type your name.' }),
+    submit: ({ name }) => rename.mutateAsync(name.trim()),
+    onDone: () => toast('Name saved'),
+  });
+  return (
+    <Card title="Your name">
+      <form {...form.props} className="flex max-w-md flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <Field label="Name" error={form.errors.name} hint="Everybody on your deals reads it.">
+          <Input {...form.text('name')} autoComplete="name" maxLength={200} />
+        </Field>
+        <div>
+          <Button type="submit" kind="primary" pending={form.pending} disabled={!form.dirty}>
+            Save name
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+function AddressCard() {
+  const { user } = useMe();
+  const { askAddress } = useSecurityActions();
+  const withRecentSignIn = useRecentSignIn();
+  const [sentTo, setSentTo] = useState<string | null>(null);
+  const form = useForm({
+    initial: { email: user.email },
+    draft: 'profile/address',
+    check: (values) => required(values, { email: 'Type an e-mail address.' }),
+    about: { validation_error: 'email', conflict: 'email' },
+    submit: ({ email }) => withRecentSignIn(() => askAddress.mutateAsync(email.trim())),
+    onDone: (_, { email }) => setSentTo(email.trim()),
+  });
+  return (
+    <Card title="E-mail address" description="You sign in with it, and mails go to it.">
+      <form {...form.props} className="flex max-w-md flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        {sentTo !== null && !form.dirty && (
+          <Notice tone="good" title="Look into your mail">
+            A link is on its way to {sentTo}. The address changes when you open it.
+          </Notice>
+        )}
+        <Field label="E-mail" error={form.errors.email}>
+          <Input {...form.text('email')} type="email" autoComplete="email" maxLength={254} />
+        </Field>
+        <div>
+          <Button type="submit" kind="primary" pending={form.pending} disabled={!form.dirty}>
+            Change address
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+const themes = [
+  { value: 'system', label: 'As the device', icon: Monitor },
+  { value: 'light', label: 'Light', icon: Sun },
+  { value: 'dark', label: 'Dark', icon: Moon },
+] as const;
+
+function ThemeCard() {
+  const chosen = useTheme();
+  return (
+    <Card title="Appearance" description="On this device alone.">
+      <div role="radiogroup" aria-label="Appearance" className="flex flex-wrap gap-2">
+        {themes.map(({ value, label, icon: Icon }) => (
+          <label
+            key={value}
+            className={cx(
+              'inline-flex cursor-pointer items-center gap-2 rounded-md border px-3.5 py-2',
+              'has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+              chosen === value
+                ? 'border-accent bg-accent-wash text-accent-ink'
+                : 'border-line text-soft hover:bg-hover',
+            )}
+          >
+            <input
+              type="radio"
+              name="theme"
+              value={value}
+              checked={chosen === value}
+              onChange={() => chooseTheme(value)}
+              className="sr-only"
+            />
+            <Icon className="size-4" aria-hidden />
+            {label}
+          </label>
+        ))}
+      </div>
+    </Card>
+  );
+}
+
+/** The settings page “Profile”: name, address, appearance. */
+export default function ProfileSettings() {
+  const { user } = useMe();
+  return (
+    <SettingsPage title="Profile">
+      <NameCard />
+      <AddressCard key={user.email} />
+      <ThemeCard />
+    </SettingsPage>
+  );
+}

@@ -1,0 +1,173 @@
+import { useQuery } from '@tanstack/react-query';
+import { Laptop, Smartphone } from 'lucide-react';
+import { useMe } from '../../../api/me.ts';
+import { sessionsQuery, useSecurityActions, type OwnSession } from '../../../api/security.ts';
+import { Badge } from '../../../components/badge.tsx';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { PasswordInput } from '../../../components/input.tsx';
+import { NewPassword } from '../../../components/new-password.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { deviceOf } from '../../../lib/device.ts';
+import { forgetDrafts } from '../../../lib/drafts.ts';
+import { leaveFreely } from '../../../lib/unsaved.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+import { FactorCard } from './factor-card.tsx';
+import { PasskeysCard } from './passkeys-card.tsx';
+import { SettingsPage } from '../settings-page.tsx';
+
+function PasswordCard() {
+  const { user } = useMe();
+  const { changePassword } = useSecurityActions();
+  const form = useForm({
+    initial: { current_password: '', password: '' },
+    draft: null,
+    check: (values) =>
+      required(values, { current_password: 'Type your current password.', password: 'Type a new password.' }),
+    about: { password_wrong: 'current_password', password_refused: 'password' },
+    submit: (input) => changePassword.mutateAsync(input),
+    onDone: () => {
+      form.reset();
+      toast('Your password is changed');
+    },
+  });
+  return (
+    <Card
+      title="Password"
+      description="A new one ends every other session, and connected clients have to be authorized again."
+    >
+      <form {...form.props} className="flex max-w-md flex-col gap-4">
+        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
+        <Field label="Current password" error={form.errors.current_password}>
+          <PasswordInput {...form.text('current_password')} autoComplete="current-password" />
+        </Field>
+        <NewPassword {...form.text('password')} error={form.errors.password} />
+        <div>
+          <Button type="submit" kind="primary" pending={form.pending}>
+            Change password
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+function SessionRow({ session }: { session: OwnSession }) {
+  const { endSession } = useSecurityActions();
+  const withRecentSignIn = useRecentSignIn();
+  const device = deviceOf(session.user_agent);
+  const Icon = /iPhone|Android/.test(device) ? Smartphone : Laptop;
+  return (
+    <li className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
+      <Icon className="size-5 shrink-0 text-faint" aria-hidden />
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+          <span className="font-medium">{device}</span>
+          {session.is_this && <Badge tone="good">This one</Badge>}
+        </p>
+        <p className="truncate text-sm text-faint">
+          {session.address ?? 'Unknown address'}
+          {!session.is_this && (
+            <>
+              {' · '}
+              <Time at={session.last_seen_at} />
+            </>
+          )}
+        </p>
+      </div>
+      {!session.is_this && (
+        <Button
+          size="sm"
+          pending={endSession.isPending}
+          // The row is gone before the answer is told; a promise outlives it.
+          onClick={() =>
+            void withRecentSignIn(() => endSession.mutateAsync(session.id)).then(
+              () => toast(`${device} is signed out`),
+              toastError,
+            )
+          }
+        >
+          Sign out<span className="sr-only"> {device}</span>
+        </Button>
+      )}
+    </li>
+  );
+}
+
+function SessionsCard() {
+  const query = useQuery(sessionsQuery);
+  const { endSession, leaveEverywhere } = useSecurityActions();
+  const withRecentSignIn = useRecentSignIn();
+  const confirm = useConfirm();
+  const others = query.data?.sessions.some(({ is_this }) => !is_this) ?? false;
+  const leave = () =>
+    confirm(
+      {
+        title: 'Sign out everywhere?',
+        body: 'Every session ends, this one too, and every connected client has to be authorized again.',
+        action: 'Sign out everywhere',
+        danger: true,
+      },
+      async () => {
+        await withRecentSignIn(() => leaveEverywhere.mutateAsync());
+        forgetDrafts();
+        leaveFreely();
+        window.location.assign('/sign-in');
+      },
+    );
+  return (
+    <Card
+      flush
+      title="Where you are signed in"
+      actions={
+        <>
+          {others && (
+            <Button
+              size="sm"
+              onClick={() =>
+                void withRecentSignIn(() => endSession.mutateAsync('others')).then(
+                  () => toast('All other sessions are signed out'),
+                  toastError,
+                )
+              }
+            >
+              Sign out all others
+            </Button>
+          )}
+          <Button size="sm" onClick={leave}>
+            Sign out everywhere
+          </Button>
+        </>
+      }
+    >
+      <Loaded query={query} skeleton={<SkeletonRows rows={2} height="h-16" />}>
+        {({ sessions }) => (
+          <ul className="divide-y divide-line border-t border-line">
+            {sessions.map((session) => (
+              <SessionRow key={session.id} session={session} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+/** The settings page “Security”: password, second factors, passkeys and sessions. */
+export default function SecuritySettings() {
+  return (
+    <SettingsPage title="Security">
+      <PasswordCard />
+      <FactorCard />
+      <PasskeysCard />
+      <SessionsCard />
+    </SettingsPage>
+  );
+}
