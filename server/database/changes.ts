@@ -19,6 +19,9 @@ export type Listener = (change: Change | null) => void;
 export interface Changes {
   /** Calls `listener` for every change until the returned function is called. */
   follow(listener: Listener): () => void;
+  /** Reads no more changes until `resume`: they wait in the database's queue. Those already read are still told. */
+  pause(): void;
+  resume(): void;
   close(): Promise<void>;
 }
 
@@ -59,15 +62,20 @@ export function openChanges(connection: pg.ClientConfig, onAway: (reason: string
   }
 
   const connecting = connect(false);
+  const resume = () => void client?.connection.stream.resume();
   return {
     follow(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    pause: () => void client?.connection.stream.pause(),
+    resume,
     async close() {
       closed = true;
       clearTimeout(again);
       await connecting;
+      // The end of a connection is noticed where it is read.
+      resume();
       await client?.end().catch(() => {});
     },
   };

@@ -1,6 +1,7 @@
 /** What the stream of changes tells to whom. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { row } from '../../server/database/statement.ts';
 import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { signInAs } from './person.ts';
@@ -31,6 +32,14 @@ async function follow(
   })().catch(() => {});
   return { heard, stop: () => stopped.abort() };
 }
+
+/** What anybody hears of: an opt-in of their own. Whoever hears it has heard all that came before. */
+const optIn = (caller: string) =>
+  service.sql(
+    `insert into deal_opt_ins (user_id, deal_id) values ($1, $2)
+     on conflict (user_id, deal_id) do update set opted_in_at = app.now()`,
+    [scene.people[caller], scene.deal],
+  );
 
 // The first, so that no other stream is still open.
 test('who asks for its head alone is not followed up', async () => {
@@ -100,22 +109,50 @@ test('a move that another buyer may not know of is told to those who see it', as
   for (const stream of streams) stream.stop();
 });
 
-test('hundreds of changes at once are told to those who see them, and to nobody else', async () => {
-  const [broker, outsider] = await Promise.all(['broker', 'outsider'].map(follow));
+test('thousands of changes at once are told to those who see them, and to nobody else', async () => {
+  const callers = ['broker', 'outsider', 'new buyer'];
+  const [broker, ...blind] = await Promise.all(callers.map(follow));
   await service.sql(
     `insert into qoe_checklist (deal_id, category, title, position)
-     select $1, 'tax', 'Row ' || n, 100 + n from generate_series(1, 300) n`,
+     select $1, 'tax', 'Row ' || n, 100 + n from generate_series(1, 11000) n`,
     [scene.deal],
   );
-  await expect.poll(() => broker!.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
-  await service.sql('insert into deal_opt_ins (user_id, deal_id) values ($1, $2)', [
-    scene.people['outsider'],
-    scene.deal,
-  ]);
-  await expect.poll(() => outsider!.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
-  expect(new Set(outsider!.heard.map(({ topic }) => topic))).toEqual(new Set(['tools']));
-  expect(broker!.heard).toContainEqual({ topic: 'qoe', deal_id: scene.deal });
-  for (const { stop } of [broker!, outsider!]) stop();
+  await expect.poll(() => broker!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  for (const caller of callers.slice(1)) await optIn(caller);
+  const tools = { topic: 'tools', deal_id: scene.deal };
+  for (const { heard } of blind) {
+    await expect.poll(() => heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    expect(heard).toEqual([tools]);
+  }
+  expect(new Set(broker!.heard.map(({ topic, deal_id }) => `${topic} ${deal_id}`))).toEqual(
+    new Set([`qoe ${scene.deal}`]),
+  );
+  for (const { stop } of [broker!, ...blind]) stop();
+});
+
+test('who sees changes of hundreds of deals at once is told once that anything may have changed', async () => {
+  const [admin, outsider] = await Promise.all(['admin', 'outsider'].map(follow));
+  await service.sql(
+    `insert into deals (organization_id, title) select organization_id, 'Deal ' || n from deals, generate_series(1, 300) n
+     where id = $1`,
+    [scene.deal],
+  );
+  await expect.poll(() => admin!.heard, { timeout: 30_000 }).toContainEqual({ topic: 'deal', deal_id: null });
+  await optIn('outsider');
+  await expect.poll(() => outsider!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  expect(outsider!.heard.map(({ topic }) => topic)).toEqual(['tools']);
+  for (const { stop } of [admin!, outsider!]) stop();
+});
+
+test('when changes may have been missed, everybody is told that anything may have changed', async () => {
+  const [broker, outsider] = await Promise.all(['broker', 'outsider'].map(follow));
+  const cut = `select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'dealkeep changes' and datname = current_database()`;
+  await service.asServer(row('t_cut', cut)());
+  for (const { heard, stop } of [broker!, outsider!]) {
+    await expect.poll(() => heard, { timeout: 30_000 }).toEqual([{ topic: 'deal', deal_id: null }]);
+    stop();
+  }
 });
 
 test('a comment on a finding, which names no deal, is told to those who see the finding', async () => {
