@@ -8,6 +8,7 @@ import { readExpectations, type Expectation } from '../policies/expectations.ts'
 import { callers, connect } from '../policies/scene.ts';
 import { particulars } from '../policies/particulars.ts';
 import { enterStage, leaveStage, prepareStage, type Check, type Stage } from '../policies/stage.ts';
+import { triggerChecks } from '../policies/triggers.ts';
 import { measure } from '../policies/visibility.ts';
 import type { Templates } from '../templates.ts';
 import { fingerprint, type Mutant } from './mutants.ts';
@@ -50,11 +51,17 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   ];
   const ownersFirst = ['grants', 'switches', 'triggers', 'constraints'].includes(mutant.kind);
   if (ownersFirst) yield* catalogueChecks;
+  const triggersFirst = mutant.kind === 'functions of triggers';
+  if (triggersFirst) yield* triggerChecks;
   yield* cellChecks;
   if (!ownersFirst) yield* catalogueChecks;
   yield* particulars;
   yield* circumventions;
+  if (!triggersFirst) yield* triggerChecks;
 }
+
+/** Checks that take everything back, however they end. */
+const leavesNothing = new Set(['visibility', 'additions', ...triggerChecks.map(({ title }) => title)]);
 
 const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ table }) => tables.includes(table));
 
@@ -91,12 +98,12 @@ export async function openQuickChecks({ owner, server }: Templates): Promise<Qui
     since = [];
   }
 
-  async function firstFailure(mutant: Mutant): Promise<string | null> {
+  async function firstFailure(mutant: Mutant): Promise<{ title: string; said: string } | null> {
     for (const check of inOrder(mutant)) {
       try {
         await check.run(stage);
       } catch (error) {
-        return `${check.title}: ${firstLine(error)}`;
+        return { title: check.title, said: `${check.title}: ${firstLine(error)}` };
       }
     }
     return null;
@@ -111,7 +118,7 @@ export async function openQuickChecks({ owner, server }: Templates): Promise<Qui
     revert: '',
   };
   const before = await firstFailure(nothing);
-  if (before !== null) throw new Error(`The checks fail before anything is broken: ${before}`);
+  if (before !== null) throw new Error(`The checks fail before anything is broken: ${before.said}`);
 
   return {
     async try(mutant) {
@@ -126,13 +133,13 @@ export async function openQuickChecks({ owner, server }: Templates): Promise<Qui
       }
       const by = await firstFailure(mutant);
       // A check that stopped halfway may have left something behind.
-      if (by !== null && !/^(visibility|additions)/.test(by)) await renew();
+      if (by !== null && !leavesNothing.has(by.title)) await renew();
       else {
         await stage.owner.query(mutant.revert);
         since.push(mutant.name);
         if (since.length === 25) await expectWhole();
       }
-      return by === null ? { outcome: 'survived' } : { outcome: 'killed', by };
+      return by === null ? { outcome: 'survived' } : { outcome: 'killed', by: by.said };
     },
     async close() {
       await expectWhole();

@@ -170,7 +170,7 @@ check(
     union all select pg_get_constraintdef(oid) from pg_constraint where contype = 'c'
     union all select pg_get_expr(adbin, adrelid) from pg_attrdef
     union all select pg_get_triggerdef(oid) from pg_trigger`);
-    const helpers = new Set(['attempts', 'enter_as', 'enter_through']);
+    const helpers = new Set(['attempts', 'enter_as', 'enter_through', 'as_owner']);
     const given = await found(`select distinct p.proname from pg_proc p where p.pronamespace = 'app'::regnamespace
     and has_function_privilege('dealkeep_server', p.oid, 'execute') order by 1`);
     const uses = (text: string, name: string) => new RegExp(`\\bapp\\.${name}\\(`).test(text);
@@ -215,7 +215,7 @@ check('the server has the rights that rights.txt lists, and no others', async ({
       select format('function %s.%s', n.nspname, p.proname)
         from pg_proc p join pg_namespace n on n.oid = p.pronamespace
         where n.oid in ${ours} and has_function_privilege('dealkeep_server', p.oid, 'execute')
-          and p.prorettype <> 'trigger'::regtype and p.proname <> all ('{attempts,enter_as,enter_through}'::text[])
+          and p.prorettype <> 'trigger'::regtype and p.proname <> all ('{attempts,enter_as,enter_through,as_owner}'::text[])
     ) rights order by line collate "C"`);
   assert.deepEqual(rights, listed('rights.txt'));
 });

@@ -284,6 +284,7 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
   await joins('coast admin', 'viewer', {}, ids['bare']!);
 
   // Deals of a second broker of the brokerage, for the question which of them would be left without one.
+  await add('distant', 'brokerages', { slug: 'distant', name: 'Distant Brokers' });
   const second = ids['coast second']!;
   await person('suspended broker');
   await owner.query('update users set suspended_at = now() where id = $1', [ids['suspended broker']]);
@@ -293,7 +294,7 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
     ['with one who left', [['coast left', 'broker', 'removed']], {}],
     ['with another', [['coast broker', 'broker', 'active']], {}],
     ['over', [], { state: 'withdrawn' }],
-    ['elsewhere', [], { organization_id: ids['quiet'] }],
+    ['elsewhere', [], { organization_id: ids['distant'] }],
   ] as const) {
     const run = await add(title, 'deals', { organization_id: coast, title, state: 'listed', ...more });
     await joins('coast second', 'broker', {}, run);

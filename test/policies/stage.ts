@@ -26,7 +26,8 @@ export interface Connections {
 // What the checks need of the database beyond what the service has: entering without a credential, through a client,
 // in a session or kept out of a brokerage, and trying many
 // statements in one round trip, each taken back. `attempts` runs as whoever calls it, behind every policy: how many
-// rows each statement touched, -1 where it was refused, and null where it failed for another reason.
+// rows each statement touched, -1 where it was refused, and null where it failed for another reason. `as_owner` runs one
+// statement past every policy, with that person entered: its value, or how many rows it touched.
 const helpers = `
   create function app.enter_as(user_id uuid) returns void
   language sql volatile security definer set search_path = '' as $$ select app.enter(user_id, null, null, null, null) $$;
@@ -61,8 +62,29 @@ const helpers = `
     end loop;
   end
   $$;
+  create function app.as_owner(statement text, person uuid) returns jsonb
+  language plpgsql volatile security definer set search_path = '' as $$
+  declare
+    result jsonb;
+    touched bigint;
+  begin
+    if person is null then
+      perform set_config('dealkeep.identity', '', true);
+    else
+      perform app.enter_as(person);
+    end if;
+    perform set_config('search_path', 'public', true);
+    if statement ~* '^select |returning' then
+      execute statement into result;
+      return result;
+    end if;
+    execute statement;
+    get diagnostics touched = row_count;
+    return to_jsonb(touched);
+  end
+  $$;
   grant execute on function app.enter_as(uuid), app.enter_as(uuid, uuid, uuid), app.enter_through(uuid, uuid, uuid, uuid[]),
-    app.attempts(text[]) to dealkeep_server`;
+    app.attempts(text[]), app.as_owner(text, uuid) to dealkeep_server`;
 
 /** Puts the scene and what the checks need into an empty, migrated database; the ids of what is in it. */
 export async function prepareStage(owner: pg.ClientBase): Promise<Pick<Stage, 'scene' | 'particulars'>> {

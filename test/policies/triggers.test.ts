@@ -1,0 +1,4 @@
+import { testChecks } from './staged.ts';
+import { triggerChecks } from './triggers.ts';
+
+testChecks(triggerChecks);
