@@ -1,6 +1,6 @@
 /** What is left in the audit trail of what people did in the web application. */
 
-import type { Telling } from './tell.ts';
+import type { Ledger } from './ledger.ts';
 
 interface Done {
   readonly user_id: string;
@@ -12,7 +12,7 @@ interface Done {
 
 /** Keeps a record of something done at that time. */
 export function audit(
-  { ledger }: Pick<Telling, 'ledger'>,
+  { ledger }: { readonly ledger: Ledger },
   at: Date,
   { user_id, brokerage_id, deal_id, action, subject_id }: Done,
   details: Readonly<Record<string, unknown>> = {},

@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { GrantFault } from '../domain/clients/authorization.ts';
+import type { GrantFault } from '../domain/clients/tokens.ts';
 
 export type ErrorCode =
   GrantFault | 'invalid_request' | 'unsupported_grant_type' | 'temporarily_unavailable' | 'server_error';

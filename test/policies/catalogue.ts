@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type pg from 'pg';
-import type { Check } from './stage.ts';
+import type { Check } from './scene.ts';
 
 interface Catalogue {
   owner: pg.Client;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import type { Check, Stage } from './stage.ts';
+import type { Check, Stage } from './scene.ts';
 
 type Sent = [text: string, values?: unknown[]];
 

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import type { Scene } from './scene.ts';
-import type { Check, Stage } from './stage.ts';
+import type { Check, Scene, Stage } from './scene.ts';
 
 /** Adds to the scene what the checks below look at, as its owner; the ids, by name. */
 export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promise<Record<string, string>> {

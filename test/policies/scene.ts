@@ -38,6 +38,20 @@ export interface Scene {
   key: string;
 }
 
+export interface Stage {
+  readonly owner: pg.Client;
+  readonly server: pg.Client;
+  readonly scene: Scene;
+  /** Ids of what particulars.ts adds to the scene. */
+  readonly particulars: Record<string, string>;
+}
+
+/** One thing that must hold; `run` rejects when it does not. The suite and `npm run mutate` run the same ones. */
+export interface Check {
+  readonly title: string;
+  run(stage: Stage): Promise<void>;
+}
+
 type Insert = (table: string, values: Record<string, unknown>) => Promise<string>;
 
 /** A connection of the test's own, as the owner or as the server. */

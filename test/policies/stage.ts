@@ -2,21 +2,7 @@
 
 import pg from 'pg';
 import { setParticulars } from './particulars.ts';
-import { connect, setScene, type Scene } from './scene.ts';
-
-export interface Stage {
-  readonly owner: pg.Client;
-  readonly server: pg.Client;
-  readonly scene: Scene;
-  /** Ids of what particulars.ts adds to the scene. */
-  readonly particulars: Record<string, string>;
-}
-
-/** One thing that must hold; `run` rejects when it does not. The suite and `npm run mutate` run the same ones. */
-export interface Check {
-  readonly title: string;
-  run(stage: Stage): Promise<void>;
-}
+import { connect, setScene, type Stage } from './scene.ts';
 
 export interface Connections {
   readonly owner: pg.ClientConfig;

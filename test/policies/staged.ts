@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { leaveStage, openStage, type Check, type Stage } from './stage.ts';
+import type { Check, Stage } from './scene.ts';
+import { leaveStage, openStage } from './stage.ts';
 
 /** Opens a stage before the tests of the file and closes it after them; call at the top of it, and ask for the stage in a test. */
 export function useStage(): () => Stage {

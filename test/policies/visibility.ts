@@ -3,7 +3,8 @@
 import pg from 'pg';
 import { additions } from './additions.ts';
 import type { Expectation } from './expectations.ts';
-import { enter, type Stage } from './stage.ts';
+import type { Stage } from './scene.ts';
+import { enter } from './stage.ts';
 
 /** A change that any record of the table can take, and the column that names a record where it is not `id`. */
 const changes: Record<string, string> = {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/origin.ts';
-import type { MintedTokens } from './tokens.ts';
+import type { GrantFault, MintedTokens } from './tokens.ts';
 
 /** What must be known of a client before anything is shown or redirected. */
 export interface AuthorizingClient {
@@ -81,9 +81,6 @@ export function denyClient({ clientId, redirectUri, scopes }: Consent, from: Ori
     (answer) => answer?.outcome ?? 'signed_out',
   );
 }
-
-/** Why no tokens were issued, in the words of RFC 6749, section 5.2, and RFC 8707, section 2. */
-export type GrantFault = 'invalid_client' | 'invalid_grant' | 'invalid_target' | 'invalid_scope';
 
 export interface PresentedCode {
   readonly clientId: string;

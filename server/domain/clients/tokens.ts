@@ -2,7 +2,6 @@
 
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { mapped, row, type Statement } from '../../database/statement.ts';
-import type { GrantFault } from './authorization.ts';
 import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/origin.ts';
 
@@ -22,6 +21,9 @@ export interface MintedTokens {
   readonly access: MintedToken;
   readonly refresh: MintedToken;
 }
+
+/** Why no tokens were issued, in the words of RFC 6749, section 5.2, and RFC 8707, section 2. */
+export type GrantFault = 'invalid_client' | 'invalid_grant' | 'invalid_target' | 'invalid_scope';
 
 /** The SHA-256 digest that is kept of a code or token. */
 export function digestOf(token: string): Buffer {

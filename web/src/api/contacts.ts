@@ -6,8 +6,6 @@ import { refreshList } from './paged.ts';
 import type { Contact, ContactImport, ContactInput, Id, Items } from './types.ts';
 import { upload } from './upload.ts';
 
-export type ContactSort = 'display_name' | '-display_name' | 'created_at' | '-created_at';
-
 type ContactFilter = Omit<ContactsSearch, 'open'> & { limit?: number };
 
 export const contactsQuery = (brokerageId: Id, filter: ContactFilter) =>

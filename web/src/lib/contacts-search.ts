@@ -1,5 +1,6 @@
 /** What the list of contacts keeps in its address: search, archived or not, order, and what is open over it. */
-import type { ContactSort } from '../api/contacts.ts';
+
+export type ContactSort = 'display_name' | '-display_name' | 'created_at' | '-created_at';
 
 export interface ContactsSearch {
   search?: string;

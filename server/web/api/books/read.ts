@@ -6,7 +6,8 @@ import { othersFirst, parseCsv, readCell, writeCsv } from '../csv.ts';
 import { invalid } from '../problems.ts';
 import { columnsOf, type Column, type Kind } from './columns.ts';
 import { periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
-import { readXlsx, Unreadable, type Table } from './workbook.ts';
+import type { Table } from './workbook-reader.ts';
+import { readXlsx, Unreadable } from './workbook.ts';
 
 const mostRows = 5000;
 const shownRows = 50;

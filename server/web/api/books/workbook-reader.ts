@@ -3,7 +3,12 @@
 import { unzipSync } from 'fflate';
 import readWorkbook from 'read-excel-file/universal';
 import { plainNumber } from './values.ts';
-import type { Table } from './workbook.ts';
+
+/** A sheet: its name, and the text of its cells. */
+export interface Table {
+  readonly name: string;
+  readonly rows: readonly (readonly string[])[];
+}
 
 /** What it answers: the sheets, or why there are none. */
 export interface Reading {

@@ -2,7 +2,7 @@
 
 import { fork } from 'node:child_process';
 import { Problem } from '../problems.ts';
-import type { Reading } from './workbook-reader.ts';
+import type { Reading, Table } from './workbook-reader.ts';
 
 /** The most that reading a workbook may take. */
 const limits = { heapMegabytes: 256, millis: 10_000 };
@@ -10,11 +10,6 @@ const limits = { heapMegabytes: 256, millis: 10_000 };
 /** The file is no workbook that can be read; the message says what to do. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
-}
-
-export interface Table {
-  readonly name: string;
-  readonly rows: readonly (readonly string[])[];
 }
 
 const damaged = () => new Unreadable('This is no XLSX workbook, or it is damaged: save it again as XLSX or CSV.');
