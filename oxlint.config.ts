@@ -1,0 +1,83 @@
+/** The lint rules; which folder may import which is said once, in the table below. */
+
+import type { OxlintConfig, OxlintOverride } from 'oxlint';
+
+const foundation = ['config.ts', 'log.ts', 'mail.ts'];
+const beneathInterfaces = [...foundation, 'services.ts', 'database', 'domain', 'storage', 'documents', 'http'];
+
+/** What each folder of `server/` may import of the others. A folder or file that is not named here imports what it likes. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  database: foundation,
+  domain: ['database'],
+  storage: foundation,
+  documents: [...foundation, 'services.ts', 'database', 'domain', 'storage'],
+  http: beneathInterfaces,
+  rest: beneathInterfaces,
+  oauth: beneathInterfaces,
+  tools: beneathInterfaces,
+  auth: beneathInterfaces,
+  web: beneathInterfaces,
+  cli: [...beneathInterfaces, 'app.ts', 'scheduled-jobs.ts'],
+};
+
+/** Everything in `server/` that can be imported. */
+const parts = [...new Set([...Object.keys(mayImport), ...Object.values(mayImport).flat(), 'refuse-malformed.ts'])];
+
+interface Forbidden {
+  readonly regex: string;
+  readonly message: string;
+  readonly allowTypeImports?: boolean;
+}
+
+const restricted = (files: string, ...patterns: Forbidden[]): OxlintOverride => ({
+  files: [files],
+  rules: { 'no-restricted-imports': ['error', { patterns }] },
+});
+
+const listed = (names: readonly string[]): string => names.map((name) => name.replace('.', '\\.')).join('|');
+
+function importsOf([folder, allowed]: [string, readonly string[]]): OxlintOverride {
+  const others = parts.filter((part) => part !== folder && !allowed.includes(part));
+  const beyond = {
+    regex: `^(\\.\\./)+(server/)?(${listed(others)})(/|$)`,
+    message: `server/${folder} may import of server/: ${allowed.join(', ')}. See oxlint.config.ts.`,
+  };
+  const http = { regex: '^(hono|@hono/|@modelcontextprotocol/)', message: `server/${folder} knows no HTTP.` };
+  return restricted(`server/${folder}/**`, beyond, ...(allowed.includes('http') ? [] : [http]));
+}
+
+export default {
+  plugins: ['typescript', 'import', 'unicorn', 'oxc', 'react', 'jsx-a11y'],
+  categories: { correctness: 'error', suspicious: 'error' },
+  env: { node: true, es2024: true },
+  ignorePatterns: ['web/dist'],
+  rules: {
+    'typescript/no-explicit-any': 'error',
+    'import/no-cycle': ['error', { ignoreTypes: false }],
+    'import/no-named-as-default-member': 'off',
+    'import/no-unassigned-import': 'off',
+    'unicorn/consistent-function-scoping': 'off',
+    'eslint/no-new': 'off',
+    'react/react-in-jsx-scope': 'off',
+    'react/incompatible-library': 'off',
+    'react/memo-dependencies': 'off',
+    'react/exhaustive-effect-dependencies': 'off',
+    'jsx-a11y/prefer-tag-over-role': 'off',
+    'unicorn/require-post-message-target-origin': 'off',
+  },
+  overrides: [
+    ...Object.entries(mayImport).map(importsOf),
+    restricted(
+      'web/src/**',
+      {
+        regex: `^(\\.\\./)+(server/(${listed(parts.filter((part) => part !== 'web'))})|(database|test)/)`,
+        message: 'The web application knows the service by its interfaces alone.',
+      },
+      {
+        regex: '^(\\.\\./)+server/web/',
+        message: 'The web application takes nothing but types of server/web: nothing else runs in a browser.',
+        allowTypeImports: true,
+      },
+    ),
+  ],
+} satisfies OxlintConfig;

@@ -1,0 +1,108 @@
+/** The rules of who imports whom, tried on files that break them. */
+
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = path.join(import.meta.dirname, '..');
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-imports-'));
+  await cp(path.join(root, 'oxlint.config.ts'), path.join(directory, 'oxlint.config.ts'));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+async function write(file: string, text: string): Promise<void> {
+  await mkdir(path.dirname(path.join(directory, file)), { recursive: true });
+  await writeFile(path.join(directory, file), text);
+}
+
+/** The rules that each file breaks, by the file's path. */
+async function lint(): Promise<Record<string, string[]>> {
+  const bin = path.join(root, 'node_modules/.bin/oxlint');
+  const told = await new Promise<string>((resolve) =>
+    execFile(bin, ['--format', 'json'], { cwd: directory }, (_failed, stdout) => resolve(stdout)),
+  );
+  const { diagnostics } = JSON.parse(told) as { diagnostics: { code: string; filename: string }[] };
+  const broken: Record<string, string[]> = {};
+  for (const { code, filename } of diagnostics) (broken[filename] ??= []).push(code);
+  return broken;
+}
+
+const interfaces = ['rest', 'oauth', 'tools', 'auth', 'web'];
+const others = (name: string) => interfaces.filter((one) => one !== name).map((one) => `../${one}/routes.ts`);
+
+/** By file, what it must not import. */
+const forbidden: Readonly<Record<string, readonly string[]>> = {
+  'server/database/probe.ts': [
+    '../domain/must-see.ts',
+    '../http/origin.ts',
+    '../storage/open.ts',
+    '../services.ts',
+    '../app.ts',
+    'hono',
+  ],
+  'server/domain/deals/probe.ts': [
+    '../../http/origin.ts',
+    '../../services.ts',
+    '../../storage/open.ts',
+    '../../rest/routes.ts',
+    '../../../server/tools/routes.ts',
+    '../../cli/run.ts',
+    '@hono/node-server',
+    '@modelcontextprotocol/server',
+  ],
+  'server/storage/probe.ts': ['../database/database.ts', '../domain/must-see.ts', '../http/origin.ts'],
+  'server/documents/probe.ts': ['../http/origin.ts', '../web/routes.ts', 'hono'],
+  'server/http/probe.ts': [...others(''), '../cli/run.ts', '../app.ts', '../refuse-malformed.ts'],
+  ...Object.fromEntries(
+    interfaces.map((name) => [`server/${name}/probe.ts`, [...others(name), '../cli/run.ts', '../app.ts']]),
+  ),
+  'server/cli/probe.ts': others(''),
+  'web/src/lib/probe.ts': [
+    '../../../server/domain/must-see.ts',
+    '../../../server/web/routes.ts',
+    '../../../database/demo/load.ts',
+    '../../../test/harness.ts',
+  ],
+};
+
+/** By file, what it may import. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  'server/database/fine.ts': ['../config.ts', './statement.ts', 'pg'],
+  'server/domain/deals/fine.ts': ['../../database/statement.ts', '../audit/origin.ts', 'zod'],
+  'server/http/fine.ts': ['../domain/must-see.ts', '../database/errors.ts', '../services.ts', 'hono'],
+  'server/tools/catalog/fine.ts': ['../../http/origin.ts', '../define.ts', '../../domain/must-see.ts', '../../log.ts'],
+  'server/cli/fine.ts': ['../app.ts', '../http/links.ts', '../scheduled-jobs.ts'],
+  'web/src/lib/fine.ts': ['../api/web/tools.ts', 'react'],
+};
+
+const importing = (modules: readonly string[]) =>
+  modules.map((name, index) => `import { v${index} } from '${name}';\n`).join('') +
+  `export const all = [${modules.map((_, index) => `v${index}`).join(', ')}];\n`;
+const importingTypes = (modules: readonly string[]) =>
+  modules.map((name, index) => `export type { V${index} } from '${name}';\n`).join('');
+
+test('an import against the direction is refused, whichever folder it is in, and as a type too', async () => {
+  for (const [file, modules] of Object.entries(forbidden)) await write(file, importing(modules));
+  for (const [file, modules] of Object.entries(forbidden))
+    if (!file.startsWith('web/')) await write(file.replace('probe', 'types'), importingTypes(modules));
+  for (const [file, modules] of Object.entries(allowed)) await write(file, importing(modules));
+  await write('web/src/lib/types.ts', importingTypes(['../../../server/web/routes.ts']));
+  await write('server/domain/deals/one.ts', `import type { Two } from './two.ts';\nexport type One = Two | null;\n`);
+  await write('server/domain/deals/two.ts', `import type { One } from './one.ts';\nexport type Two = One | 2;\n`);
+
+  const restricted = (count: number) => Array<string>(count).fill('eslint(no-restricted-imports)');
+  const expected: Record<string, string[]> = {
+    'server/domain/deals/one.ts': ['import(no-cycle)'],
+    'server/domain/deals/two.ts': ['import(no-cycle)'],
+  };
+  for (const [file, { length }] of Object.entries(forbidden)) {
+    expected[file] = restricted(length);
+    if (!file.startsWith('web/')) expected[file.replace('probe', 'types')] = restricted(length);
+  }
+  expect(await lint()).toEqual(expected);
+});
