@@ -55,4 +55,33 @@ export const explained: readonly Explanation[] = [
     mutants: /^policy connected_clients\.creators_manage_their_own: with check without "or \(brokerage_id = ANY/,
     why: 'A row that results from a change passes when any policy takes it, and that of the admins takes what is shared with them.',
   },
+  {
+    mutants: /^function keep_an_admin: without "where b\.id = old\.brokerage_id"/,
+    why: 'The statement locks the brokerage, so that two changes wait for each other; without it every brokerage is locked.',
+  },
+  {
+    mutants: /^function limit_a_day: never "if app\.user_id\(\) is null"/,
+    why: 'What nobody adds is counted by a column that equals nobody: there is none.',
+  },
+  {
+    mutants: /^function move_deal_with_exclusivity: without "and old\.ended_at is null"/,
+    why: 'An exclusivity that has ended takes no change: another trigger refuses it before.',
+  },
+  {
+    mutants: /^function record_finding_change: never "if tg_op = 'INSERT'"/,
+    why: 'The other branch then writes the same row: of a new finding there is no old status.',
+  },
+  {
+    mutants:
+      /^function take_(offer: without "and new\.buyer_user_id|question: without "and new\.asked_by) is not null"/,
+    why: 'Nobody, who names nobody, is refused for want of a name either way.',
+  },
+  {
+    mutants: /^function set_currency: without "and new\.participant_id is not null"/,
+    why: 'A source of no side is refused in the same words, whatever its currency.',
+  },
+  {
+    mutants: /^function take_offer: without "and o\.is_current"/,
+    why: 'The other offers of the buyer are set to what they are.',
+  },
 ];

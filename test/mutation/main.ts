@@ -9,13 +9,14 @@ import { kinds, mutantsOf, type Kind, type Mutant } from './mutants.ts';
 import { openQuickChecks } from './quick.ts';
 import { folders, openSuite } from './suite.ts';
 
-const usage = `npm run mutate -- [--only <pattern>] [--all] [--list] [--quick] [--suite <folders>] [--result <file>]
+const usage = `npm run mutate -- [--only <pattern>] [--all] [--list] [--quick] [--suite <folders>] [--minutes <n>] [--result <file>]
 
   --only <pattern>  mutants whose name matches the regular expression
   --all             also functions that no policy and no trigger stands on (signing in, keys, clients, tokens)
   --list            print the mutants and do nothing
   --quick           the checks of test/policies alone
   --suite <folders> the folders of tests for what these let pass: ${folders.join(',')}
+  --minutes <n>     how long the test files are run for the mutants that are left; those not reached are named (60)
   --result <file>   what became of each mutant, as JSON
 `;
 
@@ -26,12 +27,13 @@ const { values } = parseArgs({
     list: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     suite: { type: 'string', default: folders.join(',') },
+    minutes: { type: 'string', default: '60' },
     result: { type: 'string' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 
-type Fate = 'killed by the policy checks' | 'killed by the suite' | 'explained' | 'survived' | 'refused';
+type Fate = 'killed by the policy checks' | 'killed by the suite' | 'explained' | 'survived' | 'not tried' | 'refused';
 
 interface Result {
   readonly name: string;
@@ -52,7 +54,14 @@ async function chosenMutants(templates: Awaited<ReturnType<typeof openTemplates>
 
 /** How many of each kind came to what end, as a table of Markdown. */
 function table(results: readonly Result[]): string {
-  const fates = ['killed by the policy checks', 'killed by the suite', 'explained', 'survived', 'refused'] as const;
+  const fates = [
+    'killed by the policy checks',
+    'killed by the suite',
+    'explained',
+    'survived',
+    'not tried',
+    'refused',
+  ] as const;
   const lines = [`| | mutants | ${fates.join(' | ')} |`, `|---|${'---:|'.repeat(fates.length + 1)}`];
   for (const kind of [...kinds, null]) {
     const of = results.filter((result) => kind === null || result.kind === kind);
@@ -96,11 +105,16 @@ async function run(): Promise<number> {
 
     const known = (mutant: Mutant) => explained.find(({ mutants: which }) => which.test(mutant.name));
     const suite = values.quick || left.every(known) ? null : await openSuite(templates, values.suite.split(','), say);
+    const until = Date.now() + Number(values.minutes) * 60_000;
     for (const [index, mutant] of left.entries()) {
       const { name, kind } = mutant;
       const why = known(mutant)?.why;
       if (why !== undefined) {
         results.push({ name, kind, fate: 'explained', by: why });
+        continue;
+      }
+      if (Date.now() > until) {
+        results.push({ name, kind, fate: 'not tried', by: `the ${values.minutes} minutes were over` });
         continue;
       }
       const { by, files } = suite ? await suite.try(mutant) : { by: null, files: 0 };
@@ -117,12 +131,14 @@ async function run(): Promise<number> {
     const killed = results.filter(({ fate }) => fate.startsWith('killed')).length;
     say(`\n${table(results)}\n`);
     for (const { name } of survivors) say(`SURVIVED ${name}`);
+    const untried = results.filter(({ fate }) => fate === 'not tried');
+    for (const { name } of untried) say(`NOT TRIED ${name}`);
     const share = counted === 0 ? 100 : (100 * killed) / counted;
     say(
       `${killed} of ${counted} mutants failed a test (${share.toFixed(1)} %), ` +
-        `${results.filter(({ fate }) => fate === 'explained').length} are explained, ${survivors.length} survived; ${minutes()}.`,
+        `${results.filter(({ fate }) => fate === 'explained').length} are explained, ${survivors.length} survived, ${untried.length} were not tried; ${minutes()}.`,
     );
-    return survivors.length === 0 || values.quick ? 0 : 1;
+    return survivors.length + untried.length === 0 || values.quick ? 0 : 1;
   } finally {
     await templates.close();
   }

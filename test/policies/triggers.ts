@@ -451,7 +451,7 @@ check('a question is asked in the name of who asks, under an NDA, of a deal that
 });
 
 check('an offer is of the buyer who sends it, and each of theirs has its number', async (play) => {
-  const { past, value, put, person } = play;
+  const { as, past, value, put, person } = play;
   const on = await dealOf(play);
   const sending = (more = 'null', payload = '{}', deal = on.deal) =>
     `insert into offers (deal_id, payload, buyer_user_id) values ('${deal}', '${payload}', ${more})`;
@@ -481,6 +481,8 @@ check('an offer is of the buyer who sends it, and each of theirs has its number'
   assert.equal(await past('exclusive buyer', sending('null', '{"expires_at": "2020-01-01T00:00:00Z"}')), 'DK002');
   await past(null, moving(on.deal, 'withdrawn'));
   assert.equal(await past('exclusive buyer', sending()), 'deal_takes_no_offers');
+  // Who takes no part in the deal does not learn of its state.
+  assert.equal(await as('outsider', `insert into offers (deal_id, payload) values ($1, '{}')`, on.deal), '42501');
 });
 
 check('an offer that was revised since is not accepted, the latest is', async (play) => {
