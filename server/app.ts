@@ -16,7 +16,7 @@ import { oauthRoutes } from './oauth/routes.ts';
 import { refuseMalformed } from './refuse-malformed.ts';
 import { restRoutes } from './rest/routes.ts';
 import { toolServerRoutes } from './tools/routes.ts';
-import { webRoutes } from './web/routes.ts';
+import { apiRoutes } from './web/api/routes.ts';
 import { staticRoutes } from './web/static.ts';
 
 /** The whole service as one handler of requests. */
@@ -36,7 +36,7 @@ export function createApp(services: Services): Hono {
   const application = staticRoutes();
   app.route('/', application.first);
   app.route('/', authRoutes(services));
-  app.route('/', webRoutes(services));
+  app.route('/api/web', apiRoutes(services));
   app.route('/', application.last);
 
   app.notFound(nothingHere);

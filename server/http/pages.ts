@@ -12,9 +12,6 @@ import { wantsPage } from './sign-in-first.ts';
 export const settingsMenu: readonly { href: string; label: string }[] = [
   { href: '/settings/security', label: 'Security' },
   { href: '/settings/people', label: 'People' },
-  { href: '/settings/clients', label: 'Connected clients' },
-  { href: '/settings/tools', label: 'Tools' },
-  { href: '/settings/keys', label: 'API keys' },
 ];
 
 /** A plain page that works without scripts. */

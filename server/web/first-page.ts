@@ -17,8 +17,7 @@ export const wantsApplication = (c: Context): boolean =>
   c.req.header('sec-fetch-dest') === 'document' && getCookie(c, cookie) !== '1';
 
 /** The addresses at which there is a plain page beside the application's. */
-const doubled =
-  /^\/(sign-in|reset|set-up|accept-invitation|confirm-address|settings\/(security|people|clients|tools|keys|deals))(\/|$)/;
+const doubled = /^\/(sign-in|reset|set-up|accept-invitation|confirm-address|settings\/(security|people))(\/|$)/;
 
 function startPage(c: Context): Response {
   return page(c, {

@@ -190,7 +190,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
       '/settings/clients',
     ])
       for (const how of [{}, plain]) answers.push(await ask('GET', `${start}/no/such/thing`, { headers: how }));
-    for (const at of ['/api/auth/profile', '/settings/clients', '/api/web/me', '/api/mcp/authorize', '/sign-in'])
+    for (const at of ['/api/auth/profile', '/settings/people/invite', '/api/web/me', '/api/mcp/authorize', '/sign-in'])
       answers.push(await ask('POST', at, { headers: { ...form, ...plain }, body: large }));
     for (const at of ['/api/auth/profile', '/api/web/deals', '/api/mcp/token', '/api/mcp/revoke', '/api/v1/contacts'])
       for (const body of [large, '{', 'null']) answers.push(await ask('POST', at, { headers: json, body }));
@@ -216,7 +216,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
       await ask('GET', '/api/web/me', { headers }),
       await ask('GET', '/api/auth/session', { headers }),
       await ask('GET', '/settings/security', { headers: { ...headers, ...plain } }),
-      await ask('GET', '/settings/clients', { headers: { ...headers, ...plain } }),
+      await ask('GET', '/settings/people', { headers: { ...headers, ...plain } }),
       await ask('GET', '/readyz'),
     ];
     await service.sql(`create or replace function app.now() returns timestamptz language plpgsql stable set search_path = '' as

@@ -33,7 +33,6 @@ function ask(agent: http.Agent, method: string, path: string, headers = {}, body
 test.each([
   ['a form of signing in', '/sign-in', form],
   ['a program that changes an account', '/api/auth/profile', json],
-  ['a settings form', '/settings/clients', form],
   ['a form for the application', '/api/web/me', form],
   ['the decision on a client', '/api/mcp/authorize', form],
 ])('%s that is too large is 413, and the connection goes on', async (_, path, type) => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { redirectUriFault, clientPresets } from '../../server/domain/clients/redirect-uris.ts';
-import { csrfToken } from '../../server/http/csrf.ts';
 import { openService, type TestService } from '../harness.ts';
+import { signedInWith } from '../web/person.ts';
 import { scopesOf } from './bearer.ts';
-import { addBrokerage, addClient, addPerson, connect, markupOf, refresh, visit, type Person } from './scene.ts';
+import { addBrokerage, addClient, addPerson, connect, refresh, type Person } from './scene.ts';
 
 let service: TestService;
 let ada: Person;
@@ -23,46 +23,32 @@ beforeEach(async () => {
   await service.sql('update vault.sessions set authenticated_at = app.now()');
 });
 
-const open = (path: string, person: Person | null = ada) => visit(service.origin + path, person);
+const ask = (path: string, body?: unknown, person = ada, method?: string) =>
+  signedInWith(service, person.session).ask(path, body, method);
 
-function submit(
-  path: string,
-  fields: Record<string, string>,
-  person = ada,
-  headers: Record<string, string> = {},
-): Promise<Response> {
-  return fetch(service.origin + path, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { cookie: person.cookie, origin: service.origin, accept: 'text/html', ...headers },
-    body: new URLSearchParams({ csrf: csrfToken(person.session), ...fields }),
-  });
-}
+/** What the person's list says of the client; undefined when it is not in it. */
+const seen = async (id: string, person = ada) =>
+  (await ask('/clients', undefined, person)).body.items.find((client: { id: string }) => client.id === id);
 
-const idOf = (response: Response): string =>
-  /clients\/([0-9a-f-]{36})/.exec(response.headers.get('location') ?? '')?.[1] ?? '';
-
-async function register(name: string, redirectUris: string, person = ada): Promise<string> {
-  const response = await submit('/settings/clients', { name, redirect_uris: redirectUris }, person);
-  expect(response.status).toBe(303);
-  return idOf(response);
+async function register(name: string, redirectUris: string | string[], person = ada): Promise<string> {
+  const { status, body } = await ask('/clients', { name, redirect_uris: [redirectUris].flat() }, person);
+  expect(status).toBe(201);
+  return body.id;
 }
 
 describe('clients', () => {
   test('109. lists name, scopes, created and last used; disconnecting ends the tokens at once', async () => {
     const clientId = await register('My assistant', 'https://client.example/callback');
     const grant = await connect(service, ada, clientId, ['mcp:read']);
-    expect(await markupOf(open('/settings/clients'))).toMatch(
-      new RegExp(`My assistant.*mcp:read.*\\d{4}-\\d\\d-\\d\\d.*never`),
-    );
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+    const shown = { name: 'My assistant', scopes: ['mcp:read'], created_at: time, connected_at: time };
+    expect(await seen(clientId)).toMatchObject({ ...shown, last_used_at: null });
     await scopesOf(service, grant.access);
-    expect(await markupOf(open(`/settings/clients/${clientId}`))).toMatch(
-      /Last used<\/dt> <dd>\d{4}-\d\d-\d\d \d\d:\d\d UTC/,
-    );
-    expect((await submit(`/settings/clients/${clientId}/disconnect`, {})).status).toBe(303);
+    expect(await seen(clientId)).toMatchObject({ ...shown, last_used_at: time });
+    expect((await ask(`/clients/${clientId}/disconnect`, {})).status).toBe(200);
     expect(await scopesOf(service, grant.access)).toBeNull();
     expect((await refresh(service, clientId, grant.refresh)).body.error).toBe('invalid_grant');
-    expect(await markupOf(open(`/settings/clients/${clientId}`))).toContain('not connected');
+    expect(await seen(clientId)).toMatchObject({ scopes: [], connected_at: null });
   });
 
   test('the last use is written once a minute at most, and never waited for', async () => {
@@ -83,15 +69,16 @@ describe('clients', () => {
     expect(await lastUse()).not.toEqual(first);
   });
 
-  test('109. signed out: to sign in first', async () => {
-    expect((await open('/settings/clients', null)).headers.get('location')).toMatch(/^\/sign-in\?return_to=/);
+  test('109. signed out: no clients are listed', async () => {
+    const answer = await fetch(`${service.origin}/api/web/clients`);
+    expect([answer.status, await answer.json()]).toMatchObject([401, { error: { code: 'signed_out' } }]);
   });
 
-  test('112. no secret is issued: the page of a new client shows its client_id', async () => {
-    const clientId = await register('Plain', 'https://client.example/callback');
-    const markup = await markupOf(open(`/settings/clients/${clientId}?done=created`));
-    expect(markup).toContain(`<code>${clientId}</code>`);
-    expect(markup).not.toMatch(/secret/i);
+  test('112. no secret is issued: a new client is told its client_id', async () => {
+    const details = { name: 'Plain', redirect_uris: ['https://client.example/callback'] };
+    const { status, body } = await ask('/clients', details);
+    expect([status, body.client_id]).toEqual([201, body.id]);
+    expect(JSON.stringify([body, await seen(body.id)])).not.toMatch(/secret/i);
   });
 
   const bad = [
@@ -122,8 +109,8 @@ describe('clients', () => {
   test.each(bad)('112. refuses the redirect URI %s', async (uri) => {
     expect(redirectUriFault(uri)).not.toBeNull();
     const before = await service.sql('select id from connected_clients');
-    const response = await submit('/settings/clients', { name: 'Bad', redirect_uris: uri });
-    expect(response.status).toBe(400);
+    const { status, body } = await ask('/clients', { name: 'Bad', redirect_uris: [uri] });
+    expect([status, body.error.details[0].path]).toEqual([400, 'redirect_uris']);
     expect(await service.sql('select id from connected_clients')).toEqual(before);
   });
 
@@ -135,7 +122,7 @@ describe('clients', () => {
     }
   });
 
-  test('112. takes https and loopback URIs, those of the presets among them, and fills them in', async () => {
+  test('112. takes https and loopback URIs, those of the presets among them, which it offers', async () => {
     for (const uri of [
       'https://client.example',
       'https://client.example:8443/a?b=c',
@@ -144,13 +131,13 @@ describe('clients', () => {
     ]) {
       expect([uri, redirectUriFault(uri)]).toEqual([uri, null]);
     }
-    const clientId = await register(
-      'Everything',
-      clientPresets.flatMap(({ redirectUris }) => redirectUris).join('\r\n'),
+    const all = clientPresets.flatMap(({ redirectUris }) => redirectUris);
+    const clientId = await register('Everything', all);
+    expect((await seen(clientId)).redirect_uris).toEqual(all);
+    const { presets } = (await ask('/clients')).body;
+    expect(presets).toEqual(
+      clientPresets.map(({ redirectUris, ...preset }) => ({ ...preset, redirect_uris: redirectUris })),
     );
-    const markup = await markupOf(open(`/settings/clients/${clientId}`));
-    expect(markup).toContain('https://claude.ai/api/mcp/auth_callback');
-    expect(await markupOf(open('/settings/clients?preset=cursor'))).toContain('http://localhost:8787/callback');
   });
 
   test('the presets are the URIs that these clients really send', async () => {
@@ -165,37 +152,37 @@ describe('clients', () => {
 
   test('112. a name is needed, visible and not too long', async () => {
     for (const name of ['', '   ', 'x'.repeat(101), 'a\u202eb', 'a\nb']) {
-      expect((await submit('/settings/clients', { name, redirect_uris: 'https://client.example/cb' })).status).toBe(
-        400,
-      );
+      const { status } = await ask('/clients', { name, redirect_uris: ['https://client.example/cb'] });
+      expect([name, status]).toEqual([name, 400]);
     }
   });
 
   test('the redirect URIs can be changed later', async () => {
     const clientId = await register('Changing', 'https://client.example/old');
-    const changed = await submit(`/settings/clients/${clientId}`, {
-      name: 'Changed',
-      redirect_uris: 'https://client.example/new',
-    });
-    expect(changed.status).toBe(303);
+    const details = { name: 'Changed', redirect_uris: ['https://client.example/new'] };
+    expect((await ask(`/clients/${clientId}`, details, ada, 'PATCH')).status).toBe(200);
     expect(await service.sql('select name, redirect_uris from connected_clients where id = $1', [clientId])).toEqual([
       { name: 'Changed', redirect_uris: ['https://client.example/new'] },
     ]);
-    expect((await submit(`/settings/clients/${clientId}`, { name: 'Changed', redirect_uris: 'ftp://x' })).status).toBe(
-      400,
-    );
+    const unfit = { ...details, redirect_uris: ['ftp://x'] };
+    expect((await ask(`/clients/${clientId}`, unfit, ada, 'PATCH')).status).toBe(400);
   });
 
   test("112. B cannot see, change, switch off, share or delete A's client", async () => {
     const clientId = await register('Of Ada', 'https://client.example/callback');
-    expect(await markupOf(open('/settings/clients', bert))).not.toContain('Of Ada');
-    expect((await open(`/settings/clients/${clientId}`, bert)).status).toBe(404);
-    expect((await open(`/settings/clients/${clientId}/tools`, bert)).status).toBe(404);
-    const fields = { name: 'Of Bert', redirect_uris: 'https://evil.example/' };
-    for (const path of ['', '/disable', '/delete', '/unshare', '/disconnect', '/share']) {
-      const response = await submit(`/settings/clients/${clientId}${path}`, { ...fields, brokerage }, bert);
-      expect([path, response.status]).toEqual([path, 404]);
-    }
+    expect(await seen(clientId, bert)).toBeUndefined();
+    const details = { name: 'Of Bert', redirect_uris: ['https://evil.example/'] };
+    const grant = { client_id: clientId, tool: 'svc_questions_create', expires_at: null };
+    for (const [path, body, method] of [
+      [`/clients/${clientId}`, details, 'PATCH'],
+      [`/clients/${clientId}/switch`, { disabled: true }, 'POST'],
+      [`/clients/${clientId}`, undefined, 'DELETE'],
+      [`/clients/${clientId}/share`, { brokerage_id: null }, 'POST'],
+      [`/clients/${clientId}/share`, { brokerage_id: brokerage }, 'POST'],
+      [`/clients/${clientId}/disconnect`, {}, 'POST'],
+      ['/tools/grants', grant, 'PUT'],
+    ] as const)
+      expect([method, path, (await ask(path, body, bert, method)).status]).toEqual([method, path, 404]);
     expect(
       await service.sql('select name, disabled, deleted_at, brokerage_id from connected_clients where id = $1', [
         clientId,
@@ -205,49 +192,54 @@ describe('clients', () => {
 
   test('an admin shares a client; members use it, and the admins alone manage it', async () => {
     const clientId = await register('For all', 'https://client.example/callback');
-    expect((await submit(`/settings/clients/${clientId}/share`, { brokerage })).status).toBe(303);
-    expect(await markupOf(open('/settings/clients', bert))).toContain('For all');
+    expect((await ask(`/clients/${clientId}/share`, { brokerage_id: brokerage })).status).toBe(200);
+    expect(await seen(clientId, bert)).toMatchObject({ name: 'For all', can_manage: false });
     const grant = await connect(service, bert, clientId);
-    for (const path of ['/disable', '/delete', '/unshare']) {
-      expect((await submit(`/settings/clients/${clientId}${path}`, {}, bert)).status).toBe(404);
-    }
+    const evil = { name: 'Mine', redirect_uris: ['https://evil.example/'] };
+    for (const [path, body, method] of [
+      ['', evil, 'PATCH'],
+      ['/switch', { disabled: true }, 'POST'],
+      ['', undefined, 'DELETE'],
+      ['/share', { brokerage_id: null }, 'POST'],
+    ] as const)
+      expect((await ask(`/clients/${clientId}${path}`, body, bert, method)).status).toBe(403);
     await service.sql(
       `insert into members (brokerage_id, user_id, role) select $1, id, 'admin' from users where id = $2`,
       [brokerage, (await addPerson(service, 'Second admin')).id],
     );
     await service.sql(`update members set role = 'staff' where user_id = $1`, [ada.id]);
-    expect(
-      (await submit(`/settings/clients/${clientId}`, { name: 'Mine', redirect_uris: 'https://evil.example/' })).status,
-    ).toBe(404);
+    expect((await ask(`/clients/${clientId}`, evil, ada, 'PATCH')).status).toBe(403);
     await service.sql(`update members set role = 'admin' where user_id = $1`, [ada.id]);
-    expect((await submit(`/settings/clients/${clientId}/unshare`, {})).status).toBe(303);
+    expect((await ask(`/clients/${clientId}/share`, { brokerage_id: null })).status).toBe(200);
     expect(await scopesOf(service, grant.access)).toBeNull();
   });
 
   test('nobody shares with a brokerage of which they are no admin', async () => {
     const clientId = await register('Of Bert', 'https://client.example/callback', bert);
-    const response = await submit(`/settings/clients/${clientId}/share`, { brokerage }, bert);
-    expect(response.status).toBe(403);
+    expect((await ask(`/clients/${clientId}/share`, { brokerage_id: brokerage }, bert)).status).toBe(403);
     expect(await service.sql('select brokerage_id from connected_clients where id = $1', [clientId])).toEqual([
       { brokerage_id: null },
     ]);
   });
 
-  test('forms without the CSRF token or from another site change nothing', async () => {
-    const fields = { name: 'Forged', redirect_uris: 'https://evil.example/' };
-    expect((await submit('/settings/clients', { ...fields, csrf: 'x' })).status).toBe(403);
-    expect((await submit('/settings/clients', fields, ada, { origin: 'https://evil.example' })).status).toBe(403);
+  test('requests without the CSRF token or from another site change nothing', async () => {
+    const { headers } = signedInWith(service, ada.session);
+    const forge = (changes: Record<string, string>) =>
+      fetch(`${service.origin}/api/web/clients`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json', ...changes },
+        body: JSON.stringify({ name: 'Forged', redirect_uris: ['https://evil.example/'] }),
+      });
+    expect((await forge({ 'x-csrf-token': 'x' })).status).toBe(403);
+    expect((await forge({ origin: 'https://evil.example' })).status).toBe(403);
     expect(await service.sql(`select from connected_clients where name = 'Forged'`)).toEqual([]);
   });
 
   test('50 clients are the most', async () => {
     const cleo = await addPerson(service, 'Cleo');
     for (let made = 0; made < 50; made += 1) await addClient(service, cleo);
-    const response = await submit(
-      '/settings/clients',
-      { name: 'One more', redirect_uris: 'https://client.example/' },
-      cleo,
-    );
-    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('50 clients')]);
+    const details = { name: 'One more', redirect_uris: ['https://client.example/'] };
+    const { status, body } = await ask('/clients', details, cleo);
+    expect([status, body.error.message]).toEqual([409, expect.stringContaining('50 clients')]);
   });
 });

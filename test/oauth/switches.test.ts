@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { row } from '../../server/database/statement.ts';
 import {
-  dealToolWriting,
+  dealTools,
   isDealOptedIn,
   optInDeal,
   optOutDeal,
@@ -10,12 +10,12 @@ import {
 import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { enterWithSession } from '../../server/domain/accounts/sessions.ts';
 import { digestOf, enterWithAccessToken } from '../../server/domain/clients/tokens.ts';
-import { grantTool, isToolGranted, toolGrants, writeTools } from '../../server/domain/clients/tool-grants.ts';
+import { grantTool, isToolGranted, liveToolGrants, writeTools } from '../../server/domain/clients/tool-grants.ts';
 import type { Statement } from '../../server/database/statement.ts';
-import { csrfToken } from '../../server/http/csrf.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
 import { openService, type TestService } from '../harness.ts';
-import { addBrokerage, addClient, addPerson, connect, markupOf, visit, type Grant, type Person } from './scene.ts';
+import { signedInWith } from '../web/person.ts';
+import { addBrokerage, addClient, addPerson, connect, type Grant, type Person } from './scene.ts';
 
 let service: TestService;
 let broker: Person;
@@ -68,61 +68,60 @@ async function through<T>(statement: Statement<T>): Promise<T> {
   return answer;
 }
 
-function submit(path: string, fields: Record<string, string>, person = buyer): Promise<Response> {
-  return fetch(service.origin + path, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { cookie: person.cookie, origin: service.origin, accept: 'text/html' },
-    body: new URLSearchParams({ csrf: csrfToken(person.session), ...fields }),
-  });
-}
+const ask = (path: string, body?: unknown, person = buyer, method?: string) =>
+  signedInWith(service, person.session).ask(path, body, method);
 
 const inDays = (days: number) => new Date(service.clock.now().getTime() + days * 86_400_000).toISOString();
 
 describe('tool grants', () => {
-  const page = () => `/settings/clients/${clientId}/tools`;
+  const turnOn = (name: string, expires_at: string | null = null, person = buyer) =>
+    ask('/tools/grants', { client_id: clientId, tool: name, expires_at }, person, 'PUT');
+  const turnOff = (name: string) => ask(`/tools/grants/${clientId}/${name}`, undefined, buyer, 'DELETE');
 
   test('a tool is off until its person turns it on, and off again at once', async () => {
     expect(await through(isToolGranted(tool))).toBe(false);
-    expect((await submit(page(), { tool, turn: 'on' })).status).toBe(303);
+    const { status, body } = await turnOn(tool);
+    expect([status, body.grants]).toMatchObject([200, [{ client_id: clientId, tool, expires_at: null }]]);
     expect(await through(isToolGranted(tool))).toBe(true);
     expect(await through(isToolGranted('svc_findings_create'))).toBe(false);
-    expect(await markupOf(visit(service.origin + page(), buyer))).toMatch(
-      /Ask a question of the seller.*?· on<\/small>/,
-    );
-    expect((await submit(page(), { tool, turn: 'off' })).status).toBe(303);
+    expect((await turnOff(tool)).body.grants).toEqual([]);
     expect(await through(isToolGranted(tool))).toBe(false);
   });
 
-  test('the page has every writing tool, also those that are not available yet', async () => {
-    const markup = await markupOf(visit(service.origin + page(), buyer));
-    for (const name of writeTools) expect(markup).toContain(`<code>${name}</code>`);
+  test('the page is told of every writing tool, also those that are not available yet', async () => {
+    const told = (await ask('/tools')).body.write_tools;
+    expect(told.map(({ name }: { name: string }) => name)).toEqual(writeTools);
   });
 
-  test('an end date counts to the end of its day, then the tool is off', async () => {
-    const today = service.clock.now().toISOString().slice(0, 10);
-    expect((await submit(page(), { tool, turn: 'on', until: today })).status).toBe(303);
-    const [kept] = await as(buyer, toolGrants(clientId));
-    expect([kept?.expires_at, kept?.active]).toEqual([`${today}T23:59:59.999Z`, true]);
+  test('at its end the tool is off', async () => {
+    const end = `${service.clock.now().toISOString().slice(0, 10)}T23:59:59.999Z`;
+    expect((await turnOn(tool, end)).status).toBe(200);
+    const [kept] = await as(buyer, liveToolGrants());
+    expect(kept?.expires_at).toBe(end);
     const start = service.clock.now();
-    service.clock.set(new Date(`${today}T23:59:59.999Z`));
+    service.clock.set(new Date(end));
     expect(await through(isToolGranted(tool))).toBe(false);
     service.clock.set(start);
   });
 
-  test('an end in the past or no date at all is refused in words', async () => {
-    for (const until of ['2020-01-01', '2027-02-31', 'soon']) {
-      const response = await submit(page(), { tool, turn: 'on', until });
-      expect([until, response.status]).toEqual([until, 400]);
+  test('an end in the past or no time at all is refused in words', async () => {
+    for (const [until, status] of [
+      ['2020-01-01T00:00:00Z', 409],
+      ['2027-02-31T00:00:00Z', 400],
+      ['soon', 400],
+    ] as const) {
+      const answer = await turnOn(tool, until);
+      expect([until, answer.status]).toEqual([until, status]);
+      expect(answer.body.error.message).toMatch(/\w+ \w+/);
     }
-    expect(await as(buyer, toolGrants(clientId))).toEqual([]);
+    expect(await service.sql('select from tool_grants')).toEqual([]);
   });
 
   test('nobody turns a tool on for a client that does not work for them, or sees the grants of others', async () => {
     await as(buyer, grantTool(clientId, tool, null, from));
     expect(await as(stranger, grantTool(clientId, tool, null, from))).toBe(false);
-    expect(await as(stranger, toolGrants(clientId))).toEqual([]);
-    expect((await submit(page(), { tool, turn: 'on' }, stranger)).status).toBe(404);
+    expect(await as(stranger, liveToolGrants())).toEqual([]);
+    expect((await turnOn(tool, null, stranger)).status).toBe(404);
   });
 
   test('a client cannot turn its own tools on', async () => {
@@ -131,28 +130,28 @@ describe('tool grants', () => {
   });
 
   test('a tool that does not exist or only reads cannot be turned on', async () => {
-    for (const name of ['svc_deals_list', 'nothing', ''])
-      expect((await submit(page(), { tool: name, turn: 'on' })).status).toBe(404);
+    for (const name of ['svc_deals_list', 'nothing', '']) expect((await turnOn(name)).status).toBe(400);
   });
 
   test('a grant is for one client, and ends when that is disconnected', async () => {
     const other = await connect(service, buyer, await addClient(service, buyer));
     await as(buyer, grantTool(other.clientId, tool, null, from));
     expect(await through(isToolGranted(tool))).toBe(false);
-    await submit(`/settings/clients/${other.clientId}/disconnect`, {});
+    await ask(`/clients/${other.clientId}/disconnect`, {});
     expect(await service.sql('select from tool_grants')).toEqual([]);
   });
 });
 
 describe('deal opt-ins', () => {
-  const page = () => `/settings/deals/${deal}/tools`;
+  const turn = (which: 'opt-in' | 'shut-off', on: boolean, person = buyer) =>
+    ask(`/deals/${deal}/tools/${which}`, on ? {} : undefined, person, on ? 'PUT' : 'DELETE');
 
   test('a deal is closed to tools until its person opens it, for them alone, and closed again at once', async () => {
     expect(await through(isDealOptedIn(deal))).toBe(false);
-    expect((await submit(page(), { turn: 'on' })).status).toBe(303);
+    expect((await turn('opt-in', true)).status).toBe(200);
     expect(await through(isDealOptedIn(deal))).toBe(true);
     expect(await as(broker, isDealOptedIn(deal))).toBe(false);
-    expect((await submit(page(), { turn: 'off' })).status).toBe(303);
+    expect((await turn('opt-in', false)).status).toBe(200);
     expect(await through(isDealOptedIn(deal))).toBe(false);
   });
 
@@ -166,12 +165,12 @@ describe('deal opt-ins', () => {
 
   test('nobody opens a deal that they do not see, and one that one no longer sees is closed', async () => {
     expect(await as(stranger, optInDeal(deal, null, from))).toBe(false);
-    expect((await visit(service.origin + page(), stranger)).status).toBe(404);
-    expect((await submit(page(), { turn: 'on' }, stranger)).status).toBe(404);
+    expect((await ask(`/deals/${deal}/tools`, undefined, stranger)).status).toBe(404);
+    expect((await turn('opt-in', true, stranger)).status).toBe(404);
     await as(buyer, optInDeal(deal, null, from));
     await service.sql(`update participants set status = 'removed' where user_id = $1`, [buyer.id]);
     expect(await through(isDealOptedIn(deal))).toBe(false);
-    expect(await through(dealToolWriting(deal))).toBeNull();
+    expect(await through(dealTools(deal))).toBeNull();
     await service.sql(`update participants set status = 'invited' where user_id = $1`, [buyer.id]);
     await service.sql(`update participants set status = 'active' where user_id = $1`, [buyer.id]);
   });
@@ -185,32 +184,31 @@ describe('deal opt-ins', () => {
 
   test('a broker of the deal shuts writing off for everybody on it, and nobody else does', async () => {
     await as(buyer, optInDeal(deal, null, from));
-    expect((await submit(page(), { turn: 'stop' })).status).toBe(404);
+    expect((await turn('shut-off', true)).status).toBe(403);
     expect(await through(isDealOptedIn(deal))).toBe(true);
-    expect((await submit(page(), { turn: 'stop' }, broker)).status).toBe(303);
+    expect((await turn('shut-off', true, broker)).status).toBe(200);
     expect(await through(isDealOptedIn(deal))).toBe(false);
-    expect(await markupOf(visit(service.origin + page(), buyer))).toContain(
-      'Bo shut writing through tools off for everybody',
-    );
-    expect((await submit(page(), { turn: 'allow' }, broker)).status).toBe(303);
+    expect((await ask(`/deals/${deal}/tools`)).body.shut_off).toEqual({ by_name: 'Bo', at: expect.any(String) });
+    expect((await turn('shut-off', false, broker)).status).toBe(200);
     expect(await through(isDealOptedIn(deal))).toBe(true);
   });
 
-  test('the overview leads to every client and deal', async () => {
-    const markup = await markupOf(visit(`${service.origin}/settings/tools`, buyer));
-    expect(markup).toContain(`/settings/clients/${clientId}/tools`);
-    expect(markup).toContain(page());
+  test('the overview lists every client, and every deal that is open to tools', async () => {
+    await turn('opt-in', true);
+    const { clients, opt_ins } = (await ask('/tools')).body;
+    expect(clients.map(({ id }: { id: string }) => id)).toContain(clientId);
+    expect(opt_ins).toMatchObject([{ deal_id: deal, deal_title: 'Bakery' }]);
   });
 });
 
 test('every switch leaves an audit record of who turned it, where and from where', async () => {
   await service.sql('delete from audit_records');
-  await submit(`/settings/clients/${clientId}/tools`, { tool, turn: 'on' });
-  await submit(`/settings/clients/${clientId}/tools`, { tool, turn: 'off' });
-  await submit(`/settings/deals/${deal}/tools`, { turn: 'on' });
-  await submit(`/settings/deals/${deal}/tools`, { turn: 'off' });
-  await submit(`/settings/deals/${deal}/tools`, { turn: 'stop' }, broker);
-  await submit(`/settings/deals/${deal}/tools`, { turn: 'allow' }, broker);
+  await ask('/tools/grants', { client_id: clientId, tool, expires_at: null }, buyer, 'PUT');
+  await ask(`/tools/grants/${clientId}/${tool}`, undefined, buyer, 'DELETE');
+  await ask(`/deals/${deal}/tools/opt-in`, {}, buyer, 'PUT');
+  await ask(`/deals/${deal}/tools/opt-in`, undefined, buyer, 'DELETE');
+  await ask(`/deals/${deal}/tools/shut-off`, {}, broker, 'PUT');
+  await ask(`/deals/${deal}/tools/shut-off`, undefined, broker, 'DELETE');
   const records = await service.sql(
     `select action, user_id, subject_id, deal_id, brokerage_id, host(address) as address, length(request_id) > 0 as named, details
      from audit_records order by at, id`,

@@ -1,10 +1,11 @@
-/** Settings, API keys: what an admin does with them in a browser. */
+/** API keys as an admin makes, rotates and revokes them on their page, and what each then opens. */
 
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiKeyDigest, mintApiKey } from '../../server/domain/clients/api-keys.ts';
-import { hiddenField, openAccount, signedInVisitor, type Visitor } from '../auth/scene.ts';
+import { openAccount, signedInVisitor, type Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
+import { signedInWith } from '../web/person.ts';
 import { as } from './scene.ts';
 
 let service: TestService;
@@ -37,102 +38,95 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const read = (token: string) => as({ token }, service.restUrl)('GET', '/contacts');
-const tokenIn = (markup: string) => /<pre[^>]*>(dk_(?:live|test)_[0-9a-f]{32})<\/pre>/.exec(markup)?.[1] ?? '';
 
-/** Sends a form of the page with its CSRF token. */
-async function send(visitor: Visitor, path: string, fields: Record<string, string>) {
-  const csrf = hiddenField(await (await visitor.get('/settings/keys')).text(), 'csrf');
-  const response = await visitor.form(path, { csrf, ...fields });
-  return {
-    status: response.status,
-    location: response.headers.get('location'),
-    markup: await response.text(),
-    response,
-  };
-}
+/** Asks /api/web as the page does. */
+const ask = (visitor: Visitor, path: string, body?: unknown) =>
+  signedInWith(service, visitor.cookies.get('dealkeep') ?? '').ask(path, body);
+const keysOf = (brokerage = tenant) => `/brokerages/${brokerage}/keys`;
 
-const key = (changes: Record<string, string> = {}) => ({
-  brokerage: tenant,
+const key = (changes: Record<string, unknown> = {}) => ({
   name: 'Accounting',
-  scopes: 'contacts:read',
+  scopes: ['contacts:read'],
   environment: 'live',
-  ceiling: '',
-  expires: '',
+  ceiling: null,
+  expires_at: null,
   ...changes,
 });
 
-async function created(changes: Record<string, string> = {}) {
-  const { status, markup, response } = await send(admin, '/settings/keys', key(changes));
-  expect(status).toBe(200);
-  expect(response.headers.get('cache-control')).toBe('no-store');
-  const token = tokenIn(markup);
-  const [row] = await service.sql<{ id: string }>(
-    'select id from api_keys where name = $1 order by created_at desc limit 1',
-    [changes['name'] ?? 'Accounting'],
-  );
-  return { token, id: row!.id };
+async function created(changes: Record<string, unknown> = {}): Promise<{ token: string; id: string }> {
+  const { status, body } = await ask(admin, keysOf(), key(changes));
+  expect(status).toBe(201);
+  return { token: body.token, id: body.key.id };
 }
+
+const rotate = (id: string, overlap_seconds: unknown, visitor = admin) =>
+  ask(visitor, `/keys/${id}/rotate`, { overlap_seconds });
+const revoke = (id: string, visitor = admin) => ask(visitor, `/keys/${id}/revoke`, {});
+const listed = async (id: string) =>
+  (await ask(admin, keysOf())).body.items.find((one: { id: string }) => one.id === id);
 
 describe('creating', () => {
   test('126. the token is shown once, works, and is nowhere afterwards', async () => {
-    const { token } = await created({ name: 'Shown once', environment: 'test', ceiling: '77' });
+    const { token, id } = await created({ name: 'Shown once', environment: 'test', ceiling: 77 });
     expect(token).toMatch(/^dk_test_[0-9a-f]{32}$/);
     const answer = await read(token);
     expect([answer.status, answer.headers.get('x-ratelimit-limit')]).toEqual([200, '77']);
     expect(
       (await as({ token }, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'x' })).status,
     ).toBe(403);
-    const list = await (await admin.get('/settings/keys')).text();
-    expect(list).toContain('Shown once');
-    expect(list).toContain(`dk_test_…${token.slice(-4)}`);
-    expect(list).toContain('77 requests a minute');
+    expect(await listed(id)).toMatchObject({ name: 'Shown once', hint: `dk_test_…${token.slice(-4)}`, ceiling: 77 });
+    const list = JSON.stringify((await ask(admin, keysOf())).body);
     expect(list).not.toContain(token);
     expect(list).not.toContain(token.slice(8, -4));
   });
 
-  test('the last use is shown', async () => {
-    const { token } = await created({ name: 'Used' });
-    const card = async () =>
-      (await (await admin.get('/settings/keys')).text()).split('<h3>Used</h3>')[1]?.split('</section>')[0];
-    expect(await card()).toMatch(/Last used<\/dt>\s*<dd>never/);
+  test('126. what shows a token is kept by no cache', async () => {
+    const { headers } = signedInWith(service, admin.cookies.get('dealkeep') ?? '');
+    const response = await fetch(`${service.origin}/api/web${keysOf()}`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(key()),
+    });
+    expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store']);
+  });
+
+  test('the last use is told', async () => {
+    const { token, id } = await created({ name: 'Used' });
+    expect((await listed(id)).last_used_at).toBeNull();
     await read(token);
-    expect(await card()).toMatch(/Last used<\/dt>\s*<dd>\d{4}-\d\d-\d\d \d\d:\d\d UTC/);
+    expect((await listed(id)).last_used_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d/);
   });
 
   test.each([
-    [{ name: '' }, /name/],
-    [{ name: 'x'.repeat(101) }, /name/],
-    [{ name: 'a\nb' }, /name/],
-    [{ scopes: '' }, /at least one/],
-    [{ scopes: 'deals:write' }, /at least one/],
-    [{ environment: 'prod' }, /live or test/],
-    [{ ceiling: '0' }, /limit/],
-    [{ ceiling: '100001' }, /limit/],
-    [{ ceiling: '1e3' }, /limit/],
-    [{ expires: 'tomorrow' }, /last day/],
-    [{ expires: '2020-01-01' }, /future/],
-    [{ expires: '0000-01-01' }, /./],
-    [{ brokerage: 'x' }, /brokerage/],
-  ])('%j is refused with a sentence, and nothing is made', async (changes, says) => {
+    [{ name: '' }, 400, 'name'],
+    [{ name: 'x'.repeat(101) }, 400, 'name'],
+    [{ name: 'a\nb' }, 400, 'name'],
+    [{ scopes: [] }, 400, 'scopes'],
+    [{ scopes: ['deals:write'] }, 400, 'scopes.0'],
+    [{ environment: 'prod' }, 400, 'environment'],
+    [{ ceiling: 0 }, 400, 'ceiling'],
+    [{ ceiling: 100_001 }, 400, 'ceiling'],
+    [{ ceiling: '1e3' }, 400, 'ceiling'],
+    [{ expires_at: 'tomorrow' }, 400, 'expires_at'],
+    [{ expires_at: '2020-01-01T00:00:00Z' }, 409, undefined],
+    [{ expires_at: '0000-01-01T00:00:00Z' }, 400, 'expires_at'],
+  ])('%j is refused with a sentence, and nothing is made', async (changes, expected, path) => {
     const before = await service.sql('select count(*) from api_keys');
-    const { status, markup } = await send(admin, '/settings/keys', key(changes as Record<string, string>));
-    expect(status).toBe(400);
-    expect(/role="alert">([^<]*)/.exec(markup)?.[1]).toMatch(says);
+    const { status, body } = await ask(admin, keysOf(), key(changes));
+    expect([status, body.error.details?.[0].path]).toEqual([expected, path]);
+    expect(body.error.message).toMatch(/\w+ \w+/);
     expect(await service.sql('select count(*) from api_keys')).toEqual(before);
   });
 
-  test('a key ends with its last day', async () => {
-    const day = new Date(service.clock.now().getTime() + 86_400_000).toISOString().slice(0, 10);
-    const { id } = await created({ name: 'Until tomorrow', expires: day });
-    const [row] = await service.sql<{ at: Date }>('select expires_at as at from api_keys where id = $1', [id]);
-    expect(row?.at.toISOString()).toBe(`${day}T23:59:59.999Z`);
+  test('a key is made in a brokerage that there is', async () => {
+    expect((await ask(admin, keysOf('x'), key())).status).toBe(404);
   });
 
-  test('names are shown as they are written', async () => {
-    await created({ name: '<script>alert(1)</script>' });
-    const list = await (await admin.get('/settings/keys')).text();
-    expect(list).not.toContain('<script>alert(1)');
-    expect(list).toContain('&lt;script&gt;alert(1)');
+  test('a key ends when it was said to', async () => {
+    const end = `${new Date(service.clock.now().getTime() + 86_400_000).toISOString().slice(0, 10)}T23:59:59.999Z`;
+    const { id } = await created({ name: 'Until tomorrow', expires_at: end });
+    const [row] = await service.sql<{ at: Date }>('select expires_at as at from api_keys where id = $1', [id]);
+    expect(row?.at.toISOString()).toBe(end);
   });
 
   test('124. it needs a sign-in of the last ten minutes', async () => {
@@ -142,17 +136,12 @@ describe('creating', () => {
       account.id,
     ]);
     const visitor = await signedInVisitor(service, account);
-    const csrf = hiddenField(await (await visitor.get('/settings/keys')).text(), 'csrf');
     service.clock.advance(11 * 60_000);
-    const page = await (await visitor.get('/settings/keys')).text();
-    expect(page).toContain('/re-authenticate?return_to=%2Fsettings%2Fkeys');
-    expect(page).not.toContain('id="new"');
     const before = await service.sql('select count(*) from api_keys');
-    const refused = await visitor.form('/settings/keys', { csrf, ...key() });
-    expect([refused.status, refused.headers.get('location')]).toEqual([
-      303,
-      '/re-authenticate?return_to=%2Fsettings%2Fkeys',
-    ]);
+    expect(await ask(visitor, keysOf(), key())).toMatchObject({
+      status: 403,
+      body: { error: { code: 'recent_sign_in_required' } },
+    });
     expect(await service.sql('select count(*) from api_keys')).toEqual(before);
     service.clock.advance(-11 * 60_000);
   });
@@ -160,18 +149,18 @@ describe('creating', () => {
 
 describe('rotating and revoking', () => {
   test.each([
-    ['3600', 3_600_000],
-    ['0', 0],
+    [3600, 3_600_000],
+    [0, 0],
   ])('129. with an overlap of %s s the old token works until then, the new one at once', async (overlap, millis) => {
-    const { token: old, id } = await created({ name: `Rotated ${overlap}`, scopes: 'contacts:read' });
+    const { token: old, id } = await created({ name: `Rotated ${overlap}` });
     const now = service.clock.now();
-    const { status, markup } = await send(admin, `/settings/keys/${id}/rotate`, { overlap });
-    const fresh = tokenIn(markup);
+    const { status, body } = await rotate(id, overlap);
+    const fresh = body.token;
     expect([status, fresh === old]).toEqual([200, false]);
     expect((await read(fresh)).status).toBe(200);
     if (millis > 0) {
       expect((await read(old)).status).toBe(200);
-      expect(await (await admin.get('/settings/keys')).text()).toContain(`…${old.slice(-4)}`);
+      expect((await listed(id)).previous_hint).toBe(`dk_live_…${old.slice(-4)}`);
       service.clock.set(new Date(now.getTime() + millis - 30_000));
       expect((await read(old)).status).toBe(200);
       service.clock.set(new Date(now.getTime() + millis + 30_000));
@@ -182,8 +171,8 @@ describe('rotating and revoking', () => {
   });
 
   test('both tokens of a key count together and share what may be repeated', async () => {
-    const { token: old, id } = await created({ name: 'Shared', scopes: 'contacts:write', ceiling: '50' });
-    const fresh = tokenIn((await send(admin, `/settings/keys/${id}/rotate`, { overlap: '3600' })).markup);
+    const { token: old, id } = await created({ name: 'Shared', scopes: ['contacts:write'], ceiling: 50 });
+    const fresh = (await rotate(id, 3600)).body.token;
     const post = (token: string) =>
       as({ token }, service.restUrl)(
         'POST',
@@ -200,8 +189,8 @@ describe('rotating and revoking', () => {
 
   test('129. a second rotation ends what is older, and never prolongs it', async () => {
     const { token: first, id } = await created({ name: 'Twice' });
-    const second = tokenIn((await send(admin, `/settings/keys/${id}/rotate`, { overlap: '3600' })).markup);
-    const third = tokenIn((await send(admin, `/settings/keys/${id}/rotate`, { overlap: '0' })).markup);
+    const second = (await rotate(id, 3600)).body.token;
+    const third = (await rotate(id, 0)).body.token;
     expect(await Promise.all([first, second, third].map(async (token) => (await read(token)).status))).toEqual([
       401, 401, 200,
     ]);
@@ -209,24 +198,23 @@ describe('rotating and revoking', () => {
 
   test('130. a revoked key stops with the next request and cannot come back', async () => {
     const { token, id } = await created({ name: 'Revoked' });
-    const revoked = await send(admin, `/settings/keys/${id}/revoke`, {});
-    expect([revoked.status, revoked.location]).toEqual([303, '/settings/keys?done=revoked']);
+    expect(await revoke(id)).toMatchObject({ status: 200, body: { state: 'revoked' } });
     expect((await read(token)).status).toBe(401);
-    const rotated = await send(admin, `/settings/keys/${id}/rotate`, { overlap: '0' });
-    expect([rotated.status, tokenIn(rotated.markup)]).toEqual([400, '']);
-    expect((await send(admin, `/settings/keys/${id}/revoke`, {})).status).toBe(303);
+    const rotated = await rotate(id, 0);
+    expect([rotated.status, rotated.body.token]).toEqual([409, undefined]);
+    expect((await revoke(id)).status).toBe(200);
   });
 
-  test('an overlap that is not offered is refused', async () => {
+  test('an overlap that is none is refused', async () => {
     const { id } = await created({ name: 'Overlap' });
-    for (const overlap of ['', '-1', '99999999', 'toString'])
-      expect((await send(admin, `/settings/keys/${id}/rotate`, { overlap })).status).toBe(400);
+    for (const overlap of [null, '', -1, 99_999_999, 1.5, 'toString'])
+      expect([overlap, (await rotate(id, overlap)).status]).toEqual([overlap, 400]);
   });
 
   test('each leaves a record of who did it', async () => {
     const { id } = await created({ name: 'Recorded' });
-    await send(admin, `/settings/keys/${id}/rotate`, { overlap: '0' });
-    await send(admin, `/settings/keys/${id}/revoke`, {});
+    await rotate(id, 0);
+    await revoke(id);
     const records = await service.sql(
       `select action, outcome, brokerage_id, user_id is not null as person, host(address) as address, request_id is not null as request
        from audit_records where subject_id = $1 order by at, id`,
@@ -240,23 +228,22 @@ describe('rotating and revoking', () => {
 describe('who may', () => {
   test('a broker sees no keys and makes none', async () => {
     const { id } = await created({ name: 'Not for brokers' });
-    const page = await (await broker.get('/settings/keys')).text();
-    expect(page).toContain('You are not one.');
-    expect(page).not.toContain('Not for brokers');
-    const made = await send(broker, '/settings/keys', key());
-    expect([made.status, tokenIn(made.markup)]).toEqual([400, '']);
-    expect((await send(broker, `/settings/keys/${id}/rotate`, { overlap: '0' })).status).toBe(404);
-    expect((await send(broker, `/settings/keys/${id}/revoke`, {})).status).toBe(400);
+    expect((await ask(broker, keysOf())).body.items).toEqual([]);
+    const made = await ask(broker, keysOf(), key());
+    expect([made.status, made.body.token]).toEqual([409, undefined]);
+    expect((await rotate(id, 0, broker)).status).toBe(404);
+    expect((await revoke(id, broker)).status).toBe(404);
     const [row] = await service.sql('select revoked_at, rotated_at from api_keys where id = $1', [id]);
     expect(row).toEqual({ revoked_at: null, rotated_at: null });
   });
 
   test('an admin of another brokerage has nothing to do with it', async () => {
     const { token, id } = await created({ name: 'Ours' });
-    expect(await (await otherAdmin.get('/settings/keys')).text()).not.toContain('Ours');
-    expect((await send(otherAdmin, '/settings/keys', key({ name: 'Forged' }))).status).toBe(400);
-    expect((await send(otherAdmin, `/settings/keys/${id}/rotate`, { overlap: '0' })).status).toBe(404);
-    expect((await send(otherAdmin, `/settings/keys/${id}/revoke`, {})).status).toBe(400);
+    expect((await ask(otherAdmin, keysOf())).status).toBe(404);
+    expect((await ask(otherAdmin, keysOf(elsewhere))).body.items).toEqual([]);
+    expect((await ask(otherAdmin, keysOf(), key({ name: 'Forged' }))).status).toBe(404);
+    expect((await rotate(id, 0, otherAdmin)).status).toBe(404);
+    expect((await revoke(id, otherAdmin)).status).toBe(404);
     expect((await read(token)).status).toBe(200);
   });
 
@@ -287,12 +274,15 @@ describe('who may', () => {
 
   test('nothing happens without the CSRF token or a session', async () => {
     const before = await service.sql('select count(*) from api_keys');
-    expect((await admin.form('/settings/keys', key())).status).toBe(403);
-    const nobody = await fetch(`${service.origin}/settings/keys`, {
-      redirect: 'manual',
-      headers: { accept: 'text/html' },
-    });
-    expect([nobody.status, nobody.headers.get('location')]).toEqual([303, '/sign-in?return_to=%2Fsettings%2Fkeys']);
+    const post = (headers: Record<string, string>) =>
+      fetch(`${service.origin}/api/web${keysOf()}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(key()),
+      });
+    expect((await post({ cookie: `dealkeep=${admin.cookies.get('dealkeep')}` })).status).toBe(403);
+    expect((await post({})).status).toBe(403);
+    expect((await fetch(`${service.origin}/api/web${keysOf()}`)).status).toBe(401);
     expect(await service.sql('select count(*) from api_keys')).toEqual(before);
   });
 });

@@ -147,12 +147,6 @@ async function signedIn(browser: Browser, demo: Demo, who: 'admin' | 'broker' | 
 
   await page.goto(`${origin}/plain`);
   const plain = [
-    { name: 'clients', path: '/settings/clients' },
-    { name: 'client', path: `/settings/clients/${person.client_id}` },
-    { name: 'client-tools', path: `/settings/clients/${person.client_id}/tools` },
-    { name: 'tools', path: '/settings/tools' },
-    { name: 'deal-tools', path: `/settings/deals/${deal}/tools` },
-    { name: 'keys', path: '/settings/keys' },
     { name: 'security', path: '/settings/security' },
     { name: 'people', path: '/settings/people' },
     { name: 're-authenticate', path: '/re-authenticate?return_to=/settings/keys' },

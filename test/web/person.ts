@@ -26,6 +26,11 @@ export async function signInAs(service: TestService, userId: string): Promise<Si
     userId,
     tokenDigest(token),
   ]);
+  return signedInWith(service, token);
+}
+
+/** How to ask with the token of a live session. */
+export function signedInWith(service: TestService, token: string): SignedIn {
   const cookie = { name: 'dealkeep', value: token };
   const headers = {
     cookie: `${cookie.name}=${cookie.value}`,

@@ -72,13 +72,7 @@ const selectKeys = `select k.id, k.brokerage_id, b.name as brokerage_name, k.nam
      case when k.revoked_at is not null then 'revoked' when k.expires_at <= app.now() then 'expired' else 'active' end as state
    from api_keys k join brokerages b on b.id = k.brokerage_id left join users u on u.id = k.created_by`;
 
-/** The keys of every brokerage of which the caller is an admin, the newest of each first. */
-export const apiKeys = rows<ApiKey, []>(
-  'api_keys',
-  `${selectKeys} order by b.name, b.id, k.created_at desc, k.id desc`,
-);
-
-/** The keys of one of them, the newest first; none for everybody but its admins. */
+/** The keys of a brokerage, the newest first; none for everybody but its admins. */
 export const apiKeysOf = rows<ApiKey, [brokerageId: string]>(
   'api_keys_of',
   `${selectKeys} where k.brokerage_id = $1 order by k.created_at desc, k.id desc`,

@@ -94,17 +94,6 @@ export function disableClient(id: string, disabled: boolean, from: Origin): Stat
   return mapped(disable(id, disabled, from.address, from.requestId), (found) => found !== null);
 }
 
-export interface Brokerage {
-  id: string;
-  name: string;
-}
-
-/** The brokerages of which the caller is an admin: with these they may share a client. */
-export const administeredBrokerages = rows<Brokerage, []>(
-  'administered_brokerages',
-  `select id, name from brokerages where id = any ((select app.brokerages_as('admin'))::uuid[]) order by name, id`,
-);
-
 const share = row<{ id: string }>(
   'share_connected_client',
   `with before as (select brokerage_id from connected_clients where id = $1),

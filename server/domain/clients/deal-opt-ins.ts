@@ -4,42 +4,6 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/origin.ts';
 import { knownPerson } from '../deals/participants.ts';
 
-/** How writing through tools stands on a deal, for the caller. */
-export interface DealToolWriting {
-  deal_id: string;
-  title: string;
-  opted_in_at: string | null;
-  /** Null: until it is turned off, or there is no opt-in. */
-  expires_at: string | null;
-  /** Whether the opt-in counts at this moment: it has not expired and no broker has shut writing off. */
-  active: boolean;
-  /** When a broker of the deal shut writing off for everybody on it, or null. */
-  stopped_at: string | null;
-  stopped_by_name: string | null;
-  /** Whether the caller is a broker of the deal, who may shut it off. */
-  may_stop: boolean;
-}
-
-const writingFields = `d.id as deal_id, d.title, o.opted_in_at, o.expires_at, app.deal_opted_in(d.id) as active, s.stopped_at,
-  u.name as stopped_by_name, d.id = any ((select app.deals_acting_as('broker'))::uuid[]) as may_stop`;
-const writingTables = `deals d
-  left join deal_opt_ins o on o.deal_id = d.id
-  left join deal_tool_stops s on s.deal_id = d.id
-  ${knownPerson('u', 's.stopped_by', 'd.id')}`;
-
-/** How writing through tools stands on a deal that the caller sees, or null. */
-export const dealToolWriting = row<DealToolWriting, [dealId: string]>(
-  'deal_tool_writing',
-  `select ${writingFields} from ${writingTables} where d.id = $1`,
-);
-
-/** How it stands on every deal that the caller sees, at most 200: those opted in first, then the newest. */
-export const dealsToolWriting = rows<DealToolWriting, []>(
-  'deals_tool_writing',
-  `select ${writingFields} from ${writingTables}
-   order by o.opted_in_at is null, d.created_at desc, d.id desc limit 200`,
-);
-
 /** The two switches of a deal as its page shows them. */
 export interface DealTools {
   /** The caller's own, while it has not expired. */

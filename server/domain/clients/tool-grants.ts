@@ -29,22 +29,6 @@ export const writeToolTitles: Readonly<Record<WriteTool, string>> = {
   svc_financing_source_update_status: 'Change the status of a source of financing',
 };
 
-export interface ToolGrant {
-  tool: WriteTool;
-  granted_at: string;
-  /** Null: until it is turned off. */
-  expires_at: string | null;
-  /** False once it has expired. */
-  active: boolean;
-}
-
-/** The caller's grants for one of their clients, also those that have expired. */
-export const toolGrants = rows<ToolGrant, [clientId: string]>(
-  'tool_grants',
-  `select tool, granted_at, expires_at, expires_at is null or expires_at > app.now() as active
-   from tool_grants where client_id = $1 order by tool`,
-);
-
 /** A grant that counts at this moment, and for which client. */
 export interface LiveToolGrant {
   client_id: string;

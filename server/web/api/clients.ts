@@ -18,13 +18,13 @@ import {
 import { mustSee } from '../../domain/must-see.ts';
 import { clientPresets, redirectUriFaults } from '../../domain/clients/redirect-uris.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
-import { id, line, pathId, readBody } from './input.ts';
+import { id, pathId, readBody, visibleLine } from './input.ts';
 import { notAllowed } from './visible-record.ts';
 import { originOf, withPerson } from './person.ts';
 import { nothingThere } from './problems.ts';
 
 const Details = z.strictObject({
-  name: line(100).refine((name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name), 'Leave out invisible characters.'),
+  name: visibleLine(100),
   redirect_uris: z.array(z.string().trim()).superRefine((uris, context) => {
     const faults = redirectUriFaults(uris).map(({ index, message }) =>
       index < 0 ? message : `${uris[index]}: ${message}`,

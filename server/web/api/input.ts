@@ -67,6 +67,10 @@ export const line = (max: number) =>
     .max(max, `At most ${max} characters.`)
     .refine(storable, 'This contains characters that cannot be stored.');
 
+/** A line of which every character is to be seen: the name of a client or a key. */
+export const visibleLine = (max: number) =>
+  line(max).refine((name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name), 'Leave out invisible characters.');
+
 /** The name of a person or a brokerage. */
 export const properName = line(200)
   .regex(oneLine, 'Leave out line breaks.')

@@ -19,13 +19,13 @@ import {
 import { mustSee } from '../../domain/must-see.ts';
 import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';
-import { instant, line, optional, pathId, readBody } from './input.ts';
+import { instant, optional, pathId, readBody, visibleLine } from './input.ts';
 import { withRecord } from './visible-record.ts';
 import { asPerson, originOf } from './person.ts';
 import { nothingThere } from './problems.ts';
 
 const New = z.strictObject({
-  name: line(100),
+  name: visibleLine(100),
   environment: z.enum(keyEnvironments, { error: 'Choose live or test.' }),
   scopes: z
     .array(z.enum(keyScopes, { error: 'Choose what the key may do.' }))
