@@ -31,7 +31,7 @@ test('a contact is added, found, edited, archived, and brought back by undo', { 
   await page.getByRole('button', { name: 'New contact' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Add contact' }).click();
-  await dialog.getByText('Type a name.').waitFor();
+  await dialog.getByText('Enter a name.').waitFor();
   await dialog.getByLabel('Name').fill('Zora Quill');
   await dialog.getByLabel('E-mail').fill('not an address');
   await dialog.getByRole('button', { name: 'Add contact' }).click();
@@ -54,7 +54,7 @@ test('a contact is added, found, edited, archived, and brought back by undo', { 
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain('zora@example.test');
 
   await page.getByRole('button', { name: 'Archive Zora Quill' }).click();
-  await page.getByText('No contact fits').waitFor();
+  await page.getByText('No matching contacts').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await row('Zora Quill').waitFor();
   expect(desk.complaints).toEqual([]);
@@ -77,7 +77,7 @@ test('a file is looked at before it is imported', { timeout: 180_000 }, async ()
   await dialog.getByText('2 contacts can be imported').waitFor();
   await dialog.getByText('Same as row 2').waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: 'Keep writing' }).click();
+  await page.getByRole('button', { name: 'Keep editing' }).click();
   await page.getByRole('alertdialog').waitFor({ state: 'detached' });
   await dialog.getByRole('button', { name: 'Import 2 contacts' }).click();
   await page.getByText('2 contacts imported').first().waitFor();

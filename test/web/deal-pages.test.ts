@@ -95,7 +95,7 @@ describe('the sections of a deal', () => {
 
   test('a deal that is not theirs is as if it did not exist', async () => {
     const page = await at('outsider', `/deals/${web.scene.deal}/offers`);
-    await page.getByRole('heading', { level: 1, name: 'There is nothing here for you' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'You cannot open this' }).waitFor();
     await expectAccessible(page);
   });
 });
@@ -114,7 +114,7 @@ describe('an address where somebody has no place', () => {
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     const told = async (address: string) => {
       await page.goto(`${web.service.origin}/deals/${web.scene.deal}${address}`);
-      await page.getByRole('heading', { level: 2, name: 'There is nothing here for you' }).waitFor();
+      await page.getByRole('heading', { level: 2, name: 'You cannot open this' }).waitFor();
       return [await page.title(), await page.getByRole('main').innerText()];
     };
     expect(await told(path)).toEqual(await told('/nowhere'));
@@ -161,7 +161,7 @@ describe('a broker', () => {
     await dialog.getByLabel('Title').fill('');
     await dialog.getByLabel('Asking price').fill('about a million');
     await button(dialog, 'Save').click();
-    await dialog.getByText('Give the deal a title.').waitFor();
+    await dialog.getByText('Enter a title.').waitFor();
     await dialog.getByLabel('Title').fill('Corner bakery and café');
     await button(dialog, 'Save').click();
     await dialog.getByText('Write an amount with digits').waitFor();
@@ -270,9 +270,9 @@ describe('a broker', () => {
     const page = await at('broker', `/deals/${web.scene.deal}`);
     const seller = await at('seller', `/deals/${web.scene.deal}`);
     const own = seller.getByRole('switch', { name: 'Let my assistants write here' });
-    await seller.getByText('Shut off for everybody by broker.').waitFor();
+    await seller.getByText('Turned off for everyone by broker.').waitFor();
     expect(await own.isDisabled()).toBe(true);
-    await page.getByRole('switch', { name: 'Shut off for everybody' }).click();
+    await page.getByRole('switch', { name: 'Turned off for everyone' }).click();
     await seller.getByText('Reading needs no permission of its own.').waitFor();
     await own.click();
     await expect
@@ -292,7 +292,7 @@ describe('a broker', () => {
     await seller.getByRole('button', { name: 'Save Until' }).waitFor({ state: 'detached' });
     await own.click();
     await expect.poll(optIn).toBeUndefined();
-    expect(await seller.getByRole('switch', { name: 'Shut off for everybody' }).count()).toBe(0);
+    expect(await seller.getByRole('switch', { name: 'Turned off for everyone' }).count()).toBe(0);
   });
 });
 
@@ -319,7 +319,7 @@ test('offers stand below each other on a phone, and say when they are no longer 
   await expectAccessible(page);
   await page.setViewportSize({ width: 1280, height: 900 });
   await page
-    .getByRole('row', { name: /^Stands until/ })
+    .getByRole('row', { name: /^Valid until/ })
     .getByText('Expired Jan 31, 2020')
     .waitFor();
 });
@@ -452,7 +452,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   );
   await theirs.reload();
   await button(theirs, 'Propose a change').click();
-  expect(await theirs.getByRole('dialog').getByLabel('Stands until').inputValue()).toBe('');
+  expect(await theirs.getByRole('dialog').getByLabel('Valid until').inputValue()).toBe('');
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
@@ -475,7 +475,7 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
   expect(await dialog.getByRole('listitem').count()).toBe(4);
   await expectAccessible(page);
   await page.setViewportSize({ width: 390, height: 844 });
-  await button(dialog, 'Close all the same').click();
+  await button(dialog, 'Close anyway').click();
   await page.getByText('The deal is now closed.').first().waitFor();
   await page.setViewportSize({ width: 1280, height: 900 });
   for (const [path, gone] of [

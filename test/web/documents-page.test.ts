@@ -67,7 +67,7 @@ test('several files are dropped at once, each with its progress, and what is ref
   await uploads.getByText('The file is empty.').waitFor();
   await uploads.getByRole('button', { name: 'Send Invoice.pdf again' }).waitFor();
   await expectAccessible(page);
-  await drawer.getByRole('button', { name: 'Clear the finished' }).click();
+  await drawer.getByRole('button', { name: 'Clear finished' }).click();
   await drawer.getByRole('button', { name: 'Done' }).click();
   for (const name of ['Returns 2025.pdf', 'Plan of the yard.png', 'Vans.csv']) {
     await row(page, name).getByText('Under NDA').waitFor();
@@ -99,7 +99,7 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
   expect(Number(await progress.getAttribute('aria-valuenow'))).toBeLessThan(100);
   await drawer.getByRole('button', { name: 'Stop Scans, part 2.pdf' }).click();
   await drawer.getByText('Stopped').waitFor();
-  await drawer.getByRole('button', { name: 'Go on in the background' }).click();
+  await drawer.getByRole('button', { name: 'Continue in the background' }).click();
   await page.getByText(/^Uploading: \d+ %$/).waitFor();
   await row(page, 'Scans, part 1.pdf').waitFor({ timeout: 30_000 });
   expect(await row(page, 'Scans, part 2.pdf').count()).toBe(0);
@@ -114,7 +114,7 @@ test('what was typed for files that were not dropped yet is asked about before t
   await request.fill('Leases, all of them');
   await drawer.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('link', { name: 'People', exact: true }).click();
-  await page.getByRole('alertdialog').getByRole('button', { name: 'Keep writing' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Keep editing' }).click();
   await page.getByRole('alertdialog').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Upload' }).click();
   expect(await request.inputValue()).toBe('Leases, all of them');
@@ -214,7 +214,7 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
   await page.getByRole('searchbox', { name: 'Search documents' }).fill('draft of');
   await expect.poll(() => rows(page).count()).toBe(1);
   await page.getByLabel('Category').selectOption('Legal');
-  await page.getByText('No document fits').waitFor();
+  await page.getByText('No matching documents').waitFor();
   await page.getByRole('button', { name: 'Show all' }).click();
   await page.getByLabel('Who may open it').selectOption('All participants');
 
@@ -229,7 +229,7 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
   await row(page, 'Lease, final.pdf').waitFor();
   await row(buyer, 'Lease, final.pdf').waitFor();
 
-  await choose(page, 'Lease, final.pdf', 'Take out');
+  await choose(page, 'Lease, final.pdf', 'Remove');
   await row(page, 'Lease, final.pdf').waitFor({ state: 'detached' });
   await row(buyer, 'Lease, final.pdf').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Undo' }).click();

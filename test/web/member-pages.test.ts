@@ -85,7 +85,7 @@ test('an admin ends a member’s sessions, having shown who they are', slow, asy
   await page.getByRole('button', { name: 'Actions for broker' }).click();
   await page.getByRole('menuitem', { name: 'End sessions' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'End sessions' }).click();
-  const proof = page.getByRole('dialog', { name: 'Is it you?' });
+  const proof = page.getByRole('dialog', { name: 'Confirm it is you' });
   await proof.getByLabel('Password', { exact: true }).fill(password);
   await proof.getByRole('button', { name: 'Continue' }).click();
   await page.getByText('broker is signed out everywhere').first().waitFor();

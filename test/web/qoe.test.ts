@@ -336,38 +336,40 @@ test('in the browser: a normalization, a file with faults, and the same file men
 
     const stray = { period_label: 'fy 2025', adjustment_category: 'other', adjustment_amount: '7' };
     const { id } = (await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, stray)).body;
-    await page.getByText('Some normalizations count in no bridge').waitFor();
+    await page.getByText('Some adjustments count in no bridge').waitFor();
     await page.getByText('There are no figures of “fy 2025”.').waitFor();
-    const marked = page.getByRole('region', { name: /^Normalizations of / }).filter({ hasText: 'In no bridge' });
+    const marked = page
+      .getByRole('region', { name: /^Add-backs and adjustments of / })
+      .filter({ hasText: 'In no bridge' });
     await expect.poll(() => marked.getByRole('heading').allInnerTexts()).toHaveLength(1);
-    expect(await marked.getAttribute('aria-label')).toBe('Normalizations of fy 2025');
+    expect(await marked.getAttribute('aria-label')).toBe('Add-backs and adjustments of fy 2025');
     await expectAccessible(page);
     expect((await as('buyer').ask(`/qoe/normalizations/${id}`, undefined, 'DELETE')).status).toBe(204);
-    await page.getByText('Some normalizations count in no bridge').waitFor({ state: 'detached' });
+    await page.getByText('Some adjustments count in no bridge').waitFor({ state: 'detached' });
 
-    await page.getByRole('button', { name: 'Add normalization' }).click();
+    await page.getByRole('button', { name: 'Add adjustment' }).click();
     await page.getByLabel('Period', { exact: true }).selectOption('TTM');
     await page.getByLabel('Category').selectOption('one_time');
     await page.getByLabel('Amount').fill('12,345.67');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByText('+$12,345.67').first().waitFor();
 
-    await page.getByRole('button', { name: 'Upload figures' }).click();
+    await page.getByRole('button', { name: 'Upload financials' }).click();
     const choose = (csv: string) =>
       page
         .locator('input[type=file]')
         .setInputFiles({ name: 'books.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
     await choose('month,revenue\n1994-01,1\n1994-02,none\n');
-    await page.getByText('What to mend').waitFor();
+    await page.getByText('Fix these').waitFor();
     await expectAccessible(page);
     expect(await page.getByRole('button', { name: 'Store', exact: true }).isDisabled()).toBe(true);
     await choose('month,revenue\n1994-01,1\n1994-02,2\n');
     await page.getByRole('button', { name: 'Store 2 rows' }).waitFor();
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Keep writing' }).click();
+    await page.getByRole('button', { name: 'Keep editing' }).click();
     await page.getByRole('alertdialog').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Store 2 rows' }).click();
-    await page.getByText('The figures are stored').first().waitFor();
+    await page.getByText('The financials are saved').first().waitFor();
     await page.getByText('books.csv').waitFor();
     expect(desk.complaints).toEqual([]);
     await desk.close();

@@ -34,7 +34,7 @@ export const findings = list<WholeFinding>({
     return (await Promise.all(whole)).map(({ finding }) => finding);
   },
   facts: (finding, person) => {
-    const who = (userId: string | null): string => person.nameOf(userId) ?? 'Somebody';
+    const who = (userId: string | null): string => person.nameOf(userId) ?? 'Someone';
     const { comments, history } = finding;
     return [
       word(findingSeverities, finding.severity),
@@ -43,7 +43,7 @@ export const findings = list<WholeFinding>({
       finding.title,
       finding.description,
       `${who(finding.created_by)} recorded it ${finding.created_at}`,
-      finding.owner_user_id && `Looked after by ${who(finding.owner_user_id)}`,
+      finding.owner_user_id && `Owner: ${who(finding.owner_user_id)}`,
       finding.status_notes,
       ...comments.flatMap((one) => [`${who(one.created_by)} ${one.created_at}`, one.body]),
       ...history.map(({ from_status: from, to_status: to, changed_by, changed_at }) => {

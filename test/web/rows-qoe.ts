@@ -41,7 +41,7 @@ export const snapshots = list<Snapshot>({
   decidedBy: ['accounting_snapshots'],
   kinds: 2,
   shown: (page) => {
-    const heading = page.getByRole('heading', { name: 'Accounting snapshots', exact: true });
+    const heading = page.getByRole('heading', { name: 'Uploaded financials', exact: true });
     return linesOf(page.locator('section').filter({ has: heading }).getByRole('listitem'));
   },
   ask: async (person) => (await person.call<Qoe>('svc_qoe_get')).recent_accounting_snapshots,
@@ -166,7 +166,7 @@ export const normalizations = list<Adjustment>({
   kinds: 2,
   shown: async (page) => {
     const shown: Lines[] = [];
-    for (const period of await page.getByRole('region', { name: /^Normalizations of / }).all()) {
+    for (const period of await page.getByRole('region', { name: /^Add-backs and adjustments of / }).all()) {
       const [[name = ''] = []] = await linesOf(period.getByRole('heading'));
       for (const lines of await linesOf(period.getByRole('listitem'))) shown.push([name, ...lines]);
     }

@@ -55,7 +55,7 @@ export async function goWithin(page: Page, path: string, title: string): Promise
 
 /** Whether all that the page says is that there is nothing. */
 export const saysNothing = async (page: Page): Promise<boolean> =>
-  (await page.getByRole('heading', { name: 'There is nothing here for you' }).count()) > 0;
+  (await page.getByRole('heading', { name: 'You cannot open this' }).count()) > 0;
 
 /** The rows of a chart, turned into its table; none where the chart is not. */
 export async function chartRows(page: Page, name: RegExp): Promise<string[][]> {

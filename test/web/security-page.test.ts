@@ -112,7 +112,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
   service.clock.advance(11 * minute);
   await passkeys.getByRole('button', { name: 'Remove Work laptop' }).click();
   await at.getByRole('button', { name: 'Remove passkey' }).click();
-  const proof = at.getByRole('dialog', { name: 'Is it you?' });
+  const proof = at.getByRole('dialog', { name: 'Confirm it is you' });
   await proof.getByLabel('Password', { exact: true }).fill(account.password);
   await proof.getByRole('button', { name: 'Continue' }).click();
   await toast(at, 'The passkey is removed');
@@ -142,11 +142,11 @@ test(
     const dialog = at.getByRole('dialog', { name: 'Set up an authenticator' });
     const secret = await dialog.getByLabel('Or type this key into the app').inputValue();
     await dialog.getByLabel('Code').fill(await generate({ secret, epoch: now() }));
-    await dialog.getByRole('button', { name: 'Switch it on' }).click();
+    await dialog.getByRole('button', { name: 'Turn it on' }).click();
     const shown = at.getByRole('dialog', { name: 'Your recovery codes' });
     await expect.poll(() => shown.getByRole('listitem').count(), patiently).toBe(10);
     const codes = await shown.getByRole('listitem').allTextContents();
-    await shown.getByRole('button', { name: 'I have kept them' }).click();
+    await shown.getByRole('button', { name: 'I have saved them' }).click();
     await at.getByText('10 recovery codes left.').waitFor();
 
     /** Signs out and in again, up to the code. */
@@ -209,7 +209,7 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
     const { page: at } = here;
     await here.go(page);
     await expect.poll(() => devices(at).count(), patiently).toBe(3);
-    expect(await devices(at).filter({ hasText: 'This one' }).allTextContents()).toEqual([
+    expect(await devices(at).filter({ hasText: 'This device' }).allTextContents()).toEqual([
       expect.stringContaining('Chrome on Linux'),
     ]);
     await devices(at).filter({ hasText: 'Safari on iPhone' }).waitFor();

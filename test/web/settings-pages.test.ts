@@ -95,7 +95,7 @@ describe('an admin', { timeout: 180_000 }, () => {
     await page.getByRole('button', { name: 'Create key' }).first().click();
     await page.getByRole('dialog').getByLabel('Name').fill('Late');
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
-    const proof = page.getByRole('dialog', { name: 'Is it you?' });
+    const proof = page.getByRole('dialog', { name: 'Confirm it is you' });
     await proof.getByLabel('Password', { exact: true }).fill(password);
     await proof.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('dialog', { name: 'The token of Late' }).waitFor();
@@ -120,8 +120,8 @@ describe('an admin', { timeout: 180_000 }, () => {
     await page.getByText('Una Field is staff now').first().waitFor();
     await page.getByRole('menu').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Actions for Una Field' }).click();
-    await page.getByRole('menuitem', { name: 'Take invitation back' }).click();
-    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.getByRole('menuitem', { name: 'Withdraw invitation' }).click();
+    await page.getByRole('button', { name: 'Withdraw' }).click();
     await page.getByText('una@example.test').waitFor({ state: 'detached' });
   });
 
@@ -169,7 +169,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.waitForURL('**/settings/tools?client=*');
     const tool = page.getByRole('switch', { name: 'Ask a question of the seller' });
     await tool.click();
-    await page.getByRole('button', { name: 'Set an end for Ask a question of the seller' }).click();
+    await page.getByRole('button', { name: 'Set an end date for Ask a question of the seller' }).click();
     const end = page.getByLabel('On until, Ask a question of the seller');
     const ends = () =>
       service.sql('select tool from tool_grants where client_id = $1 and expires_at is not null', [clientId]);
@@ -178,7 +178,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await end.press('ArrowDown');
     await end.blur();
     await page.getByRole('link', { name: 'Profile', exact: true }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Keep writing' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Keep editing' }).click();
     await page.getByRole('alertdialog').waitFor({ state: 'detached' });
     expect(await ends()).toEqual([]);
     await page.getByRole('button', { name: 'Save On until, Ask a question of the seller' }).click();
@@ -215,7 +215,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByText('Name saved').first().waitFor();
     await page.getByLabel('E-mail').fill('new-buyer@example.test');
     await page.getByRole('button', { name: 'Change address' }).click();
-    await page.getByText('Look into your mail').waitFor();
+    await page.getByText('Check your email').waitFor();
     expect(service.mails.some(({ to }) => to === 'new-buyer@example.test')).toBe(true);
 
     await desk.go('/settings/security');
@@ -230,13 +230,13 @@ describe('anybody', { timeout: 180_000 }, () => {
     const secret = await dialog.getByLabel('Or type this key into the app').inputValue();
     await expectAccessible(page);
     await dialog.getByLabel('Code').fill('000000x');
-    await dialog.getByRole('button', { name: 'Switch it on' }).click();
+    await dialog.getByRole('button', { name: 'Turn it on' }).click();
     await dialog.getByText(/The code is not right/).waitFor();
     await dialog.getByLabel('Code').fill(await generate({ secret }));
-    await dialog.getByRole('button', { name: 'Switch it on' }).click();
+    await dialog.getByRole('button', { name: 'Turn it on' }).click();
     await page.getByRole('dialog', { name: 'Your recovery codes' }).waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByRole('button', { name: 'I have saved them' }).click();
     await page.getByText(/recovery codes left/).waitFor();
 
     await page.getByLabel('Current password').fill('wrong one, surely');

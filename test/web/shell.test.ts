@@ -210,7 +210,7 @@ describe('without a connection', () => {
 describe('who may not', () => {
   test('sees of a deal only that there is nothing for them', async () => {
     const { page } = await visit('outsider', `/deals/${demo.deals.with_everything}/people`);
-    expect(await page.locator('h1').textContent()).toBe('There is nothing here for you');
+    expect(await page.locator('h1').textContent()).toBe('You cannot open this');
   });
 
   test('is led to sign in, and back', async () => {

@@ -51,7 +51,7 @@ async function deskOf(caller: string): Promise<Desk> {
 }
 
 const button = (within: Page | Locator, name: string | RegExp) => within.getByRole('button', { name });
-const asked = (page: Page) => page.getByRole('alertdialog', { name: 'Discard what you wrote?' });
+const asked = (page: Page) => page.getByRole('alertdialog', { name: 'Discard your changes?' });
 const choose = async (page: Page, menu: string | RegExp, item: string) => {
   await button(page, menu).first().click();
   await page.getByRole('menuitem', { name: item }).click();
@@ -100,8 +100,8 @@ const dialogs: FormDialog[] = [
   { kind: 'finding-status', caller: 'exclusive buyer', at: withDeal('/findings'), open: click('Change status') },
   { kind: 'financing-source', caller: 'exclusive buyer', at: withDeal('/financing'), open: click('Add a source') },
   { kind: 'checklist-row', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add row') },
-  { kind: 'normalization', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add normalization') },
-  { kind: 'qoe-member', caller: 'broker', at: withDeal('/qoe'), open: click('Let in') },
+  { kind: 'normalization', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add adjustment') },
+  { kind: 'qoe-member', caller: 'broker', at: withDeal('/qoe'), open: click('Add to workspace') },
   { kind: 'api-key', caller: 'admin', at: settings('keys'), open: click('Create key') },
   {
     kind: 'rotation',
@@ -147,14 +147,14 @@ describe('a dialog with something typed into it', () => {
         .catch((fault: unknown) => {
           throw new Error(`${kind} does not ask: ${String(fault)}`);
         });
-      await button(asked(page), 'Keep writing').click();
+      await button(asked(page), 'Keep editing').click();
       await asked(page).waitFor({ state: 'detached' });
       expect([kind, await now()]).toEqual([kind, typed]);
       await page.mouse.click(4, 4);
       await button(asked(page), 'Discard').click();
       await dialog.waitFor({ state: 'detached' });
       await open(page);
-      expect([kind, await dialog.getByText('What you wrote last time').count()]).toEqual([kind, 0]);
+      expect([kind, await dialog.getByText('Your draft from last time').count()]).toEqual([kind, 0]);
       await expect.poll(now, { message: kind }).toBe(before);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
@@ -189,7 +189,7 @@ describe('a dialog with something typed into it', () => {
     ]) {
       await leave();
       await asked(page).waitFor();
-      await button(asked(page), 'Keep writing').click();
+      await button(asked(page), 'Keep editing').click();
       await asked(page).waitFor({ state: 'detached' });
       expect(new URL(page.url()).pathname).toBe(`/deals/${web.scene.deal}/questions`);
       expect(await field.inputValue()).toBe('Who owns the oven?');
@@ -242,7 +242,7 @@ describe('what was typed', () => {
     expect(prompts).toEqual(['beforeunload']);
     await button(page, 'Ask a question').click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('What you wrote last time is still here.').waitFor();
+    await dialog.getByText('Your draft from last time is still here.').waitFor();
     const field = dialog.getByLabel('Question');
     expect(await field.inputValue()).toBe(words);
     await expectAccessible(page);
@@ -290,7 +290,7 @@ describe('what was typed', () => {
     await page.getByLabel('Name', { exact: true }).fill('Another name');
     await expect.poll(() => drafts(page)).toHaveLength(1);
     await choose(page, /broker@example.test|broker/, 'Sign out');
-    await button(asked(page), 'Keep writing').click();
+    await button(asked(page), 'Keep editing').click();
     await asked(page).waitFor({ state: 'detached' });
     await choose(page, /broker@example.test|broker/, 'Sign out');
     await button(asked(page), 'Discard').click();

@@ -113,7 +113,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     await dialog('broker').getByLabel('Industry').fill('Bakery');
     await dialog('broker').getByLabel('Location').fill('Portland, OR');
     await dialog('broker').getByLabel('Asking price').fill('1,250,000');
-    await dialog('broker').getByLabel('Summary').fill('Forty years of bread.\n\nThe owner retires.');
+    await dialog('broker').getByLabel('Teaser').fill('Forty years of bread.\n\nThe owner retires.');
     await button('broker', 'Open deal').click();
     await page('broker').getByRole('heading', { level: 1, name: title }).waitFor();
     deal = new URL(page('broker').url()).pathname.split('/')[2]!;
@@ -208,7 +208,7 @@ describe('a sale', { timeout: 60_000 }, () => {
       await loaded(page(who));
       if (who === 'bea') {
         await button(who, 'Sign NDA').click();
-        await page(who).getByText('Type your full name to sign.').waitFor();
+        await page(who).getByText('Enter your full name to sign.').waitFor();
         await expectAccessible(page(who));
       }
       await page(who).getByLabel('I have read the terms and agree to them.').click();
@@ -243,7 +243,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     await tab('seller', '/questions');
     await button('seller', 'Answer').click();
     await dialog('seller').getByRole('textbox').fill('The owner and one apprentice.');
-    await button('seller', 'Give to the broker').click();
+    await button('seller', 'Send to broker').click();
     await button('broker', 'Send the answer').click();
     await button('broker', 'Send', dialog('broker')).click();
     await page('bea').getByText('The owner and one apprentice.').waitFor();
@@ -259,7 +259,7 @@ describe('a sale', { timeout: 60_000 }, () => {
       for (const [label, amount] of Object.entries(amounts))
         await dialog(who).getByLabel(label, { exact: false }).first().fill(amount);
       await dialog(who)
-        .getByLabel('Depends on financing')
+        .getByLabel('Financing contingency')
         .selectOption(who === 'bea' ? 'no' : 'yes');
       await dialog(who)
         .getByRole('button', { name: /^Submit/ })
@@ -317,17 +317,17 @@ describe('a sale', { timeout: 60_000 }, () => {
     expect(await documentsOf('bea')).toEqual(['customer-names.txt', 'tax-returns.txt', 'teaser.txt']);
     expect(await documentsOf('bob')).toEqual(['tax-returns.txt', 'teaser.txt']);
     await tab('seller', '/qoe');
-    await button('seller', 'Upload figures').click();
+    await button('seller', 'Upload financials').click();
     const books = 'month,revenue,ebitda\n2030-01,100000,20000\n2030-02,110000,24000\n';
     const file = { name: 'books.csv', mimeType: 'text/csv', buffer: Buffer.from(books) };
     await dialog('seller').locator('input[type=file]').setInputFiles(file);
     await button('seller', 'Store 2 rows').click();
-    await said('seller', 'The figures are stored');
+    await said('seller', 'The financials are saved');
     await tab('broker', '/qoe');
     await page('broker').getByText('In the workspace').waitFor();
-    await button('broker', 'Let in').click();
-    await dialog('broker').getByLabel('Who').selectOption({ label: names.bea });
-    await button('broker', 'Let in', dialog('broker')).click();
+    await button('broker', 'Add to workspace').click();
+    await dialog('broker').getByLabel('Person').selectOption({ label: names.bea });
+    await button('broker', 'Add to workspace', dialog('broker')).click();
     await dialog('broker').waitFor({ state: 'detached' });
     await tab('bea', '/qoe');
     await page('bea').getByText('books.csv').waitFor();

@@ -221,7 +221,7 @@ export interface MemberOnPage {
 }
 
 const memberSelect = `
-  select p.id as participant_id, coalesce(u.name, 'Somebody') as name,
+  select p.id as participant_id, coalesce(u.name, 'Someone') as name,
     case when p.role in ('broker', 'seller') then 'editor' else coalesce(w.role, 'reader') end as role,
     w.participant_id is not null and p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) as can_remove
   from participants p

@@ -211,7 +211,7 @@ export interface DocumentOpening {
 /** Who opened a document and when, as far as the caller may know, the latest first, at most 500. */
 export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, id: string]>(
   'document_openings',
-  `select o.id, u.id as user_id, coalesce(u.name, 'Somebody') as user_name, o.opened_at
+  `select o.id, u.id as user_id, coalesce(u.name, 'Someone') as user_name, o.opened_at
    from document_openings o ${knownPerson('u', 'o.user_id', 'o.deal_id')}
    where o.source = $1 and o.document_id = $2
    order by o.opened_at desc, o.id desc limit 500`,

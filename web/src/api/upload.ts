@@ -35,7 +35,7 @@ export function upload<T>(path: string, file: Blob, options: UploadOptions = {},
     );
   });
   request.addEventListener('error', () => {
-    const message = 'The upload broke off. Check your connection and try again.';
+    const message = 'The upload was interrupted. Check your connection and try again.';
     reject(new ApiError(0, { code: 'unreachable', message }));
   });
   request.addEventListener('abort', () => reject(new DOMException('The upload was stopped.', 'AbortError')));

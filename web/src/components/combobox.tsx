@@ -32,16 +32,7 @@ const entry =
 
 /** One of many: a list that is searched by typing. */
 export function Combobox(props: ComboboxProps) {
-  const {
-    value,
-    onChange,
-    options,
-    placeholder = 'Choose…',
-    none,
-    onSearch,
-    empty = 'Nothing fits.',
-    disabled,
-  } = props;
+  const { value, onChange, options, placeholder = 'Choose…', none, onSearch, empty = 'No matches.', disabled } = props;
   const [open, setOpen] = useState(false);
   const listId = useId();
   const chosen = options.find((option) => option.value === value);

@@ -78,7 +78,7 @@ function Restored({ layer }: { layer: HTMLElement | null }) {
           </Button>
         }
       >
-        What you wrote last time is still here.
+        Your draft from last time is still here.
       </Notice>
     </div>
   );

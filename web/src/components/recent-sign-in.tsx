@@ -26,7 +26,7 @@ function ProofDialog({ onProven, onCancel }: ProofProps) {
     initial: { password: '', code: '' },
     draft: null,
     check: (values) =>
-      required(values, owed === 'password' ? { password: 'Type your password.' } : { code: 'Type the code.' }),
+      required(values, owed === 'password' ? { password: 'Enter your password.' } : { code: 'Enter the code.' }),
     about: { sign_in_refused: 'password', code_refused: 'code' },
     submit: ({ password, code }) => (owed === 'password' ? proveOneself(password) : finishSignIn(code.trim())),
     onDone: ({ outcome }) => (outcome === 'signed_in' ? onProven() : setOwed('code')),
@@ -36,7 +36,7 @@ function ProofDialog({ onProven, onCancel }: ProofProps) {
       open
       size="sm"
       onOpenChange={(open) => !open && onCancel()}
-      title="Is it you?"
+      title="Confirm it is you"
       description="This protects your account or your brokerage, so we ask once more."
       footer={
         <>

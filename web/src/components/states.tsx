@@ -90,7 +90,7 @@ export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
       <EmptyState
         icon={missing ? FileQuestion : CloudOff}
         {...(level && { level })}
-        title={missing ? 'There is nothing here for you' : 'This could not be loaded'}
+        title={missing ? 'You cannot open this' : 'This could not be loaded'}
         action={
           !missing &&
           onRetry && (
@@ -101,7 +101,7 @@ export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
         }
       >
         {missing
-          ? 'It does not exist, or you take no part in it. If you expected to see it, ask the person who sent you here.'
+          ? 'It does not exist, or you are not on it. If you expected to see it, ask the person who sent you here.'
           : error instanceof ApiError
             ? error.message
             : 'Something unexpected happened. Reload the page; if it stays, tell us what you did.'}

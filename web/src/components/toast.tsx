@@ -32,7 +32,7 @@ export function toast(title: string, options: { undo?: () => unknown } = {}): vo
 
 /** Says that something failed, and what to do; for deeds that have no form to say it in. */
 export function toastError(error: unknown): void {
-  add({ title: error instanceof ApiError ? error.message : 'That did not work. Try again.', tone: 'bad' });
+  add({ title: error instanceof ApiError ? error.message : 'Something went wrong. Try again.', tone: 'bad' });
   if (!(error instanceof ApiError)) throw error;
 }
 

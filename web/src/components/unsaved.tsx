@@ -40,10 +40,10 @@ export function UnsavedProvider({ children }: { children: ReactNode }) {
         open={open}
         onOpenChange={(next) => !next && settle(false)}
         onConfirm={() => settle(true)}
-        title="Discard what you wrote?"
+        title="Discard your changes?"
         body="It has not been saved."
         action="Discard"
-        cancel="Keep writing"
+        cancel="Keep editing"
         danger
       />
     </AskDiscardContext>

@@ -39,7 +39,7 @@ export const queues: Record<QueueKind, Queue> = {
   },
   answers_to_distribute: {
     icon: Send,
-    say: (count) => `${plural(count, 'answer')} to pass on`,
+    say: (count) => `${plural(count, 'answer')} to send`,
     to: '/deals/$dealId/questions',
   },
   answers_to_read: {

@@ -116,7 +116,7 @@ export const snapshotStates: Record<T.SnapshotStatus, Look> = {
 export const snapshotTypes: Record<T.SnapshotType, string> = {
   profit_and_loss: 'Profit and loss by month',
   customer_revenue: 'Revenue by customer',
-  full: 'Full snapshot',
+  full: 'P&L and revenue by customer',
 };
 
 export const adjustmentCategories: Record<T.AdjustmentCategory, string> = {

@@ -33,7 +33,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: Invitati
   const form = useForm({
     initial: { name: invitation.name, password: '' },
     draft: null,
-    check: (values) => required(values, { name: 'Type your name.', password: 'Choose a password.' }),
+    check: (values) => required(values, { name: 'Enter your name.', password: 'Choose a password.' }),
     about: { password_refused: 'password' },
     submit: (values) => acceptInvitation({ token, ...values }),
     onDone: welcome,

@@ -208,7 +208,7 @@ export default function DealsPage() {
             ) : filtered ? (
               <EmptyState
                 icon={SearchX}
-                title="No deal fits"
+                title="No matching deals"
                 action={
                   <Button onClick={() => change({ search: undefined, state: undefined, role: undefined })}>
                     Clear search and filters
@@ -221,7 +221,7 @@ export default function DealsPage() {
               <EmptyState icon={Handshake} title="No deals yet" action={mayOpen && openNew}>
                 {mayOpen
                   ? 'Open one for a business you are about to sell. It starts as a draft that only you and those you invite see.'
-                  : 'Deals appear here once somebody invites you to one and you accept.'}
+                  : 'Deals appear here once someone invites you to one and you accept.'}
               </EmptyState>
             )
           }

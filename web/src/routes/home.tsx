@@ -132,7 +132,7 @@ function NothingYet() {
       >
         {mayOpen
           ? 'Then invite the seller and buyers, send NDAs, and what waits for you shows here.'
-          : 'Once somebody invites you to a deal, the invitation waits here for you to accept.'}
+          : 'Once someone invites you to a deal, the invitation waits here for you to accept.'}
       </EmptyState>
     </Card>
   );
@@ -164,13 +164,13 @@ function HomeView({ home }: { home: Home }) {
                     <QueueList entries={queue} withDeal />
                   </div>
                 ) : (
-                  <EmptyState icon={CircleCheckBig} title="All done" className="py-10">
-                    Nothing waits for you. New questions, NDAs and offers show here as they come.
+                  <EmptyState icon={CircleCheckBig} title="All caught up" className="py-10">
+                    New questions, NDAs and offers show here as they come in.
                   </EmptyState>
                 )}
               </Card>
               {activity.length > 0 && (
-                <Card title="Lately">
+                <Card title="Recent activity">
                   <ActivityList items={activity} withDeal />
                 </Card>
               )}

@@ -30,17 +30,17 @@ function AskStep() {
   const form = useForm({
     initial: { email: '' },
     draft: null,
-    check: (values) => required(values, { email: 'Type your e-mail address.' }),
+    check: (values) => required(values, { email: 'Enter your e-mail address.' }),
     submit: ({ email }) => askReset(email.trim()),
     onDone: (_, { email }) => setSentTo(email.trim()),
   });
   if (sentTo !== null) {
     return (
       <>
-        <EntranceTitle title="Look into your mail" />
+        <EntranceTitle title="Check your email" />
         <Card>
           <p className="text-soft">
-            If somebody signs in here as <strong className="font-medium text-ink">{sentTo}</strong>, a link to choose a
+            If someone signs in here as <strong className="font-medium text-ink">{sentTo}</strong>, a link to choose a
             new password is on its way to them. It works once, for 30 minutes.
           </p>
         </Card>
@@ -72,7 +72,7 @@ function ChooseStep({ token }: { token: string }) {
   const form = useForm({
     initial: { password: '' },
     draft: null,
-    check: (values) => required(values, { password: 'Type a new password.' }),
+    check: (values) => required(values, { password: 'Enter a new password.' }),
     about: { password_refused: 'password' },
     submit: ({ password }) => resetPassword(token, password),
     onDone: async () => {

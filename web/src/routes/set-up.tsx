@@ -24,9 +24,9 @@ function SetUpForm({ token }: { token: string }) {
     draft: null,
     check: (values) =>
       required(values, {
-        brokerage_name: 'Type the name of your brokerage.',
-        name: 'Type your name.',
-        email: 'Type your e-mail address.',
+        brokerage_name: 'Enter the name of your brokerage.',
+        name: 'Enter your name.',
+        email: 'Enter your e-mail address.',
         password: 'Choose a password.',
       }),
     about: { password_refused: 'password' },
@@ -73,11 +73,11 @@ export default function SetUpPage() {
       <EmptyState level={1} icon={Terminal} title="Open the set-up link">
         <p>
           When it starts on an empty database, Dealkeep prints a link in its console that lets one person create the
-          first brokerage. Start it anew to get a fresh one.
+          first brokerage. Restart it to get a new one.
         </p>
         <p className="mt-4">
           <Link to="/sign-in" className="text-accent-ink underline-offset-3 hover:underline">
-            I have an account already
+            I already have an account
           </Link>
         </p>
       </EmptyState>

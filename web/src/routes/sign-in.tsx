@@ -47,7 +47,7 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
   const form = useForm({
     initial: { email: '', password: '' },
     draft: null,
-    check: (values) => required(values, { email: 'Type your e-mail address.', password: 'Type your password.' }),
+    check: (values) => required(values, { email: 'Enter your e-mail address.', password: 'Enter your password.' }),
     submit: ({ email, password }) => signIn(email.trim(), password),
     onDone: ({ outcome }) => (outcome === 'second_factor' ? onSecondFactor() : onDone()),
   });
@@ -74,7 +74,7 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
                 to="/reset"
                 className="rounded-sm text-sm text-accent-ink underline-offset-3 hover:underline coarse:-my-3 coarse:py-3"
               >
-                Forgot it?
+                Forgot password?
               </Link>
             }
           >
@@ -103,7 +103,7 @@ function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () =
   const form = useForm({
     initial: { code: '' },
     draft: null,
-    check: (values) => required(values, { code: 'Type the code.' }),
+    check: (values) => required(values, { code: 'Enter the code.' }),
     about: { code_refused: 'code' },
     submit: ({ code }) => finishSignIn(code.trim()),
     onDone,

@@ -7,7 +7,7 @@ import { chooseTheme, useTheme } from '../lib/theme.ts';
 import { useLeave } from './use-leave.ts';
 
 const themes = [
-  { value: 'system', label: 'As the device', icon: <Monitor /> },
+  { value: 'system', label: 'Use device setting', icon: <Monitor /> },
   { value: 'light', label: 'Light', icon: <Sun /> },
   { value: 'dark', label: 'Dark', icon: <Moon /> },
 ] as const;

@@ -211,14 +211,14 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
                   icon={<Monitor />}
                   onSelect={() => (chooseTheme('system'), close())}
                 >
-                  Appearance as the device
+                  Use device appearance
                 </Entry>
                 <Entry
                   value="action load everything again refresh"
                   icon={<RotateCw />}
                   onSelect={() => (void client.invalidateQueries(), close())}
                 >
-                  Load everything again
+                  Reload everything
                 </Entry>
                 <Entry value="action sign out leave log out" icon={<LogOut />} onSelect={() => (close(), void leave())}>
                   Sign out

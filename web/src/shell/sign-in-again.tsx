@@ -43,8 +43,8 @@ export default function SignInAgain({ onDone }: { onDone: () => void }) {
       required(
         values,
         step === 'password'
-          ? { email: 'Type your e-mail address.', password: 'Type your password.' }
-          : { code: 'Type the code.' },
+          ? { email: 'Enter your e-mail address.', password: 'Enter your password.' }
+          : { code: 'Enter the code.' },
       ),
     about: { sign_in_refused: 'password', code_refused: 'code' },
     submit: ({ email, password, code }) =>

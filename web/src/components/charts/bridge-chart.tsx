@@ -73,7 +73,7 @@ export default function BridgeChart({ bridge, title = 'From reported to adjusted
       actions={actions}
       legend={[
         { label: 'Added', color: '--chart-up' },
-        { label: 'Taken off', color: '--chart-down' },
+        { label: 'Removed', color: '--chart-down' },
       ]}
       columns={[{ header: 'Step' }, { header: 'Amount', align: 'end' }]}
       rows={bars.map((bar) => [bar.label, formatMoney(bar.amount, currency, { signed: bar.signed })])}

@@ -34,7 +34,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
       phone: contact?.phone ?? '',
     },
     draft: `contact/${contact?.id ?? `new in ${brokerageId}`}`,
-    check: (values) => required(values, { display_name: 'Type a name.' }),
+    check: (values) => required(values, { display_name: 'Enter a name.' }),
     submit: ({ type, display_name, email, phone }) => {
       const input = { type, display_name: display_name.trim(), email: orNull(email), phone: orNull(phone) };
       return contact ? change.mutateAsync({ id: contact.id, ...input }) : add.mutateAsync(input);

@@ -151,7 +151,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
             ) : filter.search ? (
               <EmptyState
                 icon={SearchX}
-                title="No contact fits"
+                title="No matching contacts"
                 action={<Button onClick={() => change({ search: undefined })}>Clear search</Button>}
               >
                 Try fewer words, or look among the {filter.archived ? 'active' : 'archived'} contacts.
@@ -202,7 +202,7 @@ export default function ContactsPage() {
       <PageHeader title="Contacts" />
       <Card>
         <EmptyState icon={ContactRound} title="Contacts belong to a brokerage">
-          You are a member of none. Ask an admin of yours to invite you.
+          You are not a member of one. Ask an admin to invite you.
         </EmptyState>
       </Card>
     </>

@@ -36,7 +36,7 @@ function Faults({ faults }: Pick<ContactImport, 'faults'>) {
   return (
     <section aria-labelledby="import-faults">
       <h3 id="import-faults" className="mb-2 font-medium">
-        What to mend
+        Fix these
       </h3>
       <ul className="divide-y divide-line rounded-lg border border-line">
         {faults.slice(0, listed).map(({ row, column, message }) => (
@@ -69,7 +69,7 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
               <th className="px-3.5 py-2 font-medium">E-mail</th>
               <th className="px-3.5 py-2 font-medium max-sm:hidden">Phone</th>
               <th className="px-3.5 py-2 font-medium">
-                <span className="sr-only">What becomes of it</span>
+                <span className="sr-only">Result</span>
               </th>
             </tr>
           </thead>
@@ -84,7 +84,7 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
                 <td className="px-3.5 py-2 break-all text-soft">{line.contact.email}</td>
                 <td className="px-3.5 py-2 whitespace-nowrap text-soft tabular max-sm:hidden">{line.contact.phone}</td>
                 <td className="px-3.5 py-2 text-right">
-                  {line.duplicate_of !== null && <Badge tone="warn">Known already</Badge>}
+                  {line.duplicate_of !== null && <Badge tone="warn">Already in contacts</Badge>}
                   {line.duplicate_of === null && line.same_as !== null && (
                     <Badge tone="warn">Same as row {line.same_as}</Badge>
                   )}

@@ -69,7 +69,7 @@ function DealDialog({
   const form = useForm({
     initial,
     draft,
-    check: (values) => required(values, { title: 'Give the deal a title.' }),
+    check: (values) => required(values, { title: 'Enter a title.' }),
     submit,
     onDone,
   });
@@ -120,14 +120,19 @@ function DealDialog({
             <Select {...form.field('currency')} name="currency" options={currencies} />
           </Field>
         </div>
-        <Field label="Summary" optional error={form.errors.summary}>
+        <Field
+          label="Teaser"
+          optional
+          hint="A short profile that buyers read before they sign an NDA."
+          error={form.errors.summary}
+        >
           <Textarea {...form.text('summary')} rows={6} maxLength={8000} />
         </Field>
         <Checkbox
           checked={form.values.needs_nda}
           onChange={(needs) => form.set('needs_nda', needs)}
           label="Buyers need an NDA to learn who sells"
-          hint="Until theirs is active they see nobody of the seller’s side. Without this they see the seller at once; documents under an NDA still wait for it."
+          hint="Until theirs is active they see no one of the seller’s side. Without this they see the seller at once; documents under an NDA still wait for it."
         />
       </form>
     </Dialog>

@@ -27,9 +27,9 @@ const route = getRouteApi('/app/deals/$dealId');
 
 const consequences: Partial<Record<DealState, string>> = {
   listed: 'Invited buyers see the deal as listed and can make offers.',
-  under_offer: 'Everybody on the deal sees that it is under offer.',
+  under_offer: 'Everyone on the deal sees that it is under offer.',
   diligence: 'The selected buyer begins diligence.',
-  closing: 'The closing conditions are worked through.',
+  closing: 'The parties work through the closing conditions.',
   closed: 'The sale is done. The deal stays readable and takes no more changes. This cannot be undone.',
   withdrawn: 'The sale ends here: exclusivity ends, and nothing more can be offered or asked. This cannot be undone.',
 };
@@ -65,7 +65,7 @@ function Consequence({ to, warnings }: { to: DealState; warnings: readonly strin
           </ul>
         </div>
       )}
-      <p>{consequences[to] ?? 'Everybody on the deal sees the new state.'}</p>
+      <p>{consequences[to] ?? 'Everyone on the deal sees the new state.'}</p>
     </>
   );
 }
@@ -85,7 +85,7 @@ function MoveButtons({ page }: { page: DealPage }) {
           to === 'withdrawn'
             ? 'Withdraw deal'
             : warnings.length > 0
-              ? 'Close all the same'
+              ? 'Close anyway'
               : `Move to ${dealStates[to].label.toLowerCase()}`,
         danger: to === 'withdrawn' || warnings.length > 0,
       },

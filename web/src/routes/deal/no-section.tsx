@@ -14,7 +14,7 @@ export function NoSection() {
       <EmptyState
         icon={FileQuestion}
         level={2}
-        title="There is nothing here for you"
+        title="You cannot open this"
         action={
           <ButtonLink to="/deals/$dealId" params={{ dealId: deal.id }}>
             Go to the overview

@@ -6,7 +6,7 @@ import { EmptyState } from '../../components/states.tsx';
 export function NoBrokerage({ admins = false }: { admins?: boolean }) {
   return (
     <Card>
-      <EmptyState icon={Building2} title={admins ? 'Only for admins' : 'You are a member of no brokerage'}>
+      <EmptyState icon={Building2} title={admins ? 'Only for admins' : 'You are not a member of a brokerage'}>
         {admins
           ? 'The admins of your brokerage manage this. Ask one of them.'
           : 'Ask an admin of your brokerage to invite you.'}

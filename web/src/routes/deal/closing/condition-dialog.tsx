@@ -27,7 +27,7 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
       deadline: condition?.deadline ?? '',
     },
     draft: `condition/${condition?.id ?? `new on ${deal.id}`}`,
-    check: (values) => required(values, { name: 'Say what must be done.' }),
+    check: (values) => required(values, { name: 'Enter what must be done.' }),
     submit: (values) => {
       const input = {
         name: values.name.trim(),
@@ -65,13 +65,13 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
           label="Owner"
           optional
           error={form.errors.owner_user_id}
-          hint="Who sees to it and reports how far it is. Both sides read the name: people of whom the selected buyer does not know are left out."
+          hint="Who is responsible and reports progress. Both sides read the name: people of whom the selected buyer does not know are left out."
         >
           <Select
             {...form.field('owner_user_id')}
             name="owner_user_id"
             options={[
-              { value: nobody, label: 'Nobody yet' },
+              { value: nobody, label: 'Unassigned' },
               ...owners.map((one) => ({
                 value: one.user_id,
                 label: `${one.name} (${participantRoles[one.role].label.toLowerCase()})`,

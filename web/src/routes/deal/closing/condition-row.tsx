@@ -71,7 +71,7 @@ function Deadline({ condition }: { condition: ClosingCondition }) {
 
 /** Whose it is; to a buyer, the other side's advisors have no name. */
 function ownerOf({ has_owner, owner_name }: ClosingCondition): string {
-  return owner_name ?? (has_owner ? 'Somebody else on the deal' : 'Nobody sees to it yet');
+  return owner_name ?? (has_owner ? 'Someone else on the deal' : 'Unassigned');
 }
 
 interface ConditionRowProps {
@@ -90,7 +90,7 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
     confirm(
       {
         title: 'Remove this condition?',
-        body: `“${condition.name}” disappears for everybody. To keep it on record as not needed, waive it instead.`,
+        body: `“${condition.name}” disappears for everyone. To keep it on record as not needed, waive it instead.`,
         action: 'Remove',
         danger: true,
       },

@@ -87,7 +87,7 @@ function DocumentRowView({ document, onDeed }: DocumentRowProps) {
             {may.edit && <MenuItem onSelect={() => onDeed('edit', document)}>Edit</MenuItem>}
             {may.edit && (
               <MenuItem danger onSelect={() => onDeed('remove', document)}>
-                Take out
+                Remove
               </MenuItem>
             )}
           </Menu>

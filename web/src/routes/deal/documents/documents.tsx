@@ -89,7 +89,7 @@ export default function DocumentsTab() {
         return;
       }
       remove(document)
-        .then(() => toast(`${document.filename} is taken out`, { undo: () => restore(document) }))
+        .then(() => toast(`${document.filename} was removed`, { undo: () => restore(document) }))
         .catch(toastError);
     },
     [remove, restore],
@@ -108,7 +108,7 @@ export default function DocumentsTab() {
       title="Documents"
       description={
         mayUpload
-          ? 'Who may open each is up to you: everybody, buyers under an NDA, or the selected buyer.'
+          ? 'Who may open each is up to you: everyone, buyers under an NDA, or the selected buyer.'
           : capacities.can_sign_nda
             ? 'What the brokers and sellers share with you. Sign the NDA to open what is under it.'
             : 'What the brokers and sellers share with you.'
@@ -138,7 +138,7 @@ export default function DocumentsTab() {
             ) : filtered ? (
               <EmptyState
                 icon={SearchX}
-                title="No document fits"
+                title="No matching documents"
                 action={<Button onClick={() => setFilter(everything)}>Show all</Button>}
               >
                 Try another word, another category, or any access.

@@ -26,7 +26,7 @@ export function EditDialog({ document, onClose }: { document: DealDocument; onCl
   const form = useForm<Values, DealDocument>({
     initial: { filename, category, confidentiality },
     draft: `document/${document.id}`,
-    check: (values) => required(values, { filename: 'Type a name.' }),
+    check: (values) => required(values, { filename: 'Enter a name.' }),
     submit: (values) => change.mutateAsync({ document, ...values }),
     onDone: () => {
       onClose();

@@ -16,8 +16,8 @@ export function OpeningsDrawer({ document, onClose }: { document: DealDocument; 
       <Loaded query={query} skeleton={<SkeletonText lines={6} />}>
         {({ items }) =>
           items.length === 0 ? (
-            <EmptyState icon={Eye} title="Nobody yet">
-              Each time somebody opens or downloads it, it shows here.
+            <EmptyState icon={Eye} title="Not opened yet">
+              Each time someone opens or downloads it, it shows here.
             </EmptyState>
           ) : (
             <ul className="divide-y divide-line">

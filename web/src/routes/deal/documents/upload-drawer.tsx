@@ -25,9 +25,9 @@ export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
       description="What you choose here holds for the files you drop next."
       footer={
         <>
-          {over && <Button onClick={uploads.clear}>Clear the finished</Button>}
+          {over && <Button onClick={uploads.clear}>Clear finished</Button>}
           <Button kind="primary" onClick={onClose}>
-            {busy ? 'Go on in the background' : 'Done'}
+            {busy ? 'Continue in the background' : 'Done'}
           </Button>
         </>
       }

@@ -30,7 +30,7 @@ export default function FinancingTab() {
   return (
     <TabPage
       title="Financing"
-      description="How the purchase is paid for, and how far each source is."
+      description="How the purchase is funded, and the status of each source."
       actions={query.data?.items.length !== 0 && add}
     >
       <Loaded

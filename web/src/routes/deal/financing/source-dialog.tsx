@@ -30,8 +30,8 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
     check: (values) =>
       required(values, {
         source_type: 'Choose what kind of source it is.',
-        source_name: 'Say who it comes from.',
-        commitment_amount: 'Type the amount.',
+        source_name: 'Enter the lender or investor.',
+        commitment_amount: 'Enter the amount.',
       }),
     submit: (values) => add.mutateAsync({ ...values, source_type: values.source_type as FinancingSourceType }),
     onDone: () => {
@@ -63,7 +63,7 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
             options={optionsOf(financingTypes)}
           />
         </Field>
-        <Field label="From" error={form.errors.source_name}>
+        <Field label="Lender or investor" error={form.errors.source_name}>
           <Input {...form.text('source_name')} maxLength={256} />
         </Field>
         <Field label="Amount" error={form.errors.commitment_amount} hint="In whole units, without cents.">

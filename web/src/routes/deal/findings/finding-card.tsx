@@ -22,7 +22,7 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
         <Badge tone={findingSeverities[finding.severity].tone}>{findingSeverities[finding.severity].label}</Badge>
         <Badge>{finding.category}</Badge>
         <span>
-          {finding.created_by_name ?? 'Somebody'} recorded it <Time at={finding.created_at} />
+          {finding.created_by_name ?? 'Someone'} recorded it <Time at={finding.created_at} />
         </span>
         <StatePill look={findingStates[finding.status]} className="ml-auto" />
       </div>
@@ -30,7 +30,7 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
       {finding.description !== null && (
         <p className="mt-1 max-w-3xl break-words whitespace-pre-wrap text-soft">{finding.description}</p>
       )}
-      {finding.owner_name !== null && <p className="mt-2 text-sm text-faint">Looked after by {finding.owner_name}</p>}
+      {finding.owner_name !== null && <p className="mt-2 text-sm text-faint">Owner: {finding.owner_name}</p>}
       {finding.status_notes !== null && (
         <p className="mt-3 max-w-3xl border-l-2 border-accent pl-4 break-words whitespace-pre-wrap text-ink">
           {finding.status_notes}
@@ -45,7 +45,7 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
           <ol className="mt-2 flex flex-col gap-3">
             {history.map((change) => (
               <li key={change.changed_at} className="text-sm text-faint">
-                {change.changed_by_name ?? 'Somebody'}{' '}
+                {change.changed_by_name ?? 'Someone'}{' '}
                 {change.from_status === null
                   ? 'recorded it'
                   : `changed it from ${findingStates[change.from_status].label.toLowerCase()} to ${findingStates[change.to_status].label.toLowerCase()}`}{' '}
@@ -58,7 +58,7 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
             {comments.map((comment) => (
               <li key={comment.id}>
                 <p className="text-sm text-faint">
-                  {comment.created_by_name ?? 'Somebody'} <Time at={comment.created_at} />
+                  {comment.created_by_name ?? 'Someone'} <Time at={comment.created_at} />
                 </p>
                 <p className="break-words whitespace-pre-wrap text-ink">{comment.body}</p>
               </li>

@@ -31,8 +31,8 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
     draft: `finding/${deal.id}`,
     check: (values) =>
       required(values, {
-        title: 'Say in a few words what it is.',
-        category: 'Say what it is about, such as tax or lease.',
+        title: 'Enter a short title.',
+        category: 'Enter a category, such as tax or lease.',
         severity: 'Choose how severe it is.',
       }),
     submit: (values) =>
@@ -68,7 +68,7 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
           <Input {...form.text('title')} maxLength={120} />
         </Field>
         <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="About" error={form.errors.category}>
+          <Field label="Category" error={form.errors.category}>
             <Input {...form.text('category')} maxLength={64} />
           </Field>
           <Field label="Severity" error={form.errors.severity}>
@@ -83,11 +83,11 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
         <Field label="Description" error={form.errors.description} optional>
           <Textarea {...form.text('description')} maxLength={8000} />
         </Field>
-        <Field label="Looked after by" error={form.errors.owner_user_id} optional>
+        <Field label="Owner" error={form.errors.owner_user_id} optional>
           <Select
             {...form.field('owner_user_id')}
             name="owner_user_id"
-            placeholder="Nobody yet"
+            placeholder="Unassigned"
             options={participants
               .filter(({ status }) => status === 'active')
               .map(({ user_id, name }) => ({ value: user_id, label: name }))}

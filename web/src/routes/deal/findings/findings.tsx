@@ -23,7 +23,7 @@ export default function FindingsTab() {
   return (
     <TabPage
       title="Findings"
-      description="What diligence brought up, who looks after it, and what became of it."
+      description="What diligence turned up, who owns it, and where it stands."
       actions={query.data?.items.length !== 0 && add}
     >
       <Loaded
@@ -39,8 +39,8 @@ export default function FindingsTab() {
             <Card>
               <EmptyState icon={Flag} title="No findings yet" action={add}>
                 {capacities.can_edit_findings
-                  ? 'Record what the books, the leases or the site visit brought up.'
-                  : 'What diligence brings up shows here.'}
+                  ? 'Record what the books, the leases or the site visit turned up.'
+                  : 'What diligence turns up shows here.'}
               </EmptyState>
             </Card>
           ) : (

@@ -54,12 +54,12 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
   const ask = () =>
     confirm(
       {
-        title: nda.status === 'sent' ? 'Take this NDA back?' : 'Revoke this NDA?',
+        title: nda.status === 'sent' ? 'Withdraw this NDA?' : 'Revoke this NDA?',
         body:
           nda.status === 'sent'
             ? `${nda.participant_name} can no longer sign it. You can send another.`
             : `Documents under NDA close for ${nda.participant_name}’s side at once. What was signed is kept as a record.`,
-        action: nda.status === 'sent' ? 'Take back' : 'Revoke NDA',
+        action: nda.status === 'sent' ? 'Withdraw' : 'Revoke NDA',
         danger: true,
       },
       async () => {
@@ -75,7 +75,7 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
       footer={
         mayRevoke && (
           <Button kind="danger" onClick={ask}>
-            {nda.status === 'sent' ? 'Take back' : 'Revoke NDA'}
+            {nda.status === 'sent' ? 'Withdraw' : 'Revoke NDA'}
           </Button>
         )
       }

@@ -20,7 +20,7 @@ export function SignForm({ nda }: { nda: Nda }) {
     initial: { signed_name: '', agreed: false },
     draft: null,
     check: (values) => ({
-      ...required(values, { signed_name: 'Type your full name to sign.' }),
+      ...required(values, { signed_name: 'Enter your full name to sign.' }),
       ...(!values.agreed && { agreed: 'Read the terms and tick this to agree to them.' }),
     }),
     submit: ({ signed_name }) => sign.mutateAsync({ id: nda.id, signed_name }),

@@ -16,7 +16,7 @@ function Changes({ agreed, proposal }: { agreed: Offer; proposal: Offer }) {
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
     (label) => before.get(label)?.value !== after.get(label)?.value,
   );
-  if (changed.length === 0) return <p className="text-sm text-faint">It says the same as what is agreed.</p>;
+  if (changed.length === 0) return <p className="text-sm text-faint">Same as the accepted terms.</p>;
   const none = <span className="text-faint">–</span>;
   return (
     <table className="w-full table-fixed text-left">

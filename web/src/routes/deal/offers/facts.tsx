@@ -51,7 +51,7 @@ export function AgainstAsking({ offer, inWords = false }: { offer: Offer; inWord
   const { purchase_price: price, currency } = offer.payload;
   if (price === null || deal.asking_price === null || currency !== deal.currency) return inWords ? null : none;
   const difference = sum([price, negate(deal.asking_price)]);
-  if (compare(difference, '0') === 0) return <>As asked</>;
+  if (compare(difference, '0') === 0) return <>At asking price</>;
   return (
     <span className={compare(difference, '0') > 0 ? 'text-good' : 'text-soft'}>
       <Money amount={difference} currency={currency} signed /> (
@@ -143,7 +143,7 @@ export const conditionFacts: readonly OfferFact[] = [
     label: 'Target closing',
     says: ({ payload }) => (payload.target_close_date ? <DayText day={payload.target_close_date} /> : none),
   },
-  { key: 'standing', label: 'Stands until', says: (offer) => <Standing offer={offer} /> },
+  { key: 'standing', label: 'Valid until', says: (offer) => <Standing offer={offer} /> },
 ];
 
 /** The name of a part with its colour, or of any other fact. */

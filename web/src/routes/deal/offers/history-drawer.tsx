@@ -41,7 +41,7 @@ export function linesOf(payload: OfferPayload): Line[] {
       shown: payload.target_close_date && <DayText day={payload.target_close_date} />,
     },
     {
-      label: 'Stands until',
+      label: 'Valid until',
       value: payload.expires_at ?? null,
       shown: payload.expires_at && <Time at={payload.expires_at} as="date" />,
     },

@@ -94,7 +94,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
   const form = useForm<Values, Offer>({
     initial: valuesOf(before?.payload),
     draft: `offer/${deal.id}`,
-    check: (values) => required(values, { purchase_price: 'Say what you offer.' }),
+    check: (values) => required(values, { purchase_price: 'Enter what you offer.' }),
     submit: (values) => submit.mutateAsync(payloadOf(values, currency, before?.payload)).catch(atFields),
     onDone: () => {
       toast(
@@ -115,7 +115,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
       description={
         agreed
           ? 'Your accepted terms stay as accepted. What you submit is a proposal to change them, which the broker accepts or declines.'
-          : 'The brokers and the seller see it; other buyers do not. Earlier revisions are kept.'
+          : 'An indication of interest (IOI) or a letter of intent (LOI). The brokers and the seller see it; other buyers do not. Earlier revisions are kept.'
       }
       footer={
         <>
@@ -144,11 +144,11 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
         </div>
         <PartsNotice values={form.values} currency={currency} />
         <div className="grid gap-4 sm:grid-cols-3">
-          <Field label="Depends on financing" optional error={form.errors.financing_contingency}>
+          <Field label="Financing contingency" optional error={form.errors.financing_contingency}>
             <Select
               {...form.field('financing_contingency')}
               name="financing_contingency"
-              placeholder="Not said"
+              placeholder="Not specified"
               options={[
                 { value: 'no', label: 'No' },
                 { value: 'yes', label: 'Yes' },
@@ -158,7 +158,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
           <Field label="Target closing" optional error={form.errors.target_close_date}>
             <DateField {...form.field('target_close_date')} name="target_close_date" />
           </Field>
-          <Field label="Stands until" optional error={form.errors.expires_at}>
+          <Field label="Valid until" optional error={form.errors.expires_at}>
             <DateTimeField {...form.field('expires_at')} name="expires_at" />
           </Field>
         </div>

@@ -42,7 +42,7 @@ function Controls({ tools }: { tools: DealTools }) {
           label="Let my assistants write here"
           hint={
             tools.shut_off
-              ? `Shut off for everybody by ${tools.shut_off.by_name ?? 'a broker'}.`
+              ? `Shut off for everyone by ${tools.shut_off.by_name ?? 'a broker'}.`
               : 'Reading needs no permission of its own.'
           }
           checked={tools.opt_in !== null}
@@ -59,7 +59,7 @@ function Controls({ tools }: { tools: DealTools }) {
       )}
       {capacities.can_shut_off_tools && (
         <Switch
-          label="Shut off for everybody"
+          label="Turned off for everyone"
           hint="No assistant writes on this deal, whoever allowed it."
           checked={tools.shut_off !== null}
           onChange={(off) => shutOff.mutate(off)}

@@ -115,12 +115,12 @@ function People() {
   );
 }
 
-function Lately() {
+function RecentActivity() {
   const { deal } = useDeal();
   const query = useInfiniteQuery(dealActivityQuery(deal.id));
   return (
     <Card
-      title="Lately"
+      title="Recent activity"
       actions={
         <Link to="/deals/$dealId/activity" params={{ dealId: deal.id }} className={more}>
           All activity
@@ -141,7 +141,7 @@ function Lately() {
   );
 }
 
-/** The deal at a glance: what waits, what the business is, who takes part, what happened lately. */
+/** The deal at a glance: what waits, what the business is, who takes part, what happened last. */
 export default function OverviewTab() {
   const { deal, capacities } = useDeal();
   useTitle(deal.title);
@@ -153,7 +153,7 @@ export default function OverviewTab() {
           <>
             <WaitingHere />
             <About />
-            {capacities.can_see_activity && <Lately />}
+            {capacities.can_see_activity && <RecentActivity />}
           </>
         }
         side={

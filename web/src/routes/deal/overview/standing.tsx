@@ -40,7 +40,7 @@ export function JoinBanner({ page }: { page: DealPage }) {
     confirm(
       {
         title: 'Join this deal?',
-        body: 'You become one of its brokers and see its NDAs, questions, offers and figures. Everybody on the deal sees you among its people.',
+        body: 'You become one of its brokers and see its NDAs, questions, offers and figures. Everyone on the deal sees you among its people.',
         action: 'Join deal',
       },
       async () => {
@@ -50,12 +50,12 @@ export function JoinBanner({ page }: { page: DealPage }) {
     );
   return (
     <Banner
-      label="Your part in the deal"
+      label="Your role in the deal"
       icon={UserPlus}
       tone="info"
       says={
         <>
-          <span className="font-medium text-ink">You take no part in this deal.</span> As an admin of{' '}
+          <span className="font-medium text-ink">You are not on this deal.</span> As an admin of{' '}
           {deal.organization_name} you see what a viewer sees.
         </>
       }

@@ -17,7 +17,7 @@ const hints: Record<ParticipantRole, string> = {
   seller: 'Sees every buyer, offer and document, and answers questions.',
   buyer: 'Sees the sellers and brokers but no other buyer. Most documents need an NDA first.',
   advisor: 'Sees what the person they advise sees.',
-  viewer: 'Looks on, and changes nothing.',
+  viewer: 'Can view, but change nothing.',
 };
 
 interface InviteDialogProps {
@@ -43,8 +43,8 @@ export function InviteDialog({ onClose, onInvited }: InviteDialogProps) {
     draft: `invitation/${deal.id}`,
     check: (values) =>
       required(values, {
-        name: 'Type the person’s name.',
-        email: 'Type the person’s e-mail address.',
+        name: 'Enter the person’s name.',
+        email: 'Enter the person’s e-mail address.',
         ...(values.role === 'advisor' && { advises: 'Choose whom they advise.' }),
       }),
     submit: ({ role, name, email, advises }) =>

@@ -51,8 +51,8 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
       {
         title: self ? 'Leave this deal?' : `Remove ${person.name}?`,
         body: self
-          ? 'You lose sight of the deal at once, unless you are an admin of the brokerage. Somebody else must invite you again.'
-          : 'They lose sight of the deal at once. What they asked, signed and offered is kept. You can invite them again.',
+          ? 'You lose access to the deal at once, unless you are an admin of the brokerage. Someone else must invite you again.'
+          : 'They lose access to the deal at once. What they asked, signed and offered is kept. You can invite them again.',
         action: self ? 'Leave' : 'Remove',
         danger: true,
       },
@@ -84,7 +84,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
         <>
           {(mayGrant || mayLink) && <MenuSeparator />}
           <MenuItem danger icon={<UserMinus />} onSelect={takeOut}>
-            {person.status === 'invited' ? 'Take invitation back' : self ? 'Leave the deal' : 'Remove from deal'}
+            {person.status === 'invited' ? 'Withdraw invitation' : self ? 'Leave the deal' : 'Remove from deal'}
           </MenuItem>
         </>
       )}
@@ -151,7 +151,7 @@ export default function PeopleTab() {
     <TabPage title="People" actions={capacities.can_invite && invite}>
       {shown.length === 0 && (
         <Card>
-          <EmptyState icon={Users} title="Nobody yet" action={capacities.can_invite && invite}>
+          <EmptyState icon={Users} title="No one yet" action={capacities.can_invite && invite}>
             Invite the seller first, then buyers as they come.
           </EmptyState>
         </Card>

@@ -33,7 +33,7 @@ function Faults({ faults }: Pick<SnapshotPreview, 'faults'>) {
   return (
     <section aria-labelledby="books-faults">
       <h3 id="books-faults" className="mb-2 font-medium">
-        What to mend
+        Fix these
       </h3>
       <ul className="divide-y divide-line rounded-lg border border-line">
         {faults.slice(0, listed).map(({ row, column, message }) => (
@@ -58,7 +58,7 @@ function Rows({ rows, row_count }: Pick<SnapshotPreview, 'rows' | 'row_count'>) 
   return (
     <div>
       <h3 id="books-rows" className="mb-2 font-medium">
-        What would be stored
+        What will be saved
       </h3>
       <div
         className="max-h-80 overflow-auto rounded-lg border border-line"
@@ -136,7 +136,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       }
       done();
       onClose();
-      toast('The figures are stored');
+      toast('The financials are saved');
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       setLook({ file, preview, fault: error.message });
@@ -147,7 +147,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       open
       size="lg"
       onOpenChange={(open) => !open && onClose()}
-      title="Upload figures"
+      title="Upload financials"
       description="A CSV file or an XLSX workbook whose first line names the columns."
       footer={
         <>
@@ -158,7 +158,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
             pending={importFile.isPending}
             onClick={() => look && void store(look.file)}
           >
-            {ready ? `Store ${plural(preview.row_count, 'row')}` : 'Store'}
+            {ready ? `Save ${plural(preview.row_count, 'row')}` : 'Store'}
           </Button>
         </>
       }
@@ -192,12 +192,12 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
           {look?.fault && <Notice tone="bad">{look.fault}</Notice>}
           {look && !preview && !look.fault && <SkeletonText lines={4} />}
           {preview && preview.faults.length > 0 && (
-            <Notice tone="warn" title="Nothing can be stored yet">
+            <Notice tone="warn" title="Nothing can be saved yet">
               {plural(new Set(preview.faults.map(({ row }) => row)).size, 'row')} of {formatCount(preview.row_count)}{' '}
               cannot be read. Mend the file and choose it again.
             </Notice>
           )}
-          {ready && <Notice tone="good" title={`${plural(preview.row_count, 'row')} can be stored`} />}
+          {ready && <Notice tone="good" title={`${plural(preview.row_count, 'row')} can be saved`} />}
         </div>
         {preview && preview.faults.length > 0 && <Faults faults={preview.faults} />}
         {preview && preview.rows.length > 0 && <Rows {...preview} />}

@@ -61,7 +61,7 @@ export function RowDialog({ dealId, categories, onClose }: RowDialogProps) {
   const form = useForm({
     initial: { category: '', title: '' },
     draft: `checklist-row/${dealId}`,
-    check: (values) => required(values, { category: 'Say what it belongs to.', title: 'Say what is to be verified.' }),
+    check: (values) => required(values, { category: 'Enter a category.', title: 'Enter what to verify.' }),
     submit: (values) => addRow.mutateAsync(values),
     onDone: () => {
       onClose();
@@ -118,7 +118,7 @@ export function NormalizationDialog({
     draft: `normalization/${dealId}`,
     check: (values) =>
       required(values, {
-        period_label: 'Say which period it is about.',
+        period_label: 'Choose a period.',
         adjustment_category: 'Choose a category.',
         adjustment_amount: 'Write the amount.',
       }),
@@ -130,12 +130,12 @@ export function NormalizationDialog({
       }),
     onDone: () => {
       onClose();
-      toast('Normalization added');
+      toast('Adjustment added');
     },
   });
   return (
     <FormDialog
-      title="Add a normalization"
+      title="Add an add-back or adjustment"
       description="What a new owner would not earn or pay."
       action="Add"
       form={form}
@@ -198,39 +198,39 @@ export function AdmitDialog({ dealId, members, onClose }: AdmitDialogProps) {
   const form = useForm<{ id: Id; role: QoeMember['role'] }>({
     initial: { id: '', role: 'reader' },
     draft: `qoe-member/${dealId}`,
-    check: (values) => required(values, { id: 'Choose somebody.' }),
+    check: (values) => required(values, { id: 'Choose someone.' }),
     submit: (values) => admit.mutateAsync(values),
     onDone: () => {
       onClose();
-      toast('They are in the workspace');
+      toast('Added to the workspace');
     },
   });
   return (
     <FormDialog
-      title="Let somebody in"
+      title="Add to the workspace"
       description="Buyers need a signed NDA. Their advisors read with them."
-      action="Let in"
+      action="Add to workspace"
       form={form}
       onClose={onClose}
     >
       {people.length === 0 && (
-        <Notice>Everybody on the deal who can be let in is in already. Invite people first.</Notice>
+        <Notice>Everyone on the deal who can be added is in the workspace already. Invite people first.</Notice>
       )}
-      <Field label="Who" error={form.errors.id}>
+      <Field label="Person" error={form.errors.id}>
         <Select
           {...form.field('id')}
           name="id"
-          placeholder="Choose somebody"
+          placeholder="Choose someone"
           options={people.map(({ id, name }) => ({ value: id, label: name }))}
         />
       </Field>
-      <Field label="What they may do" error={form.errors.role}>
+      <Field label="Access" error={form.errors.role}>
         <Select<QoeMember['role']>
           {...form.field('role')}
           name="role"
           options={[
-            { value: 'reader', label: 'Read' },
-            { value: 'editor', label: 'Read and edit' },
+            { value: 'reader', label: 'Can view' },
+            { value: 'editor', label: 'Can view and edit' },
           ]}
         />
       </Field>

@@ -44,8 +44,8 @@ export function PeriodsCard({ dealId }: { dealId: Id }) {
 function Unmatched({ labels }: { labels: readonly string[] }) {
   if (labels.length === 0) return null;
   return (
-    <Notice tone="warn" title="Some normalizations count in no bridge">
-      There are no figures of {labels.map((label) => `“${label}”`).join(', ')}. Upload them, or add the normalizations
+    <Notice tone="warn" title="Some adjustments count in no bridge">
+      There are no figures of {labels.map((label) => `“${label}”`).join(', ')}. Upload them, or add the adjustments
       again for a period that there are figures of.
     </Notice>
   );
@@ -62,7 +62,7 @@ export function BridgeCard({ dealId }: { dealId: Id }) {
           bridge.period_label === null ? (
             <div className="flex flex-col gap-4">
               <EmptyState icon={ChartColumn} title="No bridge yet">
-                Upload the figures and add normalizations: the bridge leads from one to the other.
+                Upload the financials and add adjustments: the bridge leads from reported to adjusted EBITDA.
               </EmptyState>
               <Unmatched labels={bridge.unmatched_labels} />
             </div>

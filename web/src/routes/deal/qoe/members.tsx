@@ -14,8 +14,8 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { AdmitDialog } from './dialogs.tsx';
 
 const roles = [
-  { value: 'reader', label: 'Reads' },
-  { value: 'editor', label: 'Reads and edits' },
+  { value: 'reader', label: 'Can view' },
+  { value: 'editor', label: 'Can view and edit' },
 ] as const;
 
 function MemberMenu({ dealId, member }: { dealId: Id; member: QoeMember }) {
@@ -24,14 +24,14 @@ function MemberMenu({ dealId, member }: { dealId: Id; member: QoeMember }) {
   const takeOut = () =>
     confirm(
       {
-        title: `Take ${member.name} out of the workspace?`,
-        body: 'They lose sight of the figures at once. What they added stays. You can let them in again.',
-        action: 'Take out',
+        title: `Remove ${member.name} from the workspace?`,
+        body: 'They lose access to the figures at once. What they added stays. You can add them again.',
+        action: 'Remove',
         danger: true,
       },
       async () => {
         await dismiss.mutateAsync(member.participant_id);
-        toast(`${member.name} is out of the workspace`);
+        toast(`${member.name} was removed from the workspace`);
       },
     );
   return (
@@ -39,14 +39,14 @@ function MemberMenu({ dealId, member }: { dealId: Id; member: QoeMember }) {
       trigger={<IconButton size="sm" label={`Actions for ${member.name}`} icon={<Ellipsis className="size-4.5" />} />}
     >
       <MenuChoice
-        label="What they may do"
+        label="Access"
         value={member.role}
         onChange={(role) => admit.mutate({ id: member.participant_id, role }, { onError: toastError })}
         options={roles}
       />
       <MenuSeparator />
       <MenuItem danger icon={<UserMinus />} onSelect={takeOut}>
-        Take out
+        Remove
       </MenuItem>
     </Menu>
   );
@@ -59,12 +59,12 @@ export function MembersCard({ dealId, broker }: { dealId: Id; broker: boolean })
   return (
     <Card
       title="In the workspace"
-      description="Brokers and sellers are in by themselves."
+      description="Brokers and sellers always have access."
       flush
       actions={
         broker && (
           <Button size="sm" icon={<UserPlus className="size-4" />} onClick={() => setAdmitting(true)}>
-            Let in
+            Add to workspace
           </Button>
         )
       }

@@ -30,7 +30,7 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
   const takeOut = (one: Normalization) =>
     confirm(
       {
-        title: 'Remove this normalization?',
+        title: 'Remove this adjustment?',
         body: unmatched.includes(one.period_label)
           ? 'It counts in no bridge. To have it again, add it again.'
           : `The adjusted EBITDA of ${one.period_label} changes at once. To have it again, add it again.`,
@@ -39,17 +39,17 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
       },
       async () => {
         await removeNormalization.mutateAsync(one.id);
-        toast('Normalization removed');
+        toast('Adjustment removed');
       },
     );
   return (
     <Card
-      title="Normalizations"
+      title="Add-backs and adjustments"
       flush
       actions={
         editor && (
           <Button size="sm" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
-            Add normalization
+            Add adjustment
           </Button>
         )
       }
@@ -57,14 +57,18 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
       <Loaded query={query} skeleton={<SkeletonRows rows={4} />}>
         {({ items }) =>
           items.length === 0 ? (
-            <EmptyState icon={Scale} title="No normalizations yet">
+            <EmptyState icon={Scale} title="No add-backs yet">
               {editor
                 ? 'Add what a new owner would not earn or pay: the owner’s salary, a one-time lawsuit.'
                 : 'Editors add what a new owner would not earn or pay.'}
             </EmptyState>
           ) : (
             [...Map.groupBy(items, ({ period_label }) => period_label)].map(([label, its]) => (
-              <section key={label} aria-label={`Normalizations of ${label}`} className="border-t border-line pb-1.5">
+              <section
+                key={label}
+                aria-label={`Add-backs and adjustments of ${label}`}
+                className="border-t border-line pb-1.5"
+              >
                 <h3 className={cx(line, 'pt-3 pb-1 font-medium')}>
                   <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-2.5 gap-y-1">
                     <span className="min-w-0 break-words">{label}</span>

@@ -17,12 +17,12 @@ export function SnapshotsCard({ dealId, editor }: { dealId: Id; editor: boolean 
   const [importing, setImporting] = useState(false);
   return (
     <Card
-      title="Accounting snapshots"
+      title="Uploaded financials"
       flush
       actions={
         editor && (
           <Button size="sm" icon={<Upload className="size-4" />} onClick={() => setImporting(true)}>
-            Upload figures
+            Upload financials
           </Button>
         )
       }

@@ -27,7 +27,7 @@ export function AskDialog({ dealId, onClose }: { dealId: Id; onClose: () => void
     submit: ({ category, question_text }) => ask.mutateAsync({ category: category as QuestionCategory, question_text }),
     onDone: () => {
       onClose();
-      toast('Your question is with the broker');
+      toast('Your question was sent to the broker');
     },
   });
   return (
@@ -162,8 +162,8 @@ export function AnswerDialog({ question, onClose }: QuestionDialogProps) {
       initial={question.answer_text ?? ''}
       maxLength={8000}
       missing="Write the answer."
-      action="Give to the broker"
-      done="Your answer is with the broker"
+      action="Send to broker"
+      done="Your answer was sent to the broker"
       about={question.id}
       quote={question.question_text}
       send={(words) => answer.mutateAsync({ id: question.id, answer_text: words })}

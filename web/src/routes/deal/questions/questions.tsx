@@ -85,7 +85,7 @@ function Sorted({ questions }: { questions: readonly Question[] }) {
   return (
     <>
       <Group title="Waiting for you" questions={waiting} />
-      <Group title={waiting.length > 0 ? 'Everything else' : 'All questions'} questions={rest} />
+      <Group title={waiting.length > 0 ? 'All others' : 'All questions'} questions={rest} />
     </>
   );
 }

@@ -23,7 +23,7 @@ import { SettingsPage } from '../settings-page.tsx';
 
 const wentWell = ({ outcome }: AuditRecord) => outcome === 'done' || outcome === 'ok';
 const whoOf = ({ user_name, key_name, user_id }: AuditRecord) =>
-  user_name ?? (key_name === null ? (user_id === null ? 'The service' : 'Somebody else') : `Key ${key_name}`);
+  user_name ?? (key_name === null ? (user_id === null ? 'The service' : 'Someone else') : `Key ${key_name}`);
 
 function Outcome({ record }: { record: AuditRecord }) {
   if (wentWell(record)) return <span className="text-soft">Done</span>;
@@ -171,7 +171,7 @@ function Filters({ chosen, change, brokerageId }: FiltersProps) {
             value={chosen.person}
             onChange={(person) => change({ person })}
             options={[
-              { value: 'anybody', label: 'Anybody' },
+              { value: 'anybody', label: 'Anyone' },
               ...members.map(({ user_id, name }) => ({ value: user_id, label: name })),
             ]}
           />
@@ -257,7 +257,7 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
             ) : (
               <EmptyState
                 icon={SearchX}
-                title="No record fits"
+                title="No matching records"
                 action={<Button onClick={() => setChosen(everything)}>Clear filters</Button>}
               >
                 Try another person, subject or span of days.

@@ -22,7 +22,7 @@ function NameForm({ brokerage }: { brokerage: Brokerage }) {
   const form = useForm<{ name: string }, Brokerage>({
     initial: { name: brokerage.name },
     draft: `brokerage-name/${brokerage.id}`,
-    check: (values) => required(values, { name: 'Type the brokerage’s name.' }),
+    check: (values) => required(values, { name: 'Enter the brokerage’s name.' }),
     submit: ({ name }) => rename.mutateAsync(name.trim()),
     onDone: () => toast('Brokerage renamed'),
   });
@@ -103,7 +103,7 @@ export default function BrokerageSettings() {
                   {brokerage.role !== 'admin' && <Fact label="Name">{brokerage.name}</Fact>}
                   <Fact label="Short name">{brokerage.slug}</Fact>
                   <Fact label="Your role">{memberRoles[brokerage.role].label}</Fact>
-                  <Fact label="With Dealkeep since">
+                  <Fact label="On Dealkeep since">
                     <Time at={brokerage.created_at} as="date" />
                   </Fact>
                 </Facts>

@@ -34,7 +34,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
     initial: { name: client?.name ?? '', redirect_uris: client?.redirect_uris.join('\n') ?? '' },
     draft: `client/${client?.id ?? 'new'}`,
     check: (values) =>
-      required(values, { name: 'Type what the client is called.', redirect_uris: 'Give at least one redirect URI.' }),
+      required(values, { name: 'Enter a name for the client.', redirect_uris: 'Give at least one redirect URI.' }),
     submit: ({ name, redirect_uris }) => {
       const input = { name: name.trim(), redirect_uris: urisOf(redirect_uris) };
       // Where a shared client answers to is changed with a recent sign-in.

@@ -38,18 +38,18 @@ function ClientMenu({ client, onEdit }: ClientMenuProps) {
       toastError,
     );
   const switchOn = () =>
-    turn.mutate({ id, disabled: false }, { onError: toastError, onSuccess: () => toast(`${name} is switched on`) });
+    turn.mutate({ id, disabled: false }, { onError: toastError, onSuccess: () => toast(`${name} is turned on`) });
   const switchOff = () =>
     confirm(
       {
-        title: `Switch ${name} off?`,
-        body: 'Everybody who connected it is disconnected at once. When you switch it on again, it is connected anew.',
-        action: 'Switch off',
+        title: `Turn off ${name}?`,
+        body: 'Everyone who connected it is disconnected at once. If you turn it on again, it has to be connected again.',
+        action: 'Turn off',
         danger: true,
       },
       async () => {
         await turn.mutateAsync({ id, disabled: true });
-        toast(`${name} is switched off`);
+        toast(`${name} is turned off`);
       },
     );
   return (
@@ -61,7 +61,7 @@ function ClientMenu({ client, onEdit }: ClientMenuProps) {
             confirm(
               {
                 title: `Disconnect ${name}?`,
-                body: 'It stops seeing your deals at once. To use it again you authorize it anew.',
+                body: 'It stops seeing your deals at once. To use it again you authorize it again.',
                 action: 'Disconnect',
                 danger: true,
               },
@@ -99,7 +99,7 @@ function ClientMenu({ client, onEdit }: ClientMenuProps) {
                 confirm(
                   {
                     title: `Stop sharing ${name}?`,
-                    body: 'It works for you alone again. The other members are disconnected at once; when you share it again, they connect it anew.',
+                    body: 'It works for you alone again. The other members are disconnected at once; when you share it again, they connect it again.',
                     action: 'Stop sharing',
                     danger: true,
                   },
@@ -114,7 +114,7 @@ function ClientMenu({ client, onEdit }: ClientMenuProps) {
             </MenuItem>
           )}
           <MenuItem icon={<Power />} onSelect={disabled ? switchOn : switchOff}>
-            {disabled ? 'Switch on' : 'Switch off'}
+            {disabled ? 'Turn on' : 'Turn off'}
           </MenuItem>
           <MenuSeparator />
           <MenuItem
@@ -124,7 +124,7 @@ function ClientMenu({ client, onEdit }: ClientMenuProps) {
               confirm(
                 {
                   title: `Delete ${name}?`,
-                  body: 'Everybody who connected it is disconnected at once. This cannot be undone.',
+                  body: 'Everyone who connected it is disconnected at once. This cannot be undone.',
                   action: 'Delete client',
                   danger: true,
                 },
@@ -151,7 +151,7 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
         <p className="flex min-w-0 flex-wrap items-center gap-x-2.5 gap-y-1">
           <span className="font-medium break-words">{client.name}</span>
           {client.disabled ? (
-            <Badge tone="bad">Switched off</Badge>
+            <Badge tone="bad">Turned off</Badge>
           ) : client.connected_at === null ? (
             <Badge>Not connected</Badge>
           ) : (
@@ -185,7 +185,7 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
         </Fact>
       </Facts>
       <p className="mt-3 text-sm text-faint">
-        Registered by {client.mine ? 'you' : (client.registered_by_name ?? 'somebody who is no longer here')} on{' '}
+        Registered by {client.mine ? 'you' : (client.registered_by_name ?? 'someone who is no longer here')} on{' '}
         <Time at={client.created_at} as="date" />.{' '}
         <Link
           to="/settings/tools"
@@ -204,7 +204,7 @@ type Open = { kind: 'new' } | { kind: 'edit'; client: Client } | { kind: 'regist
 function List({ data, create, onEdit }: { data: Clients; create: React.ReactNode; onEdit: (client: Client) => void }) {
   return (
     <>
-      <Card title="The tool server" description="Where a client connects to. It asks you to sign in and to agree.">
+      <Card title="Tool server address" description="Where a client connects to. It asks you to sign in and to agree.">
         <CopyField value={data.tool_server} label="Address of the tool server" />
       </Card>
       <Card flush>

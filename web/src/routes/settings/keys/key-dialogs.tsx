@@ -38,7 +38,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
     initial: { name: '', environment: 'live', scopes: ['contacts:read'], ceiling: '', expires_at: '' },
     draft: `api-key/${brokerageId}`,
     check: (values) => ({
-      ...required(values, { name: 'Type what the key is for.' }),
+      ...required(values, { name: 'Enter what the key is for.' }),
       ...(values.scopes.length === 0 && { scopes: 'Choose what the key may do.' }),
       ...(values.ceiling !== '' && !/^\d+$/.test(values.ceiling) && { ceiling: 'Write a whole number, or nothing.' }),
     }),
@@ -81,7 +81,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
           <Input {...form.text('name')} maxLength={100} autoComplete="off" />
         </Field>
         <div className="sm:col-span-2">
-          <FieldGroup legend="It may" error={form.errors.scopes}>
+          <FieldGroup legend="Permissions" error={form.errors.scopes}>
             {optionsOf(keyScopes).map(({ value, label }) => (
               <Checkbox
                 key={value}
@@ -172,7 +172,7 @@ export function TokenDialog({ made, onClose }: { made: ApiKeyCreated; onClose: (
       shownOnce
       onOpenChange={(open) => !open && onClose()}
       title={`The token of ${made.key.name}`}
-      description="Copy it now: it is not shown again, and nobody here can find it out."
+      description="Copy it now: it is not shown again, and no one here can find it out."
       footer={
         <Button kind="primary" onClick={onClose}>
           I have copied it

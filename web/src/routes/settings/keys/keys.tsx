@@ -87,7 +87,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
         </Fact>
       </Facts>
       <p className="mt-3 text-sm text-faint">
-        Created by {apiKey.created_by_name ?? 'somebody who is no longer here'} on{' '}
+        Created by {apiKey.created_by_name ?? 'someone who is no longer here'} on{' '}
         <Time at={apiKey.created_at} as="date" />
         {state === 'active' && previous_hint !== null && previous_valid_until !== null && (
           <>

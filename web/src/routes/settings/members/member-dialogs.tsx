@@ -35,7 +35,7 @@ export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMe
     initial: { role: 'broker', name: '', email: '' },
     draft: `member/${brokerageId}`,
     check: (values) =>
-      required(values, { name: 'Type the person’s name.', email: 'Type the person’s e-mail address.' }),
+      required(values, { name: 'Enter the person’s name.', email: 'Enter the person’s e-mail address.' }),
     about: { already_member: 'email' },
     // Inviting an admin needs it.
     submit: ({ role, name, email }) =>
@@ -182,7 +182,7 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMembe
                     onChange={setChosen}
                     options={[
                       ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
-                      { value: '', label: 'Nobody for now' },
+                      { value: '', label: 'No one for now' },
                     ]}
                   />
                 </Field>

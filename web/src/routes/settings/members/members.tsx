@@ -45,7 +45,7 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
     confirm(
       {
         title: `End ${member.name}’s sessions?`,
-        body: 'They are signed out everywhere, and their connected clients have to be authorized again. They can sign in anew at once.',
+        body: 'They are signed out everywhere, and their connected clients have to be authorized again. They can sign in again at once.',
         action: 'End sessions',
         danger: true,
       },
@@ -57,14 +57,14 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
   const takeBack = () =>
     confirm(
       {
-        title: `Take back ${member.name}’s invitation?`,
+        title: `Withdraw ${member.name}’s invitation?`,
         body: 'The link that they were given stops working.',
-        action: 'Take back',
+        action: 'Withdraw',
         danger: true,
       },
       async () => {
         await remove.mutateAsync({ user_id: member.user_id, successor_id: null });
-        toast('Invitation taken back');
+        toast('Invitation withdrawn');
       },
     );
   return (
@@ -89,7 +89,7 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
         </MenuItem>
       )}
       <MenuItem danger icon={<UserMinus />} onSelect={invited ? takeBack : () => onRemove(member)}>
-        {invited ? 'Take invitation back' : 'Remove'}
+        {invited ? 'Withdraw invitation' : 'Remove'}
       </MenuItem>
     </Menu>
   );

@@ -20,7 +20,7 @@ function NameCard() {
   const form = useForm({
     initial: { name: user.name },
     draft: 'profile/name',
-    check: (values) => required(values, { name: 'Type your name.' }),
+    check: (values) => required(values, { name: 'Enter your name.' }),
     submit: ({ name }) => rename.mutateAsync(name.trim()),
     onDone: () => toast('Name saved'),
   });
@@ -28,7 +28,7 @@ function NameCard() {
     <Card title="Your name">
       <form {...form.props} className="flex max-w-md flex-col gap-4">
         {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Name" error={form.errors.name} hint="Everybody on your deals reads it.">
+        <Field label="Name" error={form.errors.name} hint="Everyone on your deals reads it.">
           <Input {...form.text('name')} autoComplete="name" maxLength={200} />
         </Field>
         <div>
@@ -49,7 +49,7 @@ function AddressCard() {
   const form = useForm({
     initial: { email: user.email },
     draft: 'profile/address',
-    check: (values) => required(values, { email: 'Type an e-mail address.' }),
+    check: (values) => required(values, { email: 'Enter an e-mail address.' }),
     about: { validation_error: 'email', conflict: 'email' },
     submit: ({ email }) => withRecentSignIn(() => askAddress.mutateAsync(email.trim())),
     onDone: (_, { email }) => setSentTo(email.trim()),
@@ -59,7 +59,7 @@ function AddressCard() {
       <form {...form.props} className="flex max-w-md flex-col gap-4">
         {form.fault && <Notice tone="bad">{form.fault}</Notice>}
         {sentTo !== null && !form.dirty && (
-          <Notice tone="good" title="Look into your mail">
+          <Notice tone="good" title="Check your email">
             A link is on its way to {sentTo}. The address changes when you open it.
           </Notice>
         )}
@@ -77,7 +77,7 @@ function AddressCard() {
 }
 
 const themes = [
-  { value: 'system', label: 'As the device', icon: Monitor },
+  { value: 'system', label: 'Use device setting', icon: Monitor },
   { value: 'light', label: 'Light', icon: Sun },
   { value: 'dark', label: 'Dark', icon: Moon },
 ] as const;

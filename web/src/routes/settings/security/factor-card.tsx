@@ -44,7 +44,7 @@ function SetUpDialog({ pending, onClose, onCodes }: SetUpDialogProps) {
   const form = useForm({
     initial: { code: '' },
     draft: null,
-    check: (values) => required(values, { code: 'Type the code that the app shows.' }),
+    check: (values) => required(values, { code: 'Enter the code that the app shows.' }),
     about: { code_refused: 'code' },
     submit: ({ code }) => confirmFactor.mutateAsync(code),
     onDone: ({ recovery_codes }) => onCodes(recovery_codes),
@@ -60,7 +60,7 @@ function SetUpDialog({ pending, onClose, onCodes }: SetUpDialogProps) {
         <>
           <CancelButton />
           <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Switch it on
+            Turn it on
           </Button>
         </>
       }
@@ -93,7 +93,7 @@ function CodesDialog({ codes, onClose }: { codes: readonly string[]; onClose: ()
       description="Keep them where you find them without your phone. Each signs you in once. They are not shown again."
       footer={
         <Button kind="primary" onClick={onClose}>
-          I have kept them
+          I have saved them
         </Button>
       }
     >

@@ -34,7 +34,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
   const form = useForm({
     initial: { name: deviceOf(navigator.userAgent) },
     draft: 'passkey/new',
-    check: (values) => required(values, { name: 'Type a name for this passkey.' }),
+    check: (values) => required(values, { name: 'Enter a name for this passkey.' }),
     submit: ({ name }) => withRecentSignIn(() => addPasskey.mutateAsync(name.trim())).catch(inWords),
     onDone: () => {
       onClose();
@@ -73,7 +73,7 @@ function RenameDialog({ passkey, onClose }: { passkey: OwnPasskey; onClose: () =
   const form = useForm({
     initial: { name: passkey.name },
     draft: `passkey/${passkey.id}`,
-    check: (values) => required(values, { name: 'Type a name for this passkey.' }),
+    check: (values) => required(values, { name: 'Enter a name for this passkey.' }),
     submit: ({ name }) => renamePasskey.mutateAsync({ id: passkey.id, name: name.trim() }),
     onDone: () => {
       onClose();

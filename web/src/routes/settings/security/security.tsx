@@ -29,7 +29,7 @@ function PasswordCard() {
     initial: { current_password: '', password: '' },
     draft: null,
     check: (values) =>
-      required(values, { current_password: 'Type your current password.', password: 'Type a new password.' }),
+      required(values, { current_password: 'Enter your current password.', password: 'Enter a new password.' }),
     about: { password_wrong: 'current_password', password_refused: 'password' },
     submit: (input) => changePassword.mutateAsync(input),
     onDone: () => {
@@ -70,7 +70,7 @@ function SessionRow({ session }: { session: OwnSession }) {
       <div className="min-w-0 flex-1">
         <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <span className="font-medium">{device}</span>
-          {session.is_this && <Badge tone="good">This one</Badge>}
+          {session.is_this && <Badge tone="good">This device</Badge>}
         </p>
         <p className="truncate text-sm text-faint">
           {session.address ?? 'Unknown address'}

@@ -65,7 +65,7 @@ function ToolRow({ tool, clientId, grants }: { tool: Tool; clientId: Id; grants:
             onClick={() => setChoosing(true)}
             className="rounded-sm text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2.5"
           >
-            Set an end<span className="sr-only"> for {tool.title}</span>
+            Set an end date<span className="sr-only"> for {tool.title}</span>
           </button>
         </p>
       )}
