@@ -63,9 +63,9 @@ it('everything but passkeys works in a browser without scripts', async () => {
     ).toBeGreaterThan(0);
     const now = () => Math.floor(service.clock.now().getTime() / 1000);
     await page.getByLabel('Code').fill(await generate({ secret: key, epoch: now() }));
-    await page.getByRole('button', { name: 'Turn it on' }).click();
+    await page.getByRole('button', { name: 'Switch it on' }).click();
     expect(await page.locator('.codes span').count()).toBe(10);
-    await page.getByRole('link', { name: 'I have saved them' }).click();
+    await page.getByRole('link', { name: 'I have kept them' }).click();
 
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     expect(new URL(page.url()).pathname).toBe('/sign-in');

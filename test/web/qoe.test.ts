@@ -364,11 +364,11 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await expectAccessible(page);
     expect(await page.getByRole('button', { name: 'Store', exact: true }).isDisabled()).toBe(true);
     await choose('month,revenue\n1994-01,1\n1994-02,2\n');
-    await page.getByRole('button', { name: 'Store 2 rows' }).waitFor();
+    await page.getByRole('button', { name: 'Save 2 rows' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Keep editing' }).click();
     await page.getByRole('alertdialog').waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Store 2 rows' }).click();
+    await page.getByRole('button', { name: 'Save 2 rows' }).click();
     await page.getByText('The financials are saved').first().waitFor();
     await page.getByText('books.csv').waitFor();
     expect(desk.complaints).toEqual([]);

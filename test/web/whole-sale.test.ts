@@ -321,7 +321,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     const books = 'month,revenue,ebitda\n2030-01,100000,20000\n2030-02,110000,24000\n';
     const file = { name: 'books.csv', mimeType: 'text/csv', buffer: Buffer.from(books) };
     await dialog('seller').locator('input[type=file]').setInputFiles(file);
-    await button('seller', 'Store 2 rows').click();
+    await button('seller', 'Save 2 rows').click();
     await said('seller', 'The financials are saved');
     await tab('broker', '/qoe');
     await page('broker').getByText('In the workspace').waitFor();

@@ -42,7 +42,7 @@ function Controls({ tools }: { tools: DealTools }) {
           label="Let my assistants write here"
           hint={
             tools.shut_off
-              ? `Shut off for everyone by ${tools.shut_off.by_name ?? 'a broker'}.`
+              ? `Turned off for everyone by ${tools.shut_off.by_name ?? 'a broker'}.`
               : 'Reading needs no permission of its own.'
           }
           checked={tools.opt_in !== null}
