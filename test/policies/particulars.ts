@@ -245,6 +245,7 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
     const other = await add(name, 'deals', { organization_id: coast, title: name, state: 'exclusivity' });
     const part = await joins('buyer until 2999', 'buyer', {}, other);
     await exclusivity(other, part, ids['buyer until 2999']!, { expires_at });
+    for (const role of ['broker', 'seller', 'viewer']) await joins(`coast ${role}`, role, {}, other);
   }
   for (const name of [
     'coast admin',
@@ -679,6 +680,15 @@ check('exclusivity ends with its time, but not for who is in diligence already',
     assert.equal(await count(who, 'select 1 from deal_stages where deal_id = $1', ids[deal]), may, `${who}: ${deal}`);
   for (const who of ['buyer until 2999', 'buyer whose NDA lapsed'])
     assert.equal(await count(who, withId('documents'), ids['coast selected_buyer_only']), 0, who);
+});
+
+check('that an exclusivity has lapsed is told to whoever sees the deal, and to nobody else', async ({ ids, count }) => {
+  const lapsed = (who: string, deal: string) => count(who, 'select 1 where app.exclusivity_lapsed($1)', ids[deal]);
+  for (const who of ['coast broker', 'coast seller', 'coast viewer', 'buyer until 2999', 'coast admin']) {
+    assert.equal(await lapsed(who, 'lapsed deal'), 1, who);
+    for (const deal of ['held deal', 'coast deal']) assert.equal(await lapsed(who, deal), 0, `${who}: ${deal}`);
+  }
+  for (const who of ['coast second', 'quiet admin', 'outsider']) assert.equal(await lapsed(who, 'lapsed deal'), 0, who);
 });
 
 check('an admin learns which deals one broker runs alone, and nobody else does', async (stage) => {
