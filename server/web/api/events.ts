@@ -68,11 +68,11 @@ function openStreams({ database, config, changes, log }: Services) {
       waiting = new Map();
       missed = false;
       changes.resume();
-      const left = [...streams];
-      const tellNext = async () => {
-        for (let stream = left.pop(); stream !== undefined; stream = left.pop()) await stream.tell(noted);
+      const left = [...streams].values();
+      const tellThem = async () => {
+        for (const stream of left) await stream.tell(noted);
       };
-      await Promise.all(Array.from({ length: sideBySide }, tellNext));
+      await Promise.all(Array.from({ length: sideBySide }, tellThem));
     }
     looking = false;
   };
