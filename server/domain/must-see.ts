@@ -1,6 +1,7 @@
 /** Guards that stand in front of what is done to a record. */
 
 import { row, type Statement } from '../database/statement.ts';
+import { seenDeal } from './deals/deals.ts';
 
 const tables = [
   'brokerages',
@@ -20,7 +21,12 @@ const tables = [
 const guards = new Map(
   tables.map((table) => [
     table,
-    row<unknown, [id: string]>(`must_see_${table}`, `select app.must_see(exists (select from ${table} where id = $1))`),
+    row<unknown, [id: string]>(
+      `must_see_${table}`,
+      table === 'deals'
+        ? `select app.must_see(${seenDeal('$1')} is not null)`
+        : `select app.must_see(exists (select from ${table} where id = $1))`,
+    ),
   ]),
 );
 

@@ -63,8 +63,17 @@ export const callerRole = `case
     else 'viewer'
   end`;
 
+/**
+ * The id `id` when the caller sees that deal, else null. What is looked up by it takes as long for a hidden deal as for one
+ * that is not there, however much is on it.
+ */
+export const seenDeal = (id: string): string => `(select app.seen_deal(${id}))`;
+
 /** One deal, or null when there is none that the caller sees. */
-export const deal = row<Deal, [id: string]>('deal', `select ${dealFields} from ${dealTables} where d.id = $1`);
+export const deal = row<Deal, [id: string]>(
+  'deal',
+  `select ${dealFields} from ${dealTables} where d.id = ${seenDeal('$1')}`,
+);
 
 /**
  * The deals that the caller sees, newest first, at most 200; of one state, and of the brokerage with this id or slug,

@@ -1,6 +1,7 @@
 /** The people on a deal (specification, section 2.2). */
 
 import { rows } from '../../database/statement.ts';
+import { seenDeal } from './deals.ts';
 
 export interface Participant {
   /** Their account; until they have accepted, that of their invitation, which tells nothing of an account. */
@@ -19,12 +20,10 @@ export const knownPerson = (name: string, id: string, deal: string): string =>
     on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
 
 /**
- * The people on a deal whom the caller may know of, in the order in which they were added. Nobody is looked up on a deal
- * that the caller does not see, so that a hidden deal takes no longer than one that is not there.
- */
+ * The people on a deal whom the caller may know of, in the order in which they were added. */
 export const participants = rows<Participant, [dealId: string]>(
   'participants',
   `select person_id as user_id, role, status from participants
-   where deal_id = $1 and (select exists (select from deals where id = $1))
+   where deal_id = ${seenDeal('$1')}
    order by created_at, id`,
 );

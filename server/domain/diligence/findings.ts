@@ -1,6 +1,7 @@
 /** Findings of diligence, each the business of the side that recorded it (decisions, "Finding"). */
 
 import { row, rows } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
@@ -56,7 +57,7 @@ export const findings = rows<
   'findings',
   `select ${fields}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count
    from ${tables}
-   where f.deal_id = $1 and ($2::text is null or f.category = $2) and ($3::text is null or f.severity = $3)
+   where f.deal_id = ${seenDeal('$1')} and ($2::text is null or f.category = $2) and ($3::text is null or f.severity = $3)
      and ($4::text is null or f.status = $4)
    order by f.created_at desc, f.id desc
    limit 200`,

@@ -1,6 +1,7 @@
 /** Quality of earnings: the checklist and the accounting snapshots of a deal (specification, sections 2.2 and 4.3). */
 
 import { rows } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
 
 export interface ChecklistRow {
   id: string;
@@ -14,7 +15,7 @@ export interface ChecklistRow {
 export const checklist = rows<ChecklistRow, [dealId: string, category: string | null]>(
   'qoe_checklist',
   `select id, status, completed_at, category, title from qoe_checklist
-   where deal_id = $1 and ($2::text is null or category = $2)
+   where deal_id = ${seenDeal('$1')} and ($2::text is null or category = $2)
    order by position, id`,
 );
 
@@ -30,7 +31,7 @@ export interface Snapshot {
 export const recentSnapshots = rows<Snapshot, [dealId: string]>(
   'recent_snapshots',
   `select id, snapshot_type, status, requested_at, completed_at from accounting_snapshots
-   where deal_id = $1 order by requested_at desc, id desc limit 5`,
+   where deal_id = ${seenDeal('$1')} order by requested_at desc, id desc limit 5`,
 );
 
 /** One period of profit and loss; amounts are decimal strings. */
@@ -60,7 +61,7 @@ export const plPeriods = rows<PlPeriod, [dealId: string, start: string | null, e
      gross_profit, operating_expenses, owner_compensation, depreciation_amortization, interest_expense, tax_expense,
      net_income, ebitda
    from pl_periods
-   where deal_id = $1 and ($2::date is null or period_start_date >= $2) and ($3::date is null or period_end_date <= $3)
+   where deal_id = ${seenDeal('$1')} and ($2::date is null or period_start_date >= $2) and ($3::date is null or period_end_date <= $3)
    order by period_start_date desc, id desc
    limit 500`,
 );
@@ -87,7 +88,7 @@ export interface CustomerRevenue {
 export const customerConcentration = rows<CustomerRevenue, [dealId: string, asOf: string | null]>(
   'customer_concentration',
   `with latest as materialized (
-     select id from accounting_snapshots where deal_id = $1 and status = 'completed'
+     select id from accounting_snapshots where deal_id = ${seenDeal('$1')} and status = 'completed'
      order by completed_at desc, id desc limit 1
    ), period as materialized (
      select c.snapshot_id, c.period_start_date, c.period_end_date from customer_revenues c join latest l on l.id = c.snapshot_id

@@ -1,6 +1,7 @@
 /** Questions of buyers, which a broker reviews and the seller answers (specification, sections 2.2 and 4.3). */
 
 import { row, rows } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
 
 export const questionCategories = [
   'financials',
@@ -30,7 +31,7 @@ export interface Question {
 export const questions = rows<Question, [dealId: string, status: string | null]>(
   'questions',
   `select id, category, status, asked_at, question_text, distributed_response from questions
-   where deal_id = $1 and ($2::text is null or status = $2)
+   where deal_id = ${seenDeal('$1')} and ($2::text is null or status = $2)
    order by asked_at desc, id desc
    limit 200`,
 );

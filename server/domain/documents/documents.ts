@@ -1,6 +1,7 @@
 /** What is known of a deal's documents, never their bodies (specification, sections 2.2 and 4.3). */
 
 import { rows } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
 
 export const confidentialities = ['public', 'nda_gated', 'selected_buyer_only'] as const;
 export type Confidentiality = (typeof confidentialities)[number];
@@ -23,7 +24,7 @@ export interface DocumentMetadata {
 const from = (table: string, source: DocumentSource): string => `(
   select id, filename, category, confidentiality, size_bytes::float8 as size_bytes, uploaded_at, '${source}' as source
   from ${table}
-  where deal_id = $1 and ($2::text is null or category = $2) and ($3::text is null or confidentiality = $3)
+  where deal_id = ${seenDeal('$1')} and ($2::text is null or category = $2) and ($3::text is null or confidentiality = $3)
   order by uploaded_at desc, id desc
   limit 200)`;
 

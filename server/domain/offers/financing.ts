@@ -1,6 +1,7 @@
 /** How a purchase is to be paid for: sources of financing and what they come to (decisions, "Financing source"). */
 
 import { row, rows } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
 
 export const sourceTypes = [
@@ -51,7 +52,7 @@ export const financingSources = rows<FinancingSource, [dealId: string]>(
   `select s.id, s.deal_id, s.source_type, s.source_name, s.commitment_amount::float8 as commitment_amount, s.currency,
      s.commitment_status, creator.id as created_by, s.created_at, s.updated_at
    from financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}
-   where s.deal_id = $1
+   where s.deal_id = ${seenDeal('$1')}
    order by s.created_at desc, s.id desc
    limit 200`,
 );
@@ -69,7 +70,7 @@ export const financingTotals = rows<FinancingTotal, [dealId: string]>(
   'financing_totals',
   `select commitment_status, currency, count(*)::int as sources, sum(commitment_amount) as total
    from financing_sources
-   where deal_id = $1
+   where deal_id = ${seenDeal('$1')}
    group by commitment_status, currency
    order by array_position('{${commitmentStatuses.join(',')}}', commitment_status), currency`,
 );

@@ -1,6 +1,7 @@
 /** Offers of buyers and their revisions (specification, sections 2.2 and 4.3). */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
 
 /** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
 export interface OfferPayload {
@@ -59,7 +60,7 @@ export const isTooLarge = (payload: unknown): boolean => Buffer.byteLength(JSON.
 const list = rows<Omit<Offer, 'payload'> & { payload: string }, [dealId: string]>(
   'offers',
   `select id, buyer_user_id, revision_number, is_current, submitted_at, payload::text from (
-     select * from offers where deal_id = $1 order by is_current desc, submitted_at desc, id desc limit 50) o
+     select * from offers where deal_id = ${seenDeal('$1')} order by is_current desc, submitted_at desc, id desc limit 50) o
    order by submitted_at desc, id desc`,
 );
 
