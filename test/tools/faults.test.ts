@@ -137,7 +137,7 @@ test('a client that leaves in the middle of its call, or of its body, harms nobo
   expect(service.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
 });
 
-test('1,000 calls at once are all answered, each with what was asked', async () => {
+test('1,000 calls at once are all answered, each with what was asked', { timeout: 120_000 }, async () => {
   const own = await Promise.all(Array.from({ length: 10 }, () => addFullDeal(service)));
   const one = async (at: number) => {
     const { deal, people } = own[at % own.length]!;
