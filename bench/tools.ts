@@ -9,7 +9,7 @@ import type { Statement } from '../server/database/statement.ts';
 import { recordToolRead } from '../server/domain/audit/audit.ts';
 import { deal } from '../server/domain/deals/deals.ts';
 import { offers } from '../server/domain/offers/offers.ts';
-import { plPeriods } from '../server/domain/diligence/qoe.ts';
+import { plPeriods } from '../server/domain/diligence/figures.ts';
 import { enterWithAccessToken } from '../server/domain/clients/tokens.ts';
 import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';

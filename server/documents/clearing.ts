@@ -1,7 +1,7 @@
 /** Clears bodies out of the store that nobody needs any more. */
 
 import type { Services } from '../services.ts';
-import { bodiesToClear, bodyCleared } from '../domain/documents/document-page.ts';
+import { bodiesToClear, bodyCleared } from '../domain/documents/documents.ts';
 
 const day = 86_400_000;
 

@@ -2,7 +2,7 @@
 
 import { hkdfSync } from 'node:crypto';
 import type { Database } from '../database/database.ts';
-import { cursorSecret } from '../domain/cursor-secret.ts';
+import { cursorSecret } from '../database/cursor-secret.ts';
 
 /** The draft key of a person: 32 bytes in base64, the same in every session and on every node of this deployment. */
 export function deploymentDraftKeys(database: Database): (userId: string) => Promise<string> {

@@ -1,7 +1,7 @@
 /** From where a request came, as the audit trail keeps it. */
 
 import type { Context } from 'hono';
-import type { Origin } from '../domain/audit/origin.ts';
+import type { Origin } from '../domain/audit/audited.ts';
 import { clientAddress } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 

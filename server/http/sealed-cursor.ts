@@ -2,7 +2,7 @@
 
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { Database } from '../database/database.ts';
-import { cursorSecret } from '../domain/cursor-secret.ts';
+import { cursorSecret } from '../database/cursor-secret.ts';
 
 const sealBytes = 16;
 

@@ -13,7 +13,7 @@ import {
   type Contact,
   type Position,
 } from '../domain/contacts/contacts.ts';
-import type { Origin } from '../domain/audit/origin.ts';
+import type { Origin } from '../domain/audit/audited.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { deploymentSealer, type Sealer, type Unsealed } from '../http/sealed-cursor.ts';

@@ -1,7 +1,8 @@
 /** The records of the demo are complete, add up, and come in an order that could have happened. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { customerConcentration, plPeriods, recentSnapshots } from '../../server/domain/diligence/qoe.ts';
+import { customerConcentration, plPeriods } from '../../server/domain/diligence/figures.ts';
+import { recentSnapshots } from '../../server/domain/diligence/snapshots.ts';
 import { openDemoService, type DemoService } from './service.ts';
 
 let it: DemoService;

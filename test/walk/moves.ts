@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Statement } from '../../server/database/statement.ts';
 import { changeMemberRole, removeMember } from '../../server/domain/people/members.ts';
 import { createClient, deleteClient, shareClient } from '../../server/domain/clients/connected-clients.ts';
-import { addCondition, removeCondition } from '../../server/domain/deals/deal-conditions.ts';
+import { addCondition, removeCondition } from '../../server/domain/deals/conditions.ts';
 import {
   editDeal,
   extendExclusivity,
@@ -12,28 +12,24 @@ import {
   moveDeal,
   openDeal,
   releaseExclusivity,
-} from '../../server/domain/deals/deal-changes.ts';
+} from '../../server/domain/deals/deals.ts';
 import { optInDeal, optOutDeal, stopDealTools } from '../../server/domain/clients/deal-opt-ins.ts';
-import { submitOffer } from '../../server/domain/offers/deal-offers.ts';
-import { answerInvitation, inviteToDeal, removeFromDeal } from '../../server/domain/deals/deal-people.ts';
+import { submitOffer } from '../../server/domain/offers/offers.ts';
+import { answerInvitation, inviteToDeal, removeFromDeal } from '../../server/domain/deals/participants.ts';
 import {
   addDocument,
   changeDocument,
   openDocument,
   removeDocument,
   restoreDocument,
-} from '../../server/domain/documents/document-page.ts';
-import { addSource } from '../../server/domain/offers/financing-page.ts';
-import { addFinding, setFindingStatus } from '../../server/domain/diligence/finding-page.ts';
+} from '../../server/domain/documents/documents.ts';
+import { addSource } from '../../server/domain/offers/financing.ts';
+import { addFinding, setFindingStatus } from '../../server/domain/diligence/findings.ts';
 import { acceptInvitation, inviteMember } from '../../server/domain/people/invitations.ts';
 import { revokeNda, sendNda, signNda } from '../../server/domain/deals/ndas.ts';
-import {
-  addChecklistRow,
-  addNormalization,
-  admitToQoe,
-  dismissFromQoe,
-  removeNormalization,
-} from '../../server/domain/diligence/qoe-changes.ts';
+import { addChecklistRow } from '../../server/domain/diligence/checklist.ts';
+import { addNormalization, removeNormalization } from '../../server/domain/diligence/normalizations.ts';
+import { admitToQoe, dismissFromQoe } from '../../server/domain/diligence/workspace.ts';
 import {
   answerQuestion,
   askQuestion,
@@ -41,7 +37,7 @@ import {
   rejectQuestion,
   releaseQuestion,
   withdrawQuestion,
-} from '../../server/domain/diligence/question-page.ts';
+} from '../../server/domain/diligence/questions.ts';
 import { grantTool, withdrawTool } from '../../server/domain/clients/tool-grants.ts';
 import {
   actsAs,

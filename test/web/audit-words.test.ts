@@ -20,7 +20,7 @@ test('each action of the migrations, the domain and the tools has words of its o
     ...migrations.matchAll(/insert into public\.audit_records[^;]*values([^;]*);/g),
   ].flatMap(([, call = '']) => [...call.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, action = '']) => action));
   const inDomain = sourcesIn('server/domain/', '.ts').flatMap((source) => [
-    ...[...source.matchAll(/(?:recorded|audit)\(\s*[`']([a-z_]+\.[a-z_.]+)[`']/g)].map(([, action = '']) => action),
+    ...[...source.matchAll(/(?:audited|audit)\(\s*[`']([a-z_]+\.[a-z_.]+)[`']/g)].map(([, action = '']) => action),
     ...[...source.matchAll(/'((?:deal|question|document|client|contact)\.[a-z_]+)'/g)].map(([, action = '']) => action),
   ]);
   const tools = readdirSync(new URL('server/tools/catalog/', root))

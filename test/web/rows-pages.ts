@@ -1,6 +1,6 @@
 /** Page by page, which tool answers with the same rows, and by what a reader knows a row. */
 
-import type { ClosingCondition } from '../../server/domain/deals/closing-conditions.ts';
+import type { ClosingCondition } from '../../server/domain/deals/conditions.ts';
 import type { Deal, ListedDeal } from '../../server/domain/deals/deals.ts';
 import type { DocumentMetadata } from '../../server/domain/documents/documents.ts';
 import type { Offer } from '../../server/domain/offers/offers.ts';

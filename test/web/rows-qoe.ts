@@ -1,7 +1,9 @@
 /** The lists of the page “Quality of earnings”, and the tools that answer with them. */
 
 import { expect } from 'vitest';
-import type { ChecklistRow, CustomerRevenue, PlPeriod, Snapshot } from '../../server/domain/diligence/qoe.ts';
+import type { ChecklistRow } from '../../server/domain/diligence/checklist.ts';
+import type { CustomerRevenue, PlPeriod } from '../../server/domain/diligence/figures.ts';
+import type { Snapshot } from '../../server/domain/diligence/snapshots.ts';
 import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
 import { isMonth } from '../../web/src/lib/periods.ts';
 import { adjustmentCategories, checklistStates, snapshotStates, snapshotTypes } from '../../web/src/lib/states.ts';

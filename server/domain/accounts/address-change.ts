@@ -1,7 +1,7 @@
 /** Moving an account to another e-mail address, which a mailed link confirms. */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 
 const ask = row<{ done: boolean }>('ask_address_change', 'select app.ask_address_change($1, $2, $3, $4, $5) as done');
 

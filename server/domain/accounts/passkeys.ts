@@ -1,7 +1,7 @@
 /** Passkeys (WebAuthn): what is stored of them, and signing in with one. The signatures are checked by SimpleWebAuthn. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 import type { NewSession, SignInAnswer, SignInOrigin } from './passwords.ts';
 
 interface Done {

@@ -1,7 +1,7 @@
 /** Signing in with a password, changing it, and resetting it by a mailed link. */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 import { currentParameters } from './password-hashes.ts';
 
 /** Who signs in from where; `agent` is the User-Agent, shown in the list of sessions. */

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { generateSecret, generateURI, verify } from 'otplib';
 import { mapped, row, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 import type { NewSession, SignInAnswer, SignInOrigin } from './passwords.ts';
 
 const period = 30;

@@ -1,7 +1,7 @@
 /** Sessions of people who signed in: entering with one, listing and ending them. Their rules are in 005_sign_in.sql. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 
 /** The person behind a live session. */
 export interface SessionCaller {

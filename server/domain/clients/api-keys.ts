@@ -2,7 +2,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 
 export type KeyScope = 'contacts:read' | 'contacts:write';
 export type KeyEnvironment = 'live' | 'test';

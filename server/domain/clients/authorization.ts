@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Scope } from './connected-clients.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 import type { GrantFault, MintedTokens } from './tokens.ts';
 
 /** What must be known of a client before anything is shown or redirected. */

@@ -1,7 +1,7 @@
 /** Connected clients: the programs that a person lets use the tool server in their name (specification, section 5.2). */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 
 export type Scope = 'mcp:read' | 'mcp:write';
 

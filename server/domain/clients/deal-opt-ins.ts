@@ -1,7 +1,7 @@
 /** Per-deal opt-ins: where a person lets tools write in their name, and the broker's stop (specification, section 5.4). */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 import { knownPerson } from '../deals/participants.ts';
 
 /** The two switches of a deal as its page shows them. */

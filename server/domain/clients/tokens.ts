@@ -3,7 +3,7 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Scope } from './connected-clients.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 
 /** The seconds that an access token lives (specification, section 8). */
 export const accessTokenSeconds = 3600;

@@ -1,7 +1,7 @@
 /** Per-tool grants: which writing tools a person has turned on for which of their clients (specification, section 5.4). */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import type { Origin } from '../audit/audited.ts';
 
 /** The tools that write, in the order of the tool list (specification, section 4.3). */
 export const writeTools = [

@@ -1,8 +1,8 @@
 /** The contacts of a brokerage: people and companies tracked outside any deal (specification, section 2.1). */
 
-import { row, rows, type Statement } from '../../database/statement.ts';
-import { canonicalDigest } from './idempotency.ts';
-import type { Origin } from '../audit/origin.ts';
+import { hash } from 'node:crypto';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { audited, from, type Origin } from '../audit/audited.ts';
 
 export type ContactType = 'person' | 'company';
 
@@ -24,7 +24,7 @@ export interface Position {
   id: string;
 }
 
-const fields = `id, type, display_name as "displayName", email, phone, created_at as "createdAt", updated_at as "updatedAt"`;
+const ownFields = `id, type, display_name as "displayName", email, phone, created_at as "createdAt", updated_at as "updatedAt"`;
 
 // The policies leave an API key the one brokerage that is its own. Named in the order, that brokerage lets the index
 // contacts_in_order answer a page without sorting.
@@ -32,15 +32,15 @@ const order = 'order by brokerage_id, created_at desc, id desc';
 
 const firstContacts = rows<Contact, [number]>(
   'first_contacts',
-  `select ${fields} from contacts where archived_at is null ${order} limit $1`,
+  `select ${ownFields} from contacts where archived_at is null ${order} limit $1`,
 );
 const contactsAfter = rows<Contact, [string, string, number]>(
   'contacts_after',
-  `select ${fields} from contacts where archived_at is null and (created_at, id) < ($1, $2) ${order} limit $3`,
+  `select ${ownFields} from contacts where archived_at is null and (created_at, id) < ($1, $2) ${order} limit $3`,
 );
 const oneContact = row<Contact, [string]>(
   'contact',
-  `select ${fields} from contacts where id = $1 and archived_at is null`,
+  `select ${ownFields} from contacts where id = $1 and archived_at is null`,
 );
 
 /** The newest `count` contacts that the calling API key sees, or those that come after a place in that list. */
@@ -72,11 +72,11 @@ const create = row<CreatedContact>(
 export function createContact(
   contact: NewContact,
   idempotencyKey: string | null,
-  from: Origin,
+  origin: Origin,
 ): Statement<CreatedContact | null> {
   const { type, displayName, email, phone } = contact;
   const digest = idempotencyKey === null ? null : canonicalDigest({ type, displayName, email, phone });
-  return create(type, displayName, email, phone, idempotencyKey, digest, from.address, from.requestId);
+  return create(type, displayName, email, phone, idempotencyKey, digest, origin.address, origin.requestId);
 }
 
 const record = row('contact_create_not_done', `select app.audit('contact.create', null, $1, null, null, $2, $3, $4)`);
@@ -85,7 +85,210 @@ const record = row('contact_create_not_done', `select app.audit('contact.create'
 export function recordNotCreated(
   outcome: 'refused' | 'failed',
   why: { status: number; code: string },
-  from: Origin,
+  origin: Origin,
 ): Statement<unknown> {
-  return record(outcome, from.address, from.requestId, why);
+  return record(outcome, origin.address, origin.requestId, why);
+}
+
+export interface ListedContact {
+  id: string;
+  type: ContactType;
+  display_name: string;
+  email: string | null;
+  phone: string | null;
+  archived_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface ContactInput {
+  readonly type: ContactType;
+  readonly display_name: string;
+  readonly email: string | null;
+  readonly phone: string | null;
+}
+
+const fields = 'c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.created_at, c.updated_at';
+
+// Names can be long, and the place behind which a page begins stands in a URL.
+const byName = 'left(lower(c.display_name), 100)';
+
+/** What the list can be sorted by: SQL and its type. */
+const orders = {
+  created_at: { sql: 'c.created_at', type: 'timestamptz', direction: 'asc' },
+  '-created_at': { sql: 'c.created_at', type: 'timestamptz', direction: 'desc' },
+  display_name: { sql: byName, type: 'text', direction: 'asc' },
+  '-display_name': { sql: byName, type: 'text', direction: 'desc' },
+} as const;
+
+export type ContactSort = keyof typeof orders;
+export const contactSorts = Object.keys(orders) as ContactSort[];
+
+/** The row behind which a page begins: its sort key as text, and its id. */
+export interface ContactPlace {
+  readonly key: string;
+  readonly id: string;
+}
+
+export interface ContactFilter {
+  readonly brokerageId: string;
+  /** Words that must all occur in name, e-mail or phone. */
+  readonly words: readonly string[];
+  readonly archived: boolean;
+  readonly after: ContactPlace | null;
+  readonly limit: number;
+}
+
+type Found = ListedContact & { place: string };
+
+const listings = new Map(
+  contactSorts.map((sort) => {
+    const { sql, type, direction } = orders[sort];
+    return [
+      sort,
+      rows<Found>(
+        `contact_list_${sort.replace('-', 'down_')}`,
+        `select ${fields}, (${sql})::text as place from contacts c
+         where c.brokerage_id = $1 and (c.archived_at is not null) = $2
+           and lower(concat_ws(' ', c.display_name, c.email, c.phone)) like all ($3::text[])
+           and ($4::text is null or (${sql}, c.id) ${direction === 'asc' ? '>' : '<'} ($4::${type}, $5::uuid))
+         order by ${sql} ${direction}, c.id ${direction} limit $6`,
+      ),
+    ] as const;
+  }),
+);
+
+/** As a pattern for LIKE that matches the word anywhere. */
+const anywhere = (word: string): string => `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+
+/** The next contacts of a brokerage that the caller is a member of, and the place of the last one when there are more. */
+export function contactList(
+  sort: ContactSort,
+  { brokerageId, words, archived, after, limit }: ContactFilter,
+): Statement<{ items: ListedContact[]; next: ContactPlace | null }> {
+  const list = listings.get(sort);
+  if (!list) throw new Error(`There is no order ${sort}.`);
+  const found = list(brokerageId, archived, words.map(anywhere), after?.key, after?.id, limit + 1);
+  return mapped(found, (all) => {
+    const shown = all.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(({ place: _place, ...contact }) => contact),
+      next: last && all.length > limit ? { key: last.place, id: last.id } : null,
+    };
+  });
+}
+
+/** The contacts of a brokerage for an export, by name, at most 50,000. */
+export const contactsForExport = rows<ListedContact, [brokerageId: string]>(
+  'contacts_for_export',
+  `select ${fields} from contacts c where c.brokerage_id = $1 and c.archived_at is null
+   order by lower(c.display_name), c.id limit 50000`,
+);
+
+// Contacts belong to no deal, so that the record names the brokerage.
+const ofBrokerage = { brokerage: 'changed.brokerage_id' };
+
+const add = row<ListedContact>(
+  'add_contact',
+  `with changed as (
+     insert into contacts as c (brokerage_id, type, display_name, email, phone) values ($3, $4, $5, $6, $7)
+     returning ${fields}, c.brokerage_id)
+   select changed.* from changed ${audited('contact.create', ofBrokerage)}`,
+);
+
+/** Adds a contact to a brokerage. Denied to all but its members. */
+export const addContact = (
+  brokerageId: string,
+  contact: ContactInput,
+  origin: Origin,
+): Statement<ListedContact | null> =>
+  withoutBrokerage(add(...from(origin), brokerageId, contact.type, contact.display_name, contact.email, contact.phone));
+
+const change = row<ListedContact>(
+  'change_contact',
+  `with changed as (
+     update contacts c set type = coalesce($4, c.type), display_name = coalesce($5, c.display_name),
+       email = case when $6 then $7 else c.email end, phone = case when $8 then $9 else c.phone end
+     where c.id = $3 returning ${fields}, c.brokerage_id)
+   select changed.* from changed ${audited('contact.update', ofBrokerage)}`,
+);
+
+/** Changes what is given of a contact; null when there is none that the caller may change. */
+export const changeContact = (
+  id: string,
+  given: { [K in keyof ContactInput]?: ContactInput[K] | undefined },
+  origin: Origin,
+): Statement<ListedContact | null> =>
+  withoutBrokerage(
+    change(
+      ...from(origin),
+      id,
+      given.type ?? null,
+      given.display_name ?? null,
+      given.email !== undefined,
+      given.email ?? null,
+      given.phone !== undefined,
+      given.phone ?? null,
+    ),
+  );
+
+const archive = row<ListedContact>(
+  'archive_contact',
+  `with changed as (
+     update contacts c set archived_at = coalesce(c.archived_at, app.now()) where c.id = $3 returning ${fields}, c.brokerage_id)
+   select changed.* from changed ${audited('contact.archive', ofBrokerage)}`,
+);
+const restore = row<ListedContact>(
+  'restore_contact',
+  `with changed as (update contacts c set archived_at = null where c.id = $3 returning ${fields}, c.brokerage_id)
+   select changed.* from changed ${audited('contact.restore', ofBrokerage)}`,
+);
+
+/** Takes a contact out of the lists, and back again; null when there is none that the caller may change. */
+export const archiveContact = (id: string, origin: Origin) => withoutBrokerage(archive(...from(origin), id));
+export const restoreContact = (id: string, origin: Origin) => withoutBrokerage(restore(...from(origin), id));
+
+const sameAddress = rows<{ email: string; id: string }>(
+  'contacts_by_email',
+  `select distinct on (lower(c.email)) lower(c.email) as email, c.id from contacts c
+   where c.brokerage_id = $1 and c.archived_at is null and lower(c.email) = any ($2::text[]) order by lower(c.email), c.id`,
+);
+
+/** Which of these e-mail addresses (in lower case) the brokerage's contacts have already, and which contact it is. */
+export const contactsWithEmails = (brokerageId: string, emails: readonly string[]) =>
+  sameAddress(brokerageId, [...emails]);
+
+const addMany = row<{ added: number }>(
+  'import_contacts',
+  `with changed as (
+     insert into contacts (brokerage_id, type, display_name, email, phone)
+     select $3, r.type, r.display_name, r.email, r.phone
+     from jsonb_to_recordset($4::jsonb) r (type text, display_name text, email text, phone text)
+     returning id),
+   counted as (select count(*)::int as added from changed)
+   select counted.added from counted
+   ${audited('contact.import', { subject: 'null', brokerage: '$3', details: `jsonb_build_object('added', counted.added)` })}`,
+);
+
+/** Adds all of these contacts or none; how many. Denied to all but the brokerage's members. */
+export const importContacts = (
+  brokerageId: string,
+  contacts: readonly ContactInput[],
+  origin: Origin,
+): Statement<number> =>
+  mapped(addMany(...from(origin), brokerageId, JSON.stringify(contacts)), (answer) => answer?.added ?? 0);
+
+function withoutBrokerage(statement: Statement<ListedContact | null>): Statement<ListedContact | null> {
+  return mapped(statement, (found) => {
+    if (found === null) return null;
+    const { brokerage_id: _, ...contact } = found as ListedContact & { brokerage_id?: string };
+    return contact;
+  });
+}
+
+/** The SHA-256 digest (32 bytes) of what `body` says, whatever the order of its properties. */
+export function canonicalDigest(body: Readonly<Record<string, string | null>>): Buffer {
+  const said = Object.entries(body).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return hash('sha256', JSON.stringify(said), 'buffer');
 }

@@ -1,6 +1,8 @@
-/** Deals as their people see them (specification, sections 2.2 and 4.3); which of them one sees, the database decides. */
+/** Deals as their people see them (specification, sections 2.2 and 4.3), which of them the database decides; and what is done to one as a whole: opening and editing it, moving it on, granting it exclusively. */
 
-import { row, rows } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { lastActivityAt } from '../audit/activity.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 
 export interface Deal {
   id: string;
@@ -92,3 +94,168 @@ export const deals = rows<ListedDeal, [state: string | null, brokerage: string |
    ) d ${withStage} ${withExclusivity}
    order by d.created_at desc, d.id desc`,
 );
+
+/** The side somebody stands on; an advisor's is that of whom they advise. */
+export type Side = 'broker' | 'seller' | 'buyer' | 'viewer';
+
+/** A deal with what it says of the business; its `updated_at` is {@link dealActiveAt}. */
+export interface FullDeal extends Deal {
+  /** The brokerage's name. */
+  organization_name: string;
+  industry: string | null;
+  location: string | null;
+  summary: string | null;
+  /** A decimal. */
+  asking_price: string | null;
+  currency: string;
+  /** Whether a buyer learns who sells only under an active NDA. */
+  needs_nda: boolean;
+}
+
+/** When a deal `d` {@link withStage}, or anything on it, changed last, as far as the caller may know. */
+export const dealActiveAt = `greatest(${dealUpdatedAt}, ${lastActivityAt})`;
+
+/** The columns of {@link FullDeal}, from {@link fullDealTables}. */
+export const fullDealFields = `${dealColumns}, ${dealActiveAt} as updated_at, b.name as organization_name, d.industry, d.location, d.summary,
+  trim_scale(d.asking_price) as asking_price, d.currency, d.needs_nda`;
+
+export const fullDealTables = `${dealTables} join brokerages b on b.id = d.organization_id`;
+
+/** The caller's side of deal `d`. */
+export const callerSide = `case
+    when d.id = any ((select app.deals_as('broker'))::uuid[]) then 'broker'
+    when d.id = any ((select app.deals_as('seller'))::uuid[]) then 'seller'
+    when d.id = any ((select app.deals_as('buyer'))::uuid[]) then 'buyer'
+    else 'viewer'
+  end`;
+
+/** One deal, or null when there is none that the caller sees. */
+export const fullDeal = row<FullDeal, [id: string]>(
+  'full_deal',
+  `select ${fullDealFields} from ${fullDealTables} where d.id = $1`,
+);
+
+/** What a deal says of the business. */
+export interface DealInput {
+  readonly title: string;
+  readonly industry: string | null;
+  readonly location: string | null;
+  readonly summary: string | null;
+  /** A decimal. */
+  readonly asking_price: string | null;
+  readonly currency: string;
+  /** Whether a buyer learns who sells only under an active NDA. */
+  readonly needs_nda: boolean;
+}
+
+interface Changed {
+  id: string;
+}
+
+const open = row<Changed>(
+  'open_deal',
+  `select opened.id from (
+     select app.open_deal($3, $4, $5, $6, $7, $8::numeric, $9, $10) as id offset 0) opened
+   ${audited('deal.open', { subject: 'opened.id', deal: 'opened.id' })}`,
+);
+
+/** Opens a deal in draft with the caller as its broker; its id. Denied to all but admins and brokers of the brokerage. */
+export function openDeal(brokerageId: string, input: DealInput, origin: Origin): Statement<string> {
+  const { title, industry, location, summary, asking_price, currency, needs_nda } = input;
+  const opened = open(
+    ...from(origin),
+    brokerageId,
+    title,
+    industry,
+    location,
+    summary,
+    asking_price,
+    currency,
+    needs_nda,
+  );
+  return mapped(opened, (found) => {
+    if (!found) throw new Error('A deal was opened without an id.');
+    return found.id;
+  });
+}
+
+const edit = row<Changed>(
+  'edit_deal',
+  `with changed as (
+     update deals d set
+       title = coalesce(given.title, d.title),
+       industry = case when $4 ? 'industry' then given.industry else d.industry end,
+       location = case when $4 ? 'location' then given.location else d.location end,
+       summary = case when $4 ? 'summary' then given.summary else d.summary end,
+       asking_price = case when $4 ? 'asking_price' then given.asking_price else d.asking_price end,
+       currency = coalesce(given.currency, d.currency),
+       needs_nda = coalesce(given.needs_nda, d.needs_nda)
+     from jsonb_to_record($4::jsonb) as given (title text, industry text, location text, summary text, asking_price numeric,
+       currency text, needs_nda boolean)
+     where d.id = $3
+     returning d.id)
+   select changed.id from changed ${audited('deal.edit', { deal: 'changed.id' })}`,
+);
+
+/** Changes what is given; whether the caller may. */
+export const editDeal = (id: string, input: Partial<DealInput>, origin: Origin): Statement<boolean> =>
+  tookPlace(edit(...from(origin), id, { ...input }));
+
+const move = row<Changed>(
+  'move_deal',
+  `with changed as (update deals set state = $4 where id = $3 and app.may_move(id, $4, $5) returning id)
+   select changed.id from changed
+   ${audited('deal.move', { deal: 'changed.id', details: `jsonb_build_object('to', $4::text)` })}`,
+);
+
+/**
+ * Moves a deal to another state; whether the caller may. Refused where the sale cannot go there, and, unless that is
+ * confirmed, where something is missing for a closing.
+ */
+export const moveDeal = (id: string, to: string, confirmed: boolean, origin: Origin): Statement<boolean> =>
+  tookPlace(move(...from(origin), id, to, confirmed));
+
+const warnings = row<{ warnings: string[] }, [id: string]>(
+  'closing_warnings',
+  'select app.closing_warnings($1) as warnings',
+);
+
+/** What is missing for closing a deal, a sentence each; to its brokers. */
+export const closingWarnings = (id: string): Statement<string[]> =>
+  mapped(warnings(id), (found) => found?.warnings ?? []);
+
+const grant = row<Changed>(
+  'grant_exclusivity',
+  `with granted as (
+     insert into exclusivities (deal_id, participant_id, expires_at) values ($3, $4, $5) returning id, deal_id)
+   select granted.id from granted ${audited('exclusivity.grant', { subject: '$4', deal: 'granted.deal_id' })}`,
+);
+
+/** Grants a buyer exclusivity until a time, which moves the deal there. Denied to all but the deal's brokers. */
+export const grantExclusivity = (
+  dealId: string,
+  { participant_id, expires_at }: { readonly participant_id: string; readonly expires_at: string },
+  origin: Origin,
+): Statement<boolean> => tookPlace(grant(...from(origin), dealId, participant_id, expires_at));
+
+const extend = row<Changed>(
+  'extend_exclusivity',
+  `with changed as (
+     update exclusivities set expires_at = $4 where deal_id = $3 and ended_at is null returning id, deal_id, participant_id)
+   select changed.id from changed ${audited('exclusivity.extend', { subject: 'changed.participant_id' })}`,
+);
+
+/** Gives the exclusivity that runs another end; false when none runs or the caller may not. */
+export const extendExclusivity = (dealId: string, expiresAt: string, origin: Origin): Statement<boolean> =>
+  tookPlace(extend(...from(origin), dealId, expiresAt));
+
+const release = row<Changed>(
+  'release_exclusivity',
+  `with changed as (
+     update exclusivities set ended_at = app.now() where deal_id = $3 and ended_at is null returning id, deal_id, participant_id)
+   select changed.id from changed ${audited('exclusivity.release', { subject: 'changed.participant_id' })}`,
+);
+
+/** Ends the exclusivity that runs; a deal in exclusivity is listed again. False when none runs or the caller may not. */
+export const releaseExclusivity = (dealId: string, origin: Origin): Statement<boolean> =>
+  tookPlace(release(...from(origin), dealId));

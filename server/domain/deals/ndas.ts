@@ -1,11 +1,9 @@
 /** NDAs: sent by a broker to a buyer, who signs in the page. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { ndaStatusNow, participantName } from './deal-page.ts';
+import { knownPerson, ndaStatusNow, participantName } from './participants.ts';
 import { ndaTemplate } from './nda-template.ts';
-import type { Origin } from '../audit/origin.ts';
-import { knownPerson } from './participants.ts';
-import { from, recorded } from '../audit/audited.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 
 export interface Nda {
   id: string;
@@ -64,7 +62,7 @@ export interface NewNda {
 const send = row<Nda>(
   'send_nda',
   `with n as (insert into ndas (deal_id, participant_id, terms, expires_at) values ($3, $4, $5, $6) returning *)
-   select ${fields} from n ${people} ${recorded('nda.send', { subject: 'n.id', deal: 'n.deal_id' })}`,
+   select ${fields} from n ${people} ${audited('nda.send', { subject: 'n.id', deal: 'n.deal_id' })}`,
 );
 
 /** Sends an NDA to a buyer; as it was sent. Denied to all but the deal's brokers. */
@@ -74,21 +72,20 @@ export const sendNda = (dealId: string, { participant_id, terms, expires_at }: N
 const sign = row<{ id: string }>(
   'sign_nda',
   `select n.id from (select id, deal_id, app.sign_nda(id, $4, $1) as signed from ndas where id = $3 offset 0) n
-   ${recorded('nda.sign', { subject: 'n.id', deal: 'n.deal_id' })}
+   ${audited('nda.sign', { subject: 'n.id', deal: 'n.deal_id' })}
    where n.signed`,
 );
 
 /** Signs an NDA with the caller's name as typed; false when it is not theirs to sign, or not any more. */
 export const signNda = (id: string, signedName: string, origin: Origin): Statement<boolean> =>
-  mapped(sign(...from(origin), id, signedName), (found) => found !== null);
+  tookPlace(sign(...from(origin), id, signedName));
 
 const revoke = row<{ id: string }>(
   'revoke_nda',
   `with changed as (
      update ndas set status = 'revoked' where id = $3 and status <> 'revoked' returning id, deal_id)
-   select changed.id from changed ${recorded('nda.revoke', { subject: 'changed.id', deal: 'changed.deal_id' })}`,
+   select changed.id from changed ${audited('nda.revoke')}`,
 );
 
 /** Ends an NDA, and with it what it opened; false when the caller may not, or it is revoked already. */
-export const revokeNda = (id: string, origin: Origin): Statement<boolean> =>
-  mapped(revoke(...from(origin), id), (found) => found !== null);
+export const revokeNda = (id: string, origin: Origin): Statement<boolean> => tookPlace(revoke(...from(origin), id));

@@ -1,7 +1,9 @@
-/** The people on a deal (specification, section 2.2). */
+/** The people on a deal (specification, section 2.2): who they are, bringing them to it, taking them out, answering an invitation. */
 
-import { rows } from '../../database/statement.ts';
-import { seenDeal } from './deals.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import type { DealInvitation } from '../people/invitations.ts';
+import { seenDeal, type Side } from './deals.ts';
 
 export interface Participant {
   /** Their account; until they have accepted, that of their invitation, which tells nothing of an account. */
@@ -19,11 +21,156 @@ export const knownPerson = (name: string, id: string, deal: string): string =>
   `left join (participants ${name}_part join users ${name} on ${name}.id = ${name}_part.user_id)
     on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
 
-/**
- * The people on a deal whom the caller may know of, in the order in which they were added. */
+/** The people on a deal whom the caller may know of, in the order in which they were added. */
 export const participants = rows<Participant, [dealId: string]>(
   'participants',
   `select person_id as user_id, role, status from participants
    where deal_id = ${seenDeal('$1')}
    order by created_at, id`,
 );
+
+export interface PersonOfDeal {
+  id: string;
+  /** Their account; until they have accepted, that of their invitation, and name and email are what was typed. */
+  user_id: string;
+  name: string;
+  email: string;
+  role: Side | 'advisor';
+  status: 'invited' | 'active' | 'removed';
+  side: Side;
+  advises: string | null;
+  /** Of the NDA that counts, or of the latest; null to whom it is no business. */
+  nda_status: 'sent' | 'active' | 'expired' | 'revoked' | null;
+  /** Whether the caller can make a closing condition theirs: they take part, and a buyer who is selected may know of them. */
+  can_own_conditions: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+/** The status of NDA `n` at this moment, also before its expiry is written down. */
+export const ndaStatusNow = `case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end`;
+
+/** Of participant `p`, a person `u`: the account's name, or what was typed while they have not accepted. */
+export const participantName = 'case when p.joined_at is null then p.invited_name else u.name end';
+export const participantEmail = 'case when p.joined_at is null then p.invited_email else u.email end';
+
+const personFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
+  case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,
+  nda.status as nda_status,
+  case
+    when p.status <> 'active' or not p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then false
+    when app.selected_side(p.deal_id) is null then true
+    else app.side_knows(app.selected_side(p.deal_id), p.user_id)
+  end as can_own_conditions, p.created_at, p.updated_at`;
+
+const personTables = `participants p
+  left join users u on u.id = p.user_id
+  left join participants advised on advised.id = p.advises
+  left join lateral (
+    select ${ndaStatusNow} as status from ndas n where n.participant_id = p.id
+    order by (n.status = 'active') desc, n.sent_at desc, n.id desc limit 1) nda on true`;
+
+/** The people on a deal whom the caller may know of, in the order in which they were added, those who were removed last. */
+export const peopleOfDeal = rows<PersonOfDeal, [dealId: string]>(
+  'people_of_deal',
+  `select ${personFields} from ${personTables} where p.deal_id = $1
+   order by p.status = 'removed', p.created_at, p.id`,
+);
+
+/** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
+export const personOfDeal = row<PersonOfDeal, [dealId: string, email: string]>(
+  'person_of_deal',
+  `select ${personFields} from ${personTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
+);
+
+/** One of the people on a deal, by the id of their part in it. */
+export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantId: string]>(
+  'participant_of_deal',
+  `select ${personFields} from ${personTables} where p.deal_id = $1 and p.id = $2`,
+);
+
+export interface NewParticipant {
+  readonly email: string;
+  readonly name: string;
+  readonly role: Side | 'advisor';
+  /** The participant whom an advisor advises. */
+  readonly advises: string | null;
+}
+
+/** A link with which an invitation is accepted. `mailed`: it goes to the mailbox and nobody else sees it. */
+export interface NewLink {
+  readonly token: Buffer;
+  readonly mailed: boolean;
+}
+
+const invitation = 'link.email, link.name, link.deal_title, link.brokerage_name';
+
+const invite = row<DealInvitation>(
+  'invite_to_deal',
+  `select ${invitation} from app.invite_to_deal($3, $4, $5, $6, $7) invited
+   cross join lateral app.link_deal_invitation(invited.participant_id, $8, $9) link
+   ${audited('participant.invite', { subject: 'invited.participant_id', deal: '$3::uuid', details: `jsonb_build_object('role', $6::text)` })}`,
+);
+
+/**
+ * Invites a person to a deal and makes the link; what the mail says. Denied to all but its brokers and the admins of its
+ * brokerage; refused when the person takes part already.
+ */
+export const inviteToDeal = (
+  dealId: string,
+  { email, name, role, advises }: NewParticipant,
+  { token, mailed }: NewLink,
+  origin: Origin,
+): Statement<DealInvitation | null> => invite(...from(origin), dealId, email, name, role, advises, token, mailed);
+
+const inviteAgain = row<DealInvitation>(
+  'invite_to_deal_again',
+  `select ${invitation} from participants p
+   left join users u on u.id = p.user_id
+   cross join lateral app.invite_to_deal(p.deal_id, ${participantEmail}, ${participantName}, p.role, p.advises) invited
+   cross join lateral app.link_deal_invitation(invited.participant_id, $5, $6) link
+   ${audited('participant.invite', { subject: 'invited.participant_id', deal: 'p.deal_id', details: `jsonb_build_object('role', p.role)` })}
+   where p.id = $4 and p.deal_id = $3`,
+);
+
+/** The same for somebody who has not answered, declined or was removed; null when there is no such person on the deal. */
+export const renewDealInvitation = (
+  dealId: string,
+  participantId: string,
+  { token, mailed }: NewLink,
+  origin: Origin,
+): Statement<DealInvitation | null> => inviteAgain(...from(origin), dealId, participantId, token, mailed);
+
+const remove = row<{ id: string }>(
+  'remove_from_deal',
+  `with changed as (
+     update participants set status = 'removed' where id = $4 and deal_id = $3 and status <> 'removed' returning id, deal_id)
+   select changed.id from changed ${audited('participant.remove')}`,
+);
+
+/** Takes somebody out of a deal, or their invitation back; false when the caller may not, or they are out already. */
+export const removeFromDeal = (dealId: string, participantId: string, origin: Origin): Statement<boolean> =>
+  tookPlace(remove(...from(origin), dealId, participantId));
+
+export interface WaitingInvitation {
+  participant_id: string;
+  role: Side | 'advisor';
+  brokerage_name: string;
+  deal_title: string;
+  invited_at: string;
+}
+
+/** The invitations to deals that wait for the caller's answer, the latest first. */
+export const waitingInvitations = rows<WaitingInvitation, []>(
+  'waiting_invitations',
+  'select participant_id, role, brokerage_name, deal_title, invited_at from app.deal_invitations()',
+);
+
+const answer = row<{ deal_id: string | null }>(
+  'answer_deal_invitation',
+  'select app.answer_deal_invitation($3, $4, $1, $2) as deal_id',
+);
+
+/** Joins the deal of an invitation, or declines; the deal, or null when no such invitation waits for the caller. */
+export const answerInvitation = (participantId: string, accepts: boolean, origin: Origin): Statement<string | null> =>
+  mapped(answer(...from(origin), participantId, accepts), (found) => found?.deal_id ?? null);

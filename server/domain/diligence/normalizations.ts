@@ -1,6 +1,9 @@
 /** Adjustments that make the earnings of a business comparable (specification, section 4.3; decisions, "Normalization"). */
 
-import { row } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { onOpenDeal } from '../deals/deals.ts';
+import { knownPerson } from '../deals/participants.ts';
 
 export const adjustmentCategories = ['owner_comp', 'related_party', 'one_time', 'other'] as const;
 export type AdjustmentCategory = (typeof adjustmentCategories)[number];
@@ -27,3 +30,74 @@ export const createNormalization = row<
   `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount, rationale)
    values ($1, $2, $3, $4, $5) returning id`,
 );
+
+export interface NormalizationOnPage {
+  id: string;
+  deal_id: string;
+  period_label: string;
+  adjustment_category: AdjustmentCategory;
+  adjustment_amount: string;
+  rationale: string | null;
+  /** Null, like the name, when the caller may not know of them. */
+  created_by: string | null;
+  created_by_name: string | null;
+  created_at: string;
+  can_delete: boolean;
+}
+
+const normalizationSelect = `
+  select n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by,
+    u.name as created_by_name, n.created_at,
+    ${onOpenDeal('n')} and n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
+  from normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`;
+
+/** The normalizations of a deal, the latest first, at most 500. */
+export const normalizationsOnPage = rows<NormalizationOnPage, [dealId: string]>(
+  'normalizations_on_page',
+  `${normalizationSelect} where n.deal_id = $1 order by n.created_at desc, n.id desc limit 500`,
+);
+
+/** One normalization, or null when there is none that the caller sees. */
+export const normalizationOnPage = row<NormalizationOnPage, [id: string]>(
+  'normalization_on_page',
+  `${normalizationSelect} where n.id = $1`,
+);
+
+const add = row<{ id: string }>(
+  'add_normalization',
+  `with changed as (
+     insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount, rationale)
+     values ($3, $4, $5, $6, $7) returning id, deal_id)
+   select changed.id from changed ${audited('qoe.normalization.add')}`,
+);
+
+export interface NormalizationGiven {
+  readonly period_label: string;
+  readonly adjustment_category: AdjustmentCategory;
+  /** A decimal string of at most 40 characters, all of whose decimals are kept. */
+  readonly adjustment_amount: string;
+  readonly rationale: string | null;
+}
+
+/** Adds a normalization; its id. Denied to all but editors. */
+export const addNormalization = (dealId: string, given: NormalizationGiven, origin: Origin): Statement<string> =>
+  mapped(
+    add(
+      ...from(origin),
+      dealId,
+      given.period_label,
+      given.adjustment_category,
+      given.adjustment_amount,
+      given.rationale,
+    ),
+    (made) => made?.id ?? '',
+  );
+
+const remove = row<{ id: string }>(
+  'remove_normalization',
+  `with changed as (delete from normalizations where id = $3 returning id, deal_id)
+   select changed.id from changed ${audited('qoe.normalization.remove')}`,
+);
+
+/** Takes a normalization out; whether the caller may. */
+export const removeNormalization = (id: string, origin: Origin) => tookPlace(remove(...from(origin), id));

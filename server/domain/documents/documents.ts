@@ -1,7 +1,9 @@
-/** What is known of a deal's documents, never their bodies (specification, sections 2.2 and 4.3). */
+/** A deal's documents (specification, sections 2.2 and 4.3): what is known of them, and uploading, opening, changing, removing. */
 
-import { rows } from '../../database/statement.ts';
-import { seenDeal } from '../deals/deals.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { onOpenDeal, seenDeal } from '../deals/deals.ts';
+import { knownPerson } from '../deals/participants.ts';
 
 export const confidentialities = ['public', 'nda_gated', 'selected_buyer_only'] as const;
 export type Confidentiality = (typeof confidentialities)[number];
@@ -21,7 +23,7 @@ export interface DocumentMetadata {
 }
 
 // A double is exact for every size that a store can hold.
-const from = (table: string, source: DocumentSource): string => `(
+const metadataOf = (table: string, source: DocumentSource): string => `(
   select id, filename, category, confidentiality, size_bytes::float8 as size_bytes, uploaded_at, '${source}' as source
   from ${table}
   where deal_id = ${seenDeal('$1')} and ($2::text is null or category = $2) and ($3::text is null or confidentiality = $3)
@@ -34,5 +36,220 @@ export const documents = rows<
   [dealId: string, category: string | null, confidentiality: Confidentiality | null]
 >(
   'documents',
-  `${from('documents', 'simple')} union all ${from('production_documents', 'production')} order by uploaded_at desc, id desc`,
+  `${metadataOf('documents', 'simple')} union all ${metadataOf('production_documents', 'production')} order by uploaded_at desc, id desc`,
 );
+
+export interface DealDocument {
+  id: string;
+  deal_id: string;
+  filename: string;
+  category: string;
+  confidentiality: Confidentiality;
+  /** A decimal. */
+  size_bytes: string;
+  uploaded_at: string;
+  /** Null when the caller does not see who it was. */
+  uploaded_by_name: string | null;
+  source: DocumentSource;
+  diligence_request: string | null;
+  media_type: string;
+  /** Whether the application can show it in the page. */
+  can_preview: boolean;
+  can_edit: boolean;
+  /** How often it was opened; null to those who may not know. */
+  openings: number | null;
+}
+
+/** What the application shows in its own page: PDF, and the images that every browser draws. */
+export const previewedTypes = [
+  'application/pdf',
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'image/bmp',
+] as const;
+
+/** At most so many of each source are listed; more are found by searching. */
+export const mostListed = 2000;
+
+const tables: Readonly<Record<DocumentSource, string>> = { simple: 'documents', production: 'production_documents' };
+
+const fields = (source: DocumentSource): string =>
+  `d.id, d.deal_id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, u.name as uploaded_by_name,
+   '${source}' as source, ${source === 'simple' ? 'null' : 'd.diligence_request'} as diligence_request, d.media_type,
+   d.media_type in (${previewedTypes.map((type) => `'${type}'`).join(', ')}) as can_preview,
+   ${onOpenDeal('d')} and d.deal_id = any ((select app.deals_acting_as('broker', 'seller'))::uuid[]) as can_edit,
+   case when d.deal_id = any ((select app.deals_as('broker', 'seller'))::uuid[])
+     then (select count(*)::int from document_openings o where o.document_id = d.id) end as openings`;
+
+const tablesOf = (source: DocumentSource): string =>
+  `${tables[source]} d ${knownPerson('u', 'd.uploaded_by', 'd.deal_id')}`;
+
+const list = (source: DocumentSource): string => `(
+  select ${fields(source)} from ${tablesOf(source)}
+  where d.deal_id = $1 and ($2::text is null or d.category = $2) and ($3::text is null or d.confidentiality = $3)
+    and ($4::text is null or position(lower($4) in lower(concat_ws(' ', d.filename, d.category,
+      ${source === 'simple' ? 'null' : 'd.diligence_request'}))) > 0)
+  order by d.uploaded_at desc, d.id desc limit ${mostListed})`;
+
+/** The documents of a deal that the caller may open, the latest first; those of a category, a confidentiality, or that contain `search`. */
+export const documentsOnPage = rows<
+  DealDocument,
+  [dealId: string, category: string | null, confidentiality: Confidentiality | null, search: string | null]
+>('documents_on_page', `${list('simple')} union all ${list('production')} order by uploaded_at desc, id desc`);
+
+function bySource<V extends readonly unknown[], R>(
+  declare: (source: DocumentSource) => (...values: V) => Statement<R>,
+): (source: DocumentSource, ...values: V) => Statement<R> {
+  const statements = { simple: declare('simple'), production: declare('production') };
+  return (source, ...values) => statements[source](...values);
+}
+
+/** One document, or null when there is none that the caller may open. */
+export const documentOnPage = bySource((source) =>
+  row<DealDocument, [id: string]>(
+    `${source}_document_on_page`,
+    `select ${fields(source)} from ${tablesOf(source)} where d.id = $1`,
+  ),
+);
+
+const begin = row<{ may: boolean }, [dealId: string, storageKey: string]>(
+  'begin_upload',
+  'select app.begin_upload($1, $2) as may',
+);
+
+/** Announces the body of a document, before anything of it is read; false when the caller may add no documents to the deal. */
+export const beginUpload = (dealId: string, storageKey: string): Statement<boolean> =>
+  mapped(begin(dealId, storageKey), (found) => found?.may === true);
+
+export interface NewDocument {
+  readonly filename: string;
+  readonly category: string;
+  readonly confidentiality: Confidentiality;
+  readonly size: number;
+  readonly mediaType: string;
+  readonly sha256: Uint8Array;
+  readonly storageKey: string;
+}
+
+const kept = (source: DocumentSource) => ({
+  details: `jsonb_build_object('source', '${source}', 'confidentiality', changed.confidentiality)`,
+});
+
+const columns = 'deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key';
+
+const addSimple = row<{ id: string }>(
+  'add_document',
+  `with changed as (
+     insert into documents (${columns}) values ($3, $4, $5, $6, $7, $8, $9, $10) returning id, deal_id, confidentiality)
+   select changed.id from changed ${audited('document.upload', kept('simple'))}`,
+);
+const addProduction = row<{ id: string }>(
+  'add_production_document',
+  `with changed as (
+     insert into production_documents (${columns}, diligence_request)
+     values ($3, $4, $5, $6, $7, $8, $9, $10, $11) returning id, deal_id, confidentiality)
+   select changed.id from changed ${audited('document.upload', kept('production'))}`,
+);
+
+/** Adds a document whose body is in the store, for a diligence request where one is given; its id. Denied to all but brokers and sellers. */
+export function addDocument(
+  dealId: string,
+  document: NewDocument,
+  diligenceRequest: string | null,
+  origin: Origin,
+): Statement<string> {
+  const { filename, category, confidentiality, size, mediaType, sha256, storageKey } = document;
+  const values = [dealId, filename, category, confidentiality, size, mediaType, sha256, storageKey];
+  const add =
+    diligenceRequest === null
+      ? addSimple(...from(origin), ...values)
+      : addProduction(...from(origin), ...values, diligenceRequest);
+  return mapped(add, (made) => made?.id ?? '');
+}
+
+export interface DocumentChange {
+  readonly filename?: string | undefined;
+  readonly category?: string | undefined;
+  readonly confidentiality?: Confidentiality | undefined;
+}
+
+const change = bySource((source) =>
+  row<{ id: string }>(
+    `change_${source}_document`,
+    `with changed as (
+       update ${tables[source]} set filename = coalesce($4, filename), category = coalesce($5, category),
+         confidentiality = coalesce($6, confidentiality)
+       where id = $3 returning id, deal_id, confidentiality)
+     select changed.id from changed ${audited('document.change', kept(source))}`,
+  ),
+);
+
+/** Changes what is given; false when the caller may change no such document. */
+export const changeDocument = (
+  source: DocumentSource,
+  id: string,
+  { filename, category, confidentiality }: DocumentChange,
+  origin: Origin,
+): Statement<boolean> => tookPlace(change(source, ...from(origin), id, filename, category, confidentiality));
+
+const takeOrPut = (name: string, action: string, back: boolean) =>
+  row<{ done: boolean }>(
+    name,
+    `select true as done from (select app.remove_document($4, $3, ${back}) as deal_id offset 0) changed
+     ${audited(action, { subject: '$3', details: `jsonb_build_object('source', $4::text)` })}
+     where changed.deal_id is not null`,
+  );
+const remove = takeOrPut('remove_document', 'document.remove', false);
+const putBack = takeOrPut('restore_document', 'document.restore', true);
+
+/** Takes a document out of its deal; false when the caller may take out no such document. */
+export const removeDocument = (source: DocumentSource, id: string, origin: Origin): Statement<boolean> =>
+  tookPlace(remove(...from(origin), id, source));
+
+/** Puts back what was taken out within the last hour; false when there is nothing to put back. */
+export const restoreDocument = (source: DocumentSource, id: string, origin: Origin): Statement<boolean> =>
+  tookPlace(putBack(...from(origin), id, source));
+
+export interface OpenedDocument {
+  filename: string;
+  media_type: string;
+  /** A decimal. */
+  size_bytes: string;
+  /** In hexadecimal digits; null where it was never computed. */
+  sha256: string | null;
+  storage_key: string;
+}
+
+/** Where the body of a document is, leaving a record that the caller opened it, or `readsOn` in it; null when there is none that they may open. */
+export const openDocument = row<OpenedDocument, [source: DocumentSource, id: string, readsOn: boolean]>(
+  'open_document',
+  'select filename, media_type, size_bytes, sha256, storage_key from app.open_document($1, $2, $3)',
+);
+
+export interface DocumentOpening {
+  id: string;
+  /** Null when the caller may not know of them. */
+  user_id: string | null;
+  user_name: string;
+  opened_at: string;
+}
+
+/** Who opened a document and when, as far as the caller may know, the latest first, at most 500. */
+export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, id: string]>(
+  'document_openings',
+  `select o.id, u.id as user_id, coalesce(u.name, 'Someone') as user_name, o.opened_at
+   from document_openings o ${knownPerson('u', 'o.user_id', 'o.deal_id')}
+   where o.source = $1 and o.document_id = $2
+   order by o.opened_at desc, o.id desc limit 500`,
+);
+
+const toClear = rows<{ key: string }, []>('bodies_to_clear', 'select key from app.bodies_to_clear() key');
+
+/** Keys of bodies that nobody needs any more, at most 500: of uploads that failed, and of documents taken out a week ago. */
+export const bodiesToClear = (): Statement<string[]> => mapped(toClear(), (found) => found.map(({ key }) => key));
+
+/** Notes that a body is no longer in the store. */
+export const bodyCleared = row<unknown, [storageKey: string]>('body_cleared', 'select app.body_cleared($1)');

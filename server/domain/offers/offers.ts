@@ -1,7 +1,8 @@
-/** Offers of buyers and their revisions (specification, sections 2.2 and 4.3). */
+/** Offers of buyers, each a revision with a payload (specification, section 2.2): submitted, accepted, changed since. */
 
-import { mapped, rows, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 
 /** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
 export interface OfferPayload {
@@ -34,6 +35,7 @@ interface ExactJson {
   rawJSON(text: string): unknown;
   isRawJSON(value: unknown): value is { readonly rawJSON: string };
 }
+
 const exactJson = JSON as unknown as ExactJson;
 
 // A number under an unknown key may have more digits than JavaScript's hold: it then stays what was written.
@@ -71,3 +73,148 @@ const list = rows<Omit<Offer, 'payload'> & { payload: string }, [dealId: string]
 export function offers(dealId: string): Statement<Offer[]> {
   return mapped(list(dealId), (found) => found.map((offer) => ({ ...offer, payload: exactly(offer.payload) })));
 }
+
+export interface DealOffer extends Offer {
+  deal_id: string;
+  buyer_name: string;
+  participant_id: string;
+  /** When it was accepted or declined, to those who may know; else null. */
+  accepted_at: string | null;
+  declined_at: string | null;
+  /** Whether these are the terms that are agreed on the deal now. */
+  agreed: boolean;
+  /** Whether it proposes to change the terms that are agreed, and waits for a broker to decide. */
+  proposed: boolean;
+  /** Whether the caller made it. */
+  mine: boolean;
+}
+
+type Found = Omit<DealOffer, 'payload'> & { payload: string; place: string };
+
+const fields = `o.id, o.deal_id, o.buyer_user_id, u.name as buyer_name, o.participant_id, o.revision_number, o.is_current,
+  o.submitted_at, o.payload::text as payload, o.buyer_user_id = (select app.user_id()) as mine,
+  case when c.decision = 'accepted' then c.decided_at end as accepted_at,
+  case when c.decision = 'declined' then c.decided_at end as declined_at,
+  coalesce(o.id = agreed.id, false) as agreed,
+  coalesce(o.is_current and c.offer_id is null and o.participant_id = agreed.participant_id, false) as proposed,
+  o.submitted_at::text as place`;
+
+// Once for a statement, as the deal is the same for all its rows.
+const tables = (deal: string) => `join users u on u.id = o.buyer_user_id
+  left join offer_decisions c on c.offer_id = o.id
+  left join offers agreed on agreed.id = (select app.accepted_offer(${deal}))`;
+
+const shown = ({ place: _place, ...found }: Found): DealOffer => ({ ...found, payload: exactly(found.payload) });
+
+/** How many offers with their payloads come in one page. */
+export const mostOffersAPage = 50;
+
+/** The offer behind which a page begins: its time as text, or its revision, and its id. */
+export interface OfferPlace {
+  readonly key: string;
+  readonly id: string;
+}
+
+interface OfferPage {
+  items: DealOffer[];
+  next: OfferPlace | null;
+}
+
+const pageOf = (found: Found[], limit: number, keyOf: (offer: Found) => string): OfferPage => {
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  return { items: found.slice(0, limit).map(shown), next: last ? { key: keyOf(last), id: last.id } : null };
+};
+
+const current = rows<Found>(
+  'deal_offers',
+  `select ${fields} from offers o ${tables('$1')}
+   where o.deal_id = $1 and o.is_current
+     and ($2::text is null or (o.submitted_at, o.id) < ($2::timestamptz, $3::uuid))
+   order by o.submitted_at desc, o.id desc limit $4`,
+);
+
+/** The current offer of each buyer whose offers the caller may see, the latest first, in pages. */
+export const dealOffers = (dealId: string, after: OfferPlace | null, limit: number): Statement<OfferPage> =>
+  mapped(current(dealId, after?.key, after?.id, limit + 1), (found) => pageOf(found, limit, ({ place }) => place));
+
+const agreed = row<Found, [dealId: string]>(
+  'agreed_offer',
+  `select ${fields} from offers o ${tables('$1')} where o.deal_id = $1 and o.id = agreed.id`,
+);
+
+/** The revision whose terms are agreed on a deal now, or null: there is none that the caller may see. */
+export const agreedOffer = (dealId: string): Statement<DealOffer | null> =>
+  mapped(agreed(dealId), (found) => found && shown(found));
+
+const revisions = rows<Found>(
+  'offer_revisions',
+  `select ${fields} from offers o ${tables('$1')}
+   where o.deal_id = $1 and o.buyer_user_id = $2 and ($3::int is null or o.revision_number < $3)
+   order by o.revision_number desc limit $4`,
+);
+
+/** Every revision of one buyer's offer on a deal that the caller may see, the latest first, in pages. */
+export const offerRevisions = (
+  dealId: string,
+  buyer: string,
+  after: OfferPlace | null,
+  limit: number,
+): Statement<OfferPage> =>
+  mapped(revisions(dealId, buyer, after?.key, limit + 1), (found) =>
+    pageOf(found, limit, ({ revision_number }) => String(revision_number)),
+  );
+
+const submit = row<Found>(
+  'submit_offer',
+  `with o as (insert into offers (deal_id, payload) values ($3, $4::jsonb) returning *)
+   select ${fields} from o ${tables('$3')}
+   ${audited('offer.submit', { subject: 'o.id', deal: 'o.deal_id', details: `jsonb_build_object('revision', o.revision_number)` })}`,
+);
+
+/**
+ * Submits an offer of the caller's, or the next revision of it. Denied to all but buyers of the deal; a payload that is
+ * too large, or over before it came, is refused at its place.
+ */
+export const submitOffer = (dealId: string, payload: OfferPayload, origin: Origin): Statement<DealOffer | null> =>
+  mapped(submit(...from(origin), dealId, JSON.stringify(payload)), (found) => found && shown(found));
+
+const accept = row<{ deal_id: string }>(
+  'accept_offer',
+  `with granted as (
+     insert into exclusivities (deal_id, participant_id, offer_id, expires_at)
+     select o.deal_id, o.participant_id, o.id, $4 from offers o where o.id = $3
+     returning id, deal_id)
+   select granted.deal_id from granted ${audited('offer.accept', { subject: '$3', deal: 'granted.deal_id' })}`,
+);
+
+/** Accepts an offer by granting its buyer exclusivity until a time. Denied to all but the deal's brokers. */
+export const acceptOffer = (id: string, expiresAt: string, origin: Origin): Statement<boolean> =>
+  tookPlace(accept(...from(origin), id, expiresAt));
+
+export type OfferDecision = 'accepted' | 'declined';
+
+const decisions = new Map(
+  (['accepted', 'declined'] as const).map((decision) => [
+    decision,
+    row<{ deal_id: string }>(
+      `offer_${decision}`,
+      `select decided.deal_id from (
+         select d.deal_id from (select app.decide_offer($3, '${decision}') as deal_id offset 0) d
+         where d.deal_id is not null) decided
+       ${audited(decision === 'accepted' ? 'offer.accept_change' : 'offer.decline_change', { subject: '$3', deal: 'decided.deal_id' })}`,
+    ),
+  ]),
+);
+
+/** Accepts or declines what the buyer with the exclusivity offers by now; false when the caller may not. */
+export function decideOffer(id: string, decision: OfferDecision, origin: Origin): Statement<boolean> {
+  const decide = decisions.get(decision);
+  if (!decide) throw new Error(`Nobody decides ${String(decision)}.`);
+  return tookPlace(decide(...from(origin), id));
+}
+
+const dealOf = row<{ deal_id: string }, [id: string]>('deal_of_offer', 'select deal_id from offers where id = $1');
+
+/** The deal of an offer that the caller sees, or null. */
+export const dealOfOffer = (id: string): Statement<string | null> =>
+  mapped(dealOf(id), (found) => found?.deal_id ?? null);

@@ -2,7 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { MemberRole } from './members.ts';
-import type { Origin } from '../audit/origin.ts';
+import { tookPlace, type Origin } from '../audit/audited.ts';
 
 export interface BrokerageOfCaller {
   id: string;
@@ -31,7 +31,7 @@ const rename = row<{ id: string }>(
 
 /** Renames a brokerage; for its admins. False: the caller may change no such brokerage. */
 export const renameBrokerage = (id: string, name: string, { address, requestId }: Origin): Statement<boolean> =>
-  mapped(rename(id, name, address, requestId), (answer) => answer !== null);
+  tookPlace(rename(id, name, address, requestId));
 
 const demand = row<{ done: boolean }>(
   'require_second_factor',

@@ -1,7 +1,7 @@
 /** Invitations to a brokerage or a deal: a link that works once, for 14 days, mailed or handed on. */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import { tookPlace, type Origin } from '../audit/audited.ts';
 import type { NewSession, SignInOrigin } from '../accounts/passwords.ts';
 
 export interface NewMember {
@@ -47,8 +47,7 @@ export const renewMemberInvitation = (
   token: Buffer,
   mailed: boolean,
   { address, requestId }: Origin,
-): Statement<boolean> =>
-  mapped(renew(brokerageId, personId, token, mailed, address, requestId), (answer) => answer !== null);
+): Statement<boolean> => tookPlace(renew(brokerageId, personId, token, mailed, address, requestId));
 
 export interface DealInvitation {
   email: string;

@@ -1,7 +1,7 @@
 /** The people of a brokerage. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
+import { tookPlace, type Origin } from '../audit/audited.ts';
 
 export type MemberRole = 'admin' | 'broker' | 'staff';
 
@@ -119,7 +119,7 @@ export const changeMemberRole = (
   userId: string,
   role: MemberRole,
   { address, requestId }: Origin,
-): Statement<boolean> => mapped(changeRole(brokerageId, userId, role, address, requestId), (answer) => answer !== null);
+): Statement<boolean> => tookPlace(changeRole(brokerageId, userId, role, address, requestId));
 
 const endSessions = row<{ ended: number | null }>(
   'end_member_sessions',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { closingConditions } from '../../domain/deals/closing-conditions.ts';
+import { closingConditions } from '../../domain/deals/conditions.ts';
 import { defineTool, reads } from '../define.ts';
 import { id } from '../inputs.ts';
 import { closingCondition } from '../records.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { customerConcentration } from '../../domain/diligence/qoe.ts';
+import { customerConcentration } from '../../domain/diligence/figures.ts';
 import { defineTool, reads } from '../define.ts';
 import { date, id } from '../inputs.ts';
 import { customerRevenueRow } from '../records.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { checklist, recentSnapshots } from '../../domain/diligence/qoe.ts';
+import { checklist } from '../../domain/diligence/checklist.ts';
+import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
 import { defineTool, reads } from '../define.ts';
 import { id, text } from '../inputs.ts';
 import { progressRow, snapshotRow } from '../records.ts';

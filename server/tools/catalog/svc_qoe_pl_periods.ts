@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { plPeriods } from '../../domain/diligence/qoe.ts';
+import { plPeriods } from '../../domain/diligence/figures.ts';
 import { defineTool, reads } from '../define.ts';
 import { date, id } from '../inputs.ts';
 import { plPeriodRow } from '../records.ts';

@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { activityOfDeal } from '../../domain/audit/activity.ts';
-import { mustSee } from '../../domain/must-see.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
 import { deploymentCursors } from './cursor.ts';
 import { pathId, readQuery } from './input.ts';
 import { withPerson } from './person.ts';

@@ -3,7 +3,7 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
-import { auditRecords, type AuditRecord } from '../../domain/audit/audit-list.ts';
+import { auditRecords, type AuditRecord } from '../../domain/audit/records.ts';
 import { csvHeaders, writeCsv } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
 import { id, instant, optional, pageSize, readQuery } from './input.ts';

@@ -15,7 +15,7 @@ import {
   shareClient,
   type ConnectedClient,
 } from '../../domain/clients/connected-clients.ts';
-import { mustSee } from '../../domain/must-see.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
 import { clientPresets, redirectUriFaults } from '../../domain/clients/redirect-uris.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import { id, pathId, readBody, visibleLine } from './input.ts';

@@ -9,7 +9,7 @@ import {
   dealCondition,
   dealConditions,
   removeCondition,
-} from '../../domain/deals/deal-conditions.ts';
+} from '../../domain/deals/conditions.ts';
 import { day, id, line, optional, pathId, readBody } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';

@@ -1,7 +1,7 @@
 /** Contacts as CSV: reading what somebody exported elsewhere, fault by fault, and writing what opens anywhere. */
 
 import { z } from 'zod';
-import type { ContactInput, ListedContact } from '../../domain/contacts/contact-list.ts';
+import type { ContactInput, ListedContact } from '../../domain/contacts/contacts.ts';
 import { othersFirst, parseCsv, readCell, writeCsv } from './csv.ts';
 import { emailAddress, line, optional } from './input.ts';
 import { invalid } from './problems.ts';

@@ -13,7 +13,7 @@ import {
   contactsWithEmails,
   importContacts,
   restoreContact,
-} from '../../domain/contacts/contact-list.ts';
+} from '../../domain/contacts/contacts.ts';
 import { listMemberships } from '../../domain/people/people.ts';
 import { boundedText } from '../../http/bounded-body.ts';
 import { contactCsv, contactInput, readContactCsv } from './contact-csv.ts';

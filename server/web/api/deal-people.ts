@@ -7,13 +7,15 @@ import type { Statement } from '../../database/statement.ts';
 import {
   answerInvitation,
   inviteToDeal,
+  participantOfDeal,
+  personOfDeal,
   removeFromDeal,
   renewDealInvitation,
   type NewLink,
-} from '../../domain/deals/deal-people.ts';
-import { participantOfDeal, personOfDeal, type PersonOfDeal } from '../../domain/deals/deal-page.ts';
+  type PersonOfDeal,
+} from '../../domain/deals/participants.ts';
 import type { DealInvitation } from '../../domain/people/invitations.ts';
-import { mustSee } from '../../domain/must-see.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
 import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';

@@ -4,17 +4,18 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import {
+  callerRoles,
   closingWarnings,
   editDeal,
   extendExclusivity,
+  fullDeal,
   grantExclusivity,
   moveDeal,
   openDeal,
   releaseExclusivity,
-} from '../../domain/deals/deal-changes.ts';
-import { dealList, dealSorts } from '../../domain/deals/deal-list.ts';
-import { asDealPage, dealPage, fullDeal, type DealPage } from '../../domain/deals/deal-page.ts';
-import { callerRoles } from '../../domain/deals/deals.ts';
+} from '../../domain/deals/deals.ts';
+import { dealList, dealSorts } from '../../domain/deals/list.ts';
+import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts';
 import { Refusal } from '../../database/errors.ts';
 import { deploymentCursors } from './cursor.ts';
 import {

@@ -2,8 +2,7 @@
 
 import type { Context } from 'hono';
 import type { Services } from '../../services.ts';
-import { openDocument, previewedTypes } from '../../domain/documents/document-page.ts';
-import type { DocumentSource } from '../../domain/documents/documents.ts';
+import { openDocument, previewedTypes, type DocumentSource } from '../../domain/documents/documents.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { isStorageKey, type Span } from '../../storage/storage.ts';
 import { asPerson } from './person.ts';

@@ -10,13 +10,15 @@ import {
   addDocument,
   beginUpload,
   changeDocument,
+  confidentialities,
   documentOnPage,
   documentOpenings,
   documentsOnPage,
+  documentSources,
   removeDocument,
   restoreDocument,
-} from '../../domain/documents/document-page.ts';
-import { confidentialities, documentSources, type DocumentSource } from '../../domain/documents/documents.ts';
+  type DocumentSource,
+} from '../../domain/documents/documents.ts';
 import { newStorageKey } from '../../storage/storage.ts';
 import { sendDocument } from './document-body.ts';
 import { line, optional, pathId, readBody, readQuery } from './input.ts';

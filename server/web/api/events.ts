@@ -6,7 +6,7 @@ import { streamSSE } from 'hono/streaming';
 import type { Services } from '../../services.ts';
 import type { Change } from '../../database/changes.ts';
 import { Denied } from '../../database/errors.ts';
-import { seenChanges, type SeenChange } from '../../domain/audit/changes.ts';
+import { seenChanges, type SeenChange } from '../../domain/visibility/changes.ts';
 import { enterWithSession, sessionsAlive, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';
 import { signedOut } from './person.ts';

@@ -3,8 +3,15 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
-import { addSource, moveSource, sourceOnPage, sourcesOnPage } from '../../domain/offers/financing-page.ts';
-import { commitmentStatuses, financingTotals, sourceTypes } from '../../domain/offers/financing.ts';
+import {
+  addSource,
+  commitmentStatuses,
+  financingTotals,
+  moveSource,
+  sourceOnPage,
+  sourcesOnPage,
+  sourceTypes,
+} from '../../domain/offers/financing.ts';
 import { line, pathId, readBody } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';

@@ -8,9 +8,10 @@ import {
   addFindingComment,
   findingOnPage,
   findingsOnPage,
+  findingStatuses,
   setFindingStatus,
-} from '../../domain/diligence/finding-page.ts';
-import { findingStatuses, severities } from '../../domain/diligence/findings.ts';
+  severities,
+} from '../../domain/diligence/findings.ts';
 import { id, line, optional, pathId, readBody, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';

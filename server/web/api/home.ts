@@ -3,7 +3,7 @@
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
 import { latestActivity } from '../../domain/audit/activity.ts';
-import { waitingInvitations } from '../../domain/deals/deal-people.ts';
+import { waitingInvitations } from '../../domain/deals/participants.ts';
 import { dealsByState, queue, runningExclusivities } from '../../domain/deals/home.ts';
 import { asPerson } from './person.ts';
 

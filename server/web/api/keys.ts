@@ -16,7 +16,7 @@ import {
   rotateApiKey,
   type ApiKey,
 } from '../../domain/clients/api-keys.ts';
-import { mustSee } from '../../domain/must-see.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
 import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';
 import { instant, optional, pathId, readBody, visibleLine } from './input.ts';

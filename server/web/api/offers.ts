@@ -9,13 +9,15 @@ import {
   dealOffers,
   dealOfOffer,
   decideOffer,
+  exactly,
+  isTooLarge,
+  isVast,
   mostOffersAPage,
   offerRevisions,
   submitOffer,
-} from '../../domain/offers/deal-offers.ts';
-import { asDealPage, dealPage } from '../../domain/deals/deal-page.ts';
-import { mustSee } from '../../domain/must-see.ts';
-import { exactly, isTooLarge, isVast } from '../../domain/offers/offers.ts';
+} from '../../domain/offers/offers.ts';
+import { asDealPage, dealPage } from '../../domain/deals/page.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
 import { deploymentCursors } from './cursor.ts';
 import { day, decimal, instant, optional, pathId, readBody, readQuery, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';

@@ -5,7 +5,7 @@ import type { Services } from '../../services.ts';
 import type { Results } from '../../database/database.ts';
 import { Denied, Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
-import type { Origin } from '../../domain/audit/origin.ts';
+import type { Origin } from '../../domain/audit/audited.ts';
 import { enterWithSession, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { clientAddress } from '../../http/client-address.ts';
 import { requestIdOf } from '../../http/request-id.ts';

@@ -10,8 +10,8 @@ import {
   importsInto,
   processSnapshot,
   requestSnapshot,
-} from '../../domain/diligence/qoe-import.ts';
-import { snapshotOnPage } from '../../domain/diligence/qoe-page.ts';
+  snapshotOnPage,
+} from '../../domain/diligence/snapshots.ts';
 import { boundedBytes } from '../../http/bounded-body.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';

@@ -3,28 +3,18 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
-import { adjustmentCategories } from '../../domain/diligence/normalizations.ts';
 import {
-  addChecklistRow,
   addNormalization,
-  admitToQoe,
-  dismissFromQoe,
-  removeNormalization,
-  setChecklistStatus,
-} from '../../domain/diligence/qoe-changes.ts';
-import {
-  bridgeOnPage,
-  concentrationOnPage,
-  editsQoe,
-  memberOnPage,
-  membersOnPage,
+  adjustmentCategories,
   normalizationOnPage,
   normalizationsOnPage,
-  periodsOnPage,
-  snapshotsOnPage,
-} from '../../domain/diligence/qoe-page.ts';
-import { checklist } from '../../domain/diligence/qoe.ts';
-import { mustSee } from '../../domain/must-see.ts';
+  removeNormalization,
+} from '../../domain/diligence/normalizations.ts';
+import { addChecklistRow, checklist, setChecklistStatus } from '../../domain/diligence/checklist.ts';
+import { admitToQoe, dismissFromQoe, editsQoe, memberOnPage, membersOnPage } from '../../domain/diligence/workspace.ts';
+import { bridgeOnPage, concentrationOnPage, periodsOnPage } from '../../domain/diligence/figures.ts';
+import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
 import { day, exactDecimal, line, optional, pathId, readBody, readQuery, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';

@@ -8,14 +8,14 @@ import {
   answerQuestion,
   askQuestion,
   distributeQuestion,
+  questionCategories,
   questionOnPage,
   questionsOnPage,
   readAnswers,
   rejectQuestion,
   releaseQuestion,
   withdrawQuestion,
-} from '../../domain/diligence/question-page.ts';
-import { questionCategories } from '../../domain/diligence/questions.ts';
+} from '../../domain/diligence/questions.ts';
 import { optional, pathId, readBody, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';

@@ -4,8 +4,8 @@ import type { Context } from 'hono';
 import type { Services } from '../../services.ts';
 import type { Results } from '../../database/database.ts';
 import type { Statement } from '../../database/statement.ts';
-import { asDealPage, dealPage, type DealPage } from '../../domain/deals/deal-page.ts';
-import { mustSee } from '../../domain/must-see.ts';
+import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
 import { asPerson } from './person.ts';
 import { nothingThere, Problem } from './problems.ts';
 

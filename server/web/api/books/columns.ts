@@ -1,6 +1,6 @@
 /** How the columns of accounts are called by the programs that export them. */
 
-import type { PlAmount } from '../../../domain/diligence/qoe-import.ts';
+import type { PlAmount } from '../../../domain/diligence/snapshots.ts';
 
 export type Kind = 'profit_and_loss' | 'customer_revenue';
 type Common = 'period' | 'period_start_date' | 'period_end_date' | 'currency';

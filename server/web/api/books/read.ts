@@ -1,7 +1,6 @@
 /** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
 
-import { plAmounts, type CustomerRow, type PlRow } from '../../../domain/diligence/qoe-import.ts';
-import type { Snapshot } from '../../../domain/diligence/qoe.ts';
+import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
 import { othersFirst, parseCsv, readCell, writeCsv } from '../csv.ts';
 import { invalid } from '../problems.ts';
 import { columnsOf, type Column, type Kind } from './columns.ts';

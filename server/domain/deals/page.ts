@@ -1,57 +1,18 @@
 /** A deal as its page shows it: the deal, what the caller may do on it, its people, where it can go, what waits. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { lastActivityAt } from '../audit/activity.ts';
 import {
   callerRole,
-  dealColumns,
+  callerSide,
   dealState,
   dealTables,
-  dealUpdatedAt,
+  fullDeal,
   withStage,
   type CallerRole,
-  type Deal,
+  type FullDeal,
+  type Side,
 } from './deals.ts';
-
-/** The side somebody stands on; an advisor's is that of whom they advise. */
-export type Side = 'broker' | 'seller' | 'buyer' | 'viewer';
-
-/** A deal with what it says of the business; its `updated_at` is {@link dealActiveAt}. */
-export interface FullDeal extends Deal {
-  /** The brokerage's name. */
-  organization_name: string;
-  industry: string | null;
-  location: string | null;
-  summary: string | null;
-  /** A decimal. */
-  asking_price: string | null;
-  currency: string;
-  /** Whether a buyer learns who sells only under an active NDA. */
-  needs_nda: boolean;
-}
-
-/** When a deal `d` {@link withStage}, or anything on it, changed last, as far as the caller may know. */
-export const dealActiveAt = `greatest(${dealUpdatedAt}, ${lastActivityAt})`;
-
-/** The columns of {@link FullDeal}, from {@link fullDealTables}. */
-export const fullDealFields = `${dealColumns}, ${dealActiveAt} as updated_at, b.name as organization_name, d.industry, d.location, d.summary,
-  trim_scale(d.asking_price) as asking_price, d.currency, d.needs_nda`;
-
-export const fullDealTables = `${dealTables} join brokerages b on b.id = d.organization_id`;
-
-/** The caller's side of deal `d`. */
-export const callerSide = `case
-    when d.id = any ((select app.deals_as('broker'))::uuid[]) then 'broker'
-    when d.id = any ((select app.deals_as('seller'))::uuid[]) then 'seller'
-    when d.id = any ((select app.deals_as('buyer'))::uuid[]) then 'buyer'
-    else 'viewer'
-  end`;
-
-/** One deal, or null when there is none that the caller sees. */
-export const fullDeal = row<FullDeal, [id: string]>(
-  'full_deal',
-  `select ${fullDealFields} from ${fullDealTables} where d.id = $1`,
-);
+import { peopleOfDeal, type PersonOfDeal } from './participants.ts';
 
 interface Standing {
   caller_role: CallerRole;
@@ -117,65 +78,6 @@ const standing = row<Standing, [dealId: string]>(
      offset 0) s`,
 );
 
-export interface PersonOfDeal {
-  id: string;
-  /** Their account; until they have accepted, that of their invitation, and name and email are what was typed. */
-  user_id: string;
-  name: string;
-  email: string;
-  role: Side | 'advisor';
-  status: 'invited' | 'active' | 'removed';
-  side: Side;
-  advises: string | null;
-  /** Of the NDA that counts, or of the latest; null to whom it is no business. */
-  nda_status: 'sent' | 'active' | 'expired' | 'revoked' | null;
-  /** Whether the caller can make a closing condition theirs: they take part, and a buyer who is selected may know of them. */
-  can_own_conditions: boolean;
-  created_at: string;
-  updated_at: string;
-}
-
-/** The status of NDA `n` at this moment, also before its expiry is written down. */
-export const ndaStatusNow = `case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end`;
-
-/** Of participant `p`, a person `u`: the account's name, or what was typed while they have not accepted. */
-export const participantName = 'case when p.joined_at is null then p.invited_name else u.name end';
-export const participantEmail = 'case when p.joined_at is null then p.invited_email else u.email end';
-
-const personFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
-  case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,
-  nda.status as nda_status,
-  case
-    when p.status <> 'active' or not p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then false
-    when app.selected_side(p.deal_id) is null then true
-    else app.side_knows(app.selected_side(p.deal_id), p.user_id)
-  end as can_own_conditions, p.created_at, p.updated_at`;
-
-const personTables = `participants p
-  left join users u on u.id = p.user_id
-  left join participants advised on advised.id = p.advises
-  left join lateral (
-    select ${ndaStatusNow} as status from ndas n where n.participant_id = p.id
-    order by (n.status = 'active') desc, n.sent_at desc, n.id desc limit 1) nda on true`;
-
-const people = rows<PersonOfDeal, [dealId: string]>(
-  'people_of_deal',
-  `select ${personFields} from ${personTables} where p.deal_id = $1
-   order by p.status = 'removed', p.created_at, p.id`,
-);
-
-/** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
-export const personOfDeal = row<PersonOfDeal, [dealId: string, email: string]>(
-  'person_of_deal',
-  `select ${personFields} from ${personTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
-);
-
-/** One of the people on a deal, by the id of their part in it. */
-export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantId: string]>(
-  'participant_of_deal',
-  `select ${personFields} from ${personTables} where p.deal_id = $1 and p.id = $2`,
-);
-
 // Exclusivity is entered by granting it and left, towards listed, by releasing it.
 const moves = rows<{ to_state: string }, [dealId: string]>(
   'moves_of_deal',
@@ -239,7 +141,7 @@ export const dealPage = (id: string) =>
   [
     fullDeal(id),
     standing(id),
-    people(id),
+    peopleOfDeal(id),
     mapped(moves(id), (found) => found.map(({ to_state }) => to_state)),
     counts(id),
   ] as const;

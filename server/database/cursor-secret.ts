@@ -1,6 +1,6 @@
 /** The secret with which cursors of lists are sealed. */
 
-import { mapped, row, type Statement } from '../database/statement.ts';
+import { mapped, row, type Statement } from './statement.ts';
 
 const secret = row<{ secret: Buffer }, []>('cursor_secret', 'select app.cursor_secret() as secret');
 

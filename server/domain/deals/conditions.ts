@@ -1,11 +1,28 @@
-/** The closing conditions of a deal as its page shows them: whose they are, whether they are overdue; changing them. */
+/** What must be done before a deal closes (specification, sections 2.2 and 4.3): whose it is, whether it is overdue; changing it. */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { ClosingCondition } from './closing-conditions.ts';
-import { onOpenDeal } from './deals.ts';
-import type { Origin } from '../audit/origin.ts';
+import { row, rows, type Statement } from '../../database/statement.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { onOpenDeal, seenDeal } from './deals.ts';
 import { knownPerson } from './participants.ts';
-import { from, recorded } from '../audit/audited.ts';
+
+export interface ClosingCondition {
+  id: string;
+  name: string;
+  status: 'open' | 'in_progress' | 'satisfied' | 'waived';
+  /** Null also when the caller may not know of the person. */
+  owner_user_id: string | null;
+  /** A date. */
+  deadline: string | null;
+  completed_at: string | null;
+}
+
+/** The closing conditions of a deal, the latest first, at most 100. */
+export const closingConditions = rows<ClosingCondition, [dealId: string]>(
+  'closing_conditions',
+  `select c.id, c.name, c.status, owner.id as owner_user_id, c.deadline, c.completed_at
+   from closing_conditions c ${knownPerson('owner', 'c.owner_user_id', 'c.deal_id')}
+   where c.deal_id = ${seenDeal('$1')} order by c.created_at desc, c.id desc limit 100`,
+);
 
 export interface DealCondition extends ClosingCondition {
   deal_id: string;
@@ -52,7 +69,7 @@ const add = row<DealCondition>(
   'add_condition',
   `with c as (
      insert into closing_conditions (deal_id, name, owner_user_id, deadline) values ($3, $4, $5, $6) returning *)
-   select ${fields} from c ${owner} ${recorded('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
+   select ${fields} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
 );
 
 /** Adds a condition to a deal. Denied to all but its brokers. */
@@ -71,7 +88,7 @@ const change = row<{ id: string }>(
      where c.id = $3
      returning c.id, c.deal_id, c.status)
    select changed.id from changed
-   ${recorded('condition.change', { subject: 'changed.id', deal: 'changed.deal_id', details: `jsonb_build_object('status', changed.status)` })}`,
+   ${audited('condition.change', { details: `jsonb_build_object('status', changed.status)` })}`,
 );
 
 /** Changes what is given; false when the caller may not. */
@@ -79,14 +96,14 @@ export const changeCondition = (
   id: string,
   input: Partial<ConditionInput & { status: string }>,
   origin: Origin,
-): Statement<boolean> => mapped(change(...from(origin), id, { ...input }), (found) => found !== null);
+): Statement<boolean> => tookPlace(change(...from(origin), id, { ...input }));
 
 const remove = row<{ id: string }>(
   'remove_condition',
   `with gone as (delete from closing_conditions where id = $3 returning id, deal_id)
-   select gone.id from gone ${recorded('condition.remove', { subject: 'gone.id', deal: 'gone.deal_id' })}`,
+   select gone.id from gone ${audited('condition.remove', { subject: 'gone.id', deal: 'gone.deal_id' })}`,
 );
 
 /** Takes a condition out that was added by mistake; false when the caller may not. */
 export const removeCondition = (id: string, origin: Origin): Statement<boolean> =>
-  mapped(remove(...from(origin), id), (found) => found !== null);
+  tookPlace(remove(...from(origin), id));

@@ -1,9 +1,42 @@
-/** Accounting snapshots: requested, worked on, and completed with all of their rows, or failed with none. */
+/** Accounting snapshots of a deal: requested, worked on, and completed with all of their rows, or failed with none. */
 
-import { mapped, row, type Statement } from '../../database/statement.ts';
-import type { Origin } from '../audit/origin.ts';
-import type { Snapshot } from './qoe.ts';
-import { from, recorded } from '../audit/audited.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
+import { audited, from, type Origin } from '../audit/audited.ts';
+
+export interface Snapshot {
+  id: string;
+  snapshot_type: 'profit_and_loss' | 'customer_revenue' | 'full';
+  status: 'requested' | 'processing' | 'completed' | 'failed';
+  requested_at: string;
+  completed_at: string | null;
+}
+
+/** The five accounting snapshots of a deal that were requested last, the latest first. */
+export const recentSnapshots = rows<Snapshot, [dealId: string]>(
+  'recent_snapshots',
+  `select id, snapshot_type, status, requested_at, completed_at from accounting_snapshots
+   where deal_id = ${seenDeal('$1')} order by requested_at desc, id desc limit 5`,
+);
+
+export interface SnapshotOnPage extends Snapshot {
+  source_name: string | null;
+  failure: string | null;
+}
+
+const snapshotFields = 's.id, s.snapshot_type, s.status, s.source_name, s.requested_at, s.completed_at, s.failure';
+
+/** The accounting snapshots of a deal, the latest first, at most 200. */
+export const snapshotsOnPage = rows<SnapshotOnPage, [dealId: string]>(
+  'snapshots_on_page',
+  `select ${snapshotFields} from accounting_snapshots s where s.deal_id = $1 order by s.requested_at desc, s.id desc limit 200`,
+);
+
+/** One snapshot, or null when there is none that the caller sees. */
+export const snapshotOnPage = row<SnapshotOnPage, [id: string]>(
+  'snapshot_on_page',
+  `select ${snapshotFields} from accounting_snapshots s where s.id = $1`,
+);
 
 /** The columns of pl_periods that hold amounts. */
 export const plAmounts = [
@@ -47,7 +80,7 @@ const request = row<{ id: string }>(
   `with changed as (
      insert into accounting_snapshots (deal_id, snapshot_type, source_name) values ($3, $4, $5) returning id, deal_id)
    select changed.id from changed
-   ${recorded('qoe.snapshot.request', { subject: 'changed.id', deal: 'changed.deal_id', details: `jsonb_build_object('type', $4::text)` })}`,
+   ${audited('qoe.snapshot.request', { details: `jsonb_build_object('type', $4::text)` })}`,
 );
 
 /** Begins a snapshot; its id. Denied to all but editors. */
@@ -70,7 +103,7 @@ const ended = (status: 'completed' | 'failed') =>
     `with changed as (
        update accounting_snapshots set status = '${status}', failure = $4 where id = $3 returning id, deal_id)
      select changed.id from changed
-     ${recorded(`qoe.snapshot.${status === 'completed' ? 'complete' : 'fail'}`, { subject: 'changed.id', deal: 'changed.deal_id' })}`,
+     ${audited(`qoe.snapshot.${status === 'completed' ? 'complete' : 'fail'}`)}`,
   );
 const complete = ended('completed');
 const fail = ended('failed');
@@ -98,10 +131,10 @@ const storeCustomers = row<unknown, [dealId: string, id: string, rows: string]>(
 export const completeSnapshot = (
   dealId: string,
   id: string,
-  rows: { readonly periods: readonly PlRow[]; readonly customers: readonly CustomerRow[] },
+  books: { readonly periods: readonly PlRow[]; readonly customers: readonly CustomerRow[] },
   origin: Origin,
 ): Statement<unknown>[] => [
-  storePeriods(dealId, id, JSON.stringify(rows.periods)),
-  storeCustomers(dealId, id, JSON.stringify(rows.customers)),
+  storePeriods(dealId, id, JSON.stringify(books.periods)),
+  storeCustomers(dealId, id, JSON.stringify(books.customers)),
   complete(...from(origin), id, null),
 ];

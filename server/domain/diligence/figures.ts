@@ -1,38 +1,78 @@
-/** Quality of earnings as the web application shows it: figures, their bridge, concentration, and who is in the workspace. */
+/** What completed snapshots say: profit and loss by period, the bridge to adjusted EBITDA, concentration of customers. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { onOpenDeal } from '../deals/deals.ts';
+import { seenDeal } from '../deals/deals.ts';
 import type { AdjustmentCategory } from './normalizations.ts';
-import { knownPerson } from '../deals/participants.ts';
-import type { CustomerRevenue, PlPeriod, Snapshot } from './qoe.ts';
 
-export interface SnapshotOnPage extends Snapshot {
-  source_name: string | null;
-  failure: string | null;
+/** One period of profit and loss; amounts are decimal strings. */
+export interface PlPeriod {
+  id: string;
+  snapshot_id: string;
+  period_label: string;
+  period_start_date: string;
+  period_end_date: string;
+  currency: string;
+  revenue: string;
+  cost_of_goods_sold: string | null;
+  gross_profit: string | null;
+  operating_expenses: string | null;
+  owner_compensation: string | null;
+  depreciation_amortization: string | null;
+  interest_expense: string | null;
+  tax_expense: string | null;
+  net_income: string | null;
+  ebitda: string | null;
 }
 
-const snapshotFields = 's.id, s.snapshot_type, s.status, s.source_name, s.requested_at, s.completed_at, s.failure';
-
-/** The accounting snapshots of a deal, the latest first, at most 200. */
-export const snapshotsOnPage = rows<SnapshotOnPage, [dealId: string]>(
-  'snapshots_on_page',
-  `select ${snapshotFields} from accounting_snapshots s where s.deal_id = $1 order by s.requested_at desc, s.id desc limit 200`,
+/** The periods of every snapshot of a deal, the latest first, at most 500; those from `start` on and up to `end`, where given. */
+export const plPeriods = rows<PlPeriod, [dealId: string, start: string | null, end: string | null]>(
+  'pl_periods',
+  `select id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue, cost_of_goods_sold,
+     gross_profit, operating_expenses, owner_compensation, depreciation_amortization, interest_expense, tax_expense,
+     net_income, ebitda
+   from pl_periods
+   where deal_id = ${seenDeal('$1')} and ($2::date is null or period_start_date >= $2) and ($3::date is null or period_end_date <= $3)
+   order by period_start_date desc, id desc
+   limit 500`,
 );
 
-/** One snapshot, or null when there is none that the caller sees. */
-export const snapshotOnPage = row<SnapshotOnPage, [id: string]>(
-  'snapshot_on_page',
-  `select ${snapshotFields} from accounting_snapshots s where s.id = $1`,
-);
+export interface CustomerRevenue {
+  id: string;
+  snapshot_id: string;
+  customer_name: string;
+  period_start_date: string;
+  period_end_date: string;
+  currency: string;
+  /** A decimal string. */
+  revenue_total: string;
+  /** Of all customers of the period, from 0 to 1, as a decimal string; null when they come to nothing. */
+  revenue_share: string | null;
+  /** 1 for the largest; the same for equal totals. */
+  rank: number;
+}
 
-const editing = row<{ editor: boolean }, [dealId: string]>(
-  'edits_qoe',
-  'select $1::uuid = any ((select app.qoe_deals(true))::uuid[]) as editor',
+/**
+ * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last: the one that
+ * contains `asOf`, or else the latest.
+ */
+export const customerConcentration = rows<CustomerRevenue, [dealId: string, asOf: string | null]>(
+  'customer_concentration',
+  `with latest as materialized (
+     select id from accounting_snapshots where deal_id = ${seenDeal('$1')} and status = 'completed'
+     order by completed_at desc, id desc limit 1
+   ), period as materialized (
+     select c.snapshot_id, c.period_start_date, c.period_end_date from customer_revenues c join latest l on l.id = c.snapshot_id
+     where c.deal_id = $1 and ($2::date is null or $2 between c.period_start_date and c.period_end_date)
+     order by c.period_start_date desc, c.period_end_date desc limit 1
+   )
+   select c.id, c.snapshot_id, c.customer_name, c.period_start_date, c.period_end_date, c.currency, c.revenue_total,
+     round(c.revenue_total / nullif(sum(c.revenue_total) over (), 0), 6) as revenue_share,
+     (rank() over (order by c.revenue_total desc))::int as rank
+   from customer_revenues c join period p using (snapshot_id, period_start_date, period_end_date)
+   where c.deal_id = $1
+   order by c.revenue_total desc, c.id
+   limit 50`,
 );
-
-/** Whether the caller may write in the deal's workspace. */
-export const editsQoe = (dealId: string): Statement<boolean> =>
-  mapped(editing(dealId), (answer) => answer?.editor === true);
 
 // As the books say, or what it is by definition when they do not.
 const ebitda = 'coalesce(p.ebitda, p.net_income + p.interest_expense + p.tax_expense + p.depreciation_amortization)';
@@ -101,38 +141,6 @@ export const concentrationOnPage = (dealId: string, asOf: string | null): Statem
     concentration(dealId, asOf),
     (found) => found ?? { items: [], top_1: null, top_5: null, top_10: null, periods: [] },
   );
-
-export interface NormalizationOnPage {
-  id: string;
-  deal_id: string;
-  period_label: string;
-  adjustment_category: AdjustmentCategory;
-  adjustment_amount: string;
-  rationale: string | null;
-  /** Null, like the name, when the caller may not know of them. */
-  created_by: string | null;
-  created_by_name: string | null;
-  created_at: string;
-  can_delete: boolean;
-}
-
-const normalizationSelect = `
-  select n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by,
-    u.name as created_by_name, n.created_at,
-    ${onOpenDeal('n')} and n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
-  from normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`;
-
-/** The normalizations of a deal, the latest first, at most 500. */
-export const normalizationsOnPage = rows<NormalizationOnPage, [dealId: string]>(
-  'normalizations_on_page',
-  `${normalizationSelect} where n.deal_id = $1 order by n.created_at desc, n.id desc limit 500`,
-);
-
-/** One normalization, or null when there is none that the caller sees. */
-export const normalizationOnPage = row<NormalizationOnPage, [id: string]>(
-  'normalization_on_page',
-  `${normalizationSelect} where n.id = $1`,
-);
 
 export interface Bridge {
   currency: string;
@@ -211,35 +219,4 @@ export const bridgeOnPage = row<Bridge, [dealId: string, label: string | null]>(
      array(select label from labels where month order by label desc) as month_labels,
      array(select label from adjusted where label not in (select label from labels) order by label) as unmatched_labels
    from chosen c, money m`,
-);
-
-export interface MemberOnPage {
-  participant_id: string;
-  name: string;
-  role: 'reader' | 'editor';
-  can_remove: boolean;
-}
-
-const memberSelect = `
-  select p.id as participant_id, coalesce(u.name, 'Someone') as name,
-    case when p.role in ('broker', 'seller') then 'editor' else coalesce(w.role, 'reader') end as role,
-    w.participant_id is not null and p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) as can_remove
-  from participants p
-  left join participants advised on advised.id = p.advises
-  left join qoe_workspace_members w on w.deal_id = p.deal_id and w.participant_id = p.id
-  left join users u on u.id = p.user_id
-  where p.status = 'active' and p.deal_id = any ((select app.qoe_deals(false))::uuid[])
-    and (coalesce(advised.role, p.role) in ('broker', 'seller') or w.participant_id is not null or exists (
-      select from qoe_workspace_members v where v.deal_id = p.deal_id and v.participant_id = p.advises))`;
-
-/** Who is in the workspace of a deal, of those whom the caller may know of; nobody to those who are not in themselves. */
-export const membersOnPage = rows<MemberOnPage, [dealId: string]>(
-  'qoe_members_on_page',
-  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, u.name, p.id`,
-);
-
-/** One of them, or null. */
-export const memberOnPage = row<MemberOnPage, [participantId: string]>(
-  'qoe_member_on_page',
-  `${memberSelect} and p.id = $1`,
 );

@@ -1,7 +1,7 @@
 /** Guards that stand in front of what is done to a record. */
 
-import { row, type Statement } from '../database/statement.ts';
-import { seenDeal } from './deals/deals.ts';
+import { row, type Statement } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
 
 const tables = [
   'brokerages',

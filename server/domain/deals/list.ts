@@ -2,16 +2,17 @@
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import {
+  callerRole,
   callerSide,
   dealActiveAt,
+  dealState,
   fullDealFields,
   fullDealTables,
-  listedCounts,
+  type CallerRole,
   type FullDeal,
-  type ListedCounts,
   type Side,
-} from './deal-page.ts';
-import { callerRole, dealState, type CallerRole } from './deals.ts';
+} from './deals.ts';
+import { listedCounts, type ListedCounts } from './page.ts';
 
 export interface DealRow extends FullDeal, ListedCounts {
   caller_role: CallerRole;

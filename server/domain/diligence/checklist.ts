@@ -1,0 +1,49 @@
+/** The quality-of-earnings checklist of a deal (specification, sections 2.2 and 4.3). */
+
+import { row, rows } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
+import { audited, from, type Origin } from '../audit/audited.ts';
+
+export interface ChecklistRow {
+  id: string;
+  status: 'not_started' | 'in_progress' | 'completed' | 'not_applicable';
+  completed_at: string | null;
+  category: string;
+  title: string;
+}
+
+/** The checklist of a deal in its own order; of one category where that is given. */
+export const checklist = rows<ChecklistRow, [dealId: string, category: string | null]>(
+  'qoe_checklist',
+  `select id, status, completed_at, category, title from qoe_checklist
+   where deal_id = ${seenDeal('$1')} and ($2::text is null or category = $2)
+   order by position, id`,
+);
+
+const checklistFields = 'changed.id, changed.status, changed.completed_at, changed.category, changed.title';
+
+const addRow = row<ChecklistRow>(
+  'add_checklist_row',
+  `with changed as (
+     insert into qoe_checklist (deal_id, category, title, position)
+     select $3, $4, $5, coalesce(max(position) + 1, 0) from qoe_checklist where deal_id = $3
+     returning id, deal_id, status, completed_at, category, title)
+   select ${checklistFields} from changed ${audited('qoe.checklist.add')}`,
+);
+
+/** Adds a row at the end of the checklist. Denied to all but editors. */
+export const addChecklistRow = (dealId: string, category: string, title: string, origin: Origin) =>
+  addRow(...from(origin), dealId, category, title);
+
+const setStatus = row<ChecklistRow>(
+  'set_checklist_status',
+  `with changed as (
+     update qoe_checklist set status = $4 where id = $3
+     returning id, deal_id, status, completed_at, category, title)
+   select ${checklistFields} from changed
+   ${audited('qoe.checklist.update', { details: `jsonb_build_object('status', $4::text)` })}`,
+);
+
+/** Says how far a row of the checklist is; null when the caller may not. */
+export const setChecklistStatus = (id: string, status: ChecklistRow['status'], origin: Origin) =>
+  setStatus(...from(origin), id, status);
