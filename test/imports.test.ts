@@ -38,7 +38,7 @@ const others = (name: string) => interfaces.filter((one) => one !== name).map((o
 /** By file, what it must not import. */
 const forbidden: Readonly<Record<string, readonly string[]>> = {
   'server/database/probe.ts': [
-    '../domain/must-see.ts',
+    '../domain/visibility/must-see.ts',
     '../http/origin.ts',
     '../storage/open.ts',
     '../services.ts',
@@ -55,7 +55,7 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
     '@hono/node-server',
     '@modelcontextprotocol/server',
   ],
-  'server/storage/probe.ts': ['../database/database.ts', '../domain/must-see.ts', '../http/origin.ts'],
+  'server/storage/probe.ts': ['../database/database.ts', '../domain/visibility/must-see.ts', '../http/origin.ts'],
   'server/documents/probe.ts': ['../http/origin.ts', '../web/routes.ts', 'hono'],
   'server/http/probe.ts': [...others(''), '../cli/run.ts', '../app.ts', '../refuse-malformed.ts'],
   ...Object.fromEntries(
@@ -63,7 +63,7 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
   ),
   'server/cli/probe.ts': others(''),
   'web/src/lib/probe.ts': [
-    '../../../server/domain/must-see.ts',
+    '../../../server/domain/visibility/must-see.ts',
     '../../../server/web/routes.ts',
     '../../../database/demo/load.ts',
     '../../../test/harness.ts',
@@ -73,9 +73,14 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
 /** By file, what it may import. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/database/fine.ts': ['../config.ts', './statement.ts', 'pg'],
-  'server/domain/deals/fine.ts': ['../../database/statement.ts', '../audit/origin.ts', 'zod'],
-  'server/http/fine.ts': ['../domain/must-see.ts', '../database/errors.ts', '../services.ts', 'hono'],
-  'server/tools/catalog/fine.ts': ['../../http/origin.ts', '../define.ts', '../../domain/must-see.ts', '../../log.ts'],
+  'server/domain/deals/fine.ts': ['../../database/statement.ts', '../audit/audited.ts', 'zod'],
+  'server/http/fine.ts': ['../domain/visibility/must-see.ts', '../database/errors.ts', '../services.ts', 'hono'],
+  'server/tools/catalog/fine.ts': [
+    '../../http/origin.ts',
+    '../define.ts',
+    '../../domain/visibility/must-see.ts',
+    '../../log.ts',
+  ],
   'server/cli/fine.ts': ['../app.ts', '../http/links.ts', '../scheduled-jobs.ts'],
   'web/src/lib/fine.ts': ['../api/web/tools.ts', 'react'],
 };
