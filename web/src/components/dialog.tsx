@@ -12,8 +12,7 @@ import { useAskDiscard } from './unsaved.tsx';
 const scrim = 'appear-fade fixed inset-0 z-50 bg-scrim';
 
 interface LayerProps {
-  open: boolean;
-  onOpenChange: (open: boolean) => void;
+  onClose: () => void;
   title: ReactNode;
   /** One sentence under the title. */
   description?: ReactNode;
@@ -22,7 +21,7 @@ interface LayerProps {
   children?: ReactNode;
 }
 
-interface DialogProps extends LayerProps {
+export interface DialogProps extends LayerProps {
   size?: 'sm' | 'md' | 'lg' | 'xl';
   /** Stays when the page beside it is clicked or Escape is pressed: it shows what cannot be shown again. */
   shownOnce?: boolean;
@@ -45,17 +44,17 @@ function Head({ title, description }: Pick<LayerProps, 'title' | 'description'>)
  * Closes a layer: by Escape, a click beside it, its cross or Cancel. What was written in it and not saved is asked about
  * first; while it is being sent it stays, since that cannot be taken back.
  */
-function useClosing(layer: HTMLElement | null, onOpenChange: (open: boolean) => void) {
+function useClosing(layer: HTMLElement | null, onClose: () => void) {
   const askDiscard = useAskDiscard();
-  return async (open: boolean) => {
-    const forms = open || !layer ? [] : formsIn(layer);
+  return async () => {
+    const forms = layer ? formsIn(layer) : [];
     if (forms.some(({ pending }) => pending)) return;
     const unsaved = forms.filter(({ dirty }) => dirty);
     if (unsaved.length > 0) {
       if (!(await askDiscard())) return;
       for (const form of unsaved) form.discard();
     }
-    onOpenChange(open);
+    onClose();
   };
 }
 
@@ -114,10 +113,9 @@ export function Actions({ children, className }: { children: ReactNode; classNam
   );
 }
 
-/** A task of its own over the page. On phones it rises from the bottom. */
+/** A task of its own over the page, as long as it is rendered. On phones it rises from the bottom. */
 export function Dialog({
-  open,
-  onOpenChange,
+  onClose,
   title,
   description,
   footer,
@@ -129,9 +127,9 @@ export function Dialog({
   const [layer, setLayer] = useState<HTMLElement | null>(null);
   const stay = (event: Event) => shownOnce && event.preventDefault();
   const returning = useReturnFocus();
-  const close = useClosing(layer, onOpenChange);
+  const close = useClosing(layer, onClose);
   return (
-    <Radix.Root open={open} onOpenChange={(next) => void close(next)}>
+    <Radix.Root open onOpenChange={() => void close()}>
       <Radix.Portal>
         <Radix.Overlay className={cx(scrim, veiled && 'backdrop-blur-xl')} />
         <div className="pointer-events-none fixed inset-0 z-50 flex items-end justify-center sm:items-center sm:p-6">
@@ -161,11 +159,11 @@ export function Dialog({
   );
 }
 
-/** Details beside the page, at the right edge; on phones over the whole screen. */
-export function Drawer({ open, onOpenChange, title, description, footer, children }: LayerProps) {
+/** Details beside the page, at the right edge, as long as it is rendered; on phones over the whole screen. */
+export function Drawer({ onClose, title, description, footer, children }: LayerProps) {
   const [layer, setLayer] = useState<HTMLElement | null>(null);
   const { onOpenAutoFocus, onCloseAutoFocus } = useReturnFocus();
-  const close = useClosing(layer, onOpenChange);
+  const close = useClosing(layer, onClose);
   // Where there is nothing to fill in, one begins to read, not at a button that does something.
   const beginAtPanel = (event: Event) => {
     onOpenAutoFocus();
@@ -175,7 +173,7 @@ export function Drawer({ open, onOpenChange, title, description, footer, childre
     panel.focus();
   };
   return (
-    <Radix.Root open={open} onOpenChange={(next) => void close(next)}>
+    <Radix.Root open onOpenChange={() => void close()}>
       <Radix.Portal>
         <Radix.Overlay className={scrim} />
         <Radix.Content

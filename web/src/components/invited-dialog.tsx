@@ -17,10 +17,9 @@ interface InvitedDialogProps {
 export function InvitedDialog({ person: { name, email }, url, onLink, making, onClose }: InvitedDialogProps) {
   return (
     <Dialog
-      open
       size="sm"
       shownOnce={url !== null}
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={`${name} is invited`}
       description={
         url === null

@@ -1,13 +1,11 @@
-import { createContext, useCallback, useContext, useId, useRef, useState, type ReactNode } from 'react';
+import { FormDialog } from './form-dialog.tsx';
+import { createContext, useCallback, useContext, useRef, useState, type ReactNode } from 'react';
 import { finishSignIn, proveOneself } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
 import { required, useForm } from '../lib/use-form.ts';
-import { Button } from './button.tsx';
 import { CodeField } from './code-field.tsx';
-import { CancelButton, Dialog } from './dialog.tsx';
 import { Field } from './field.tsx';
 import { PasswordInput } from './input.tsx';
-import { Notice } from './notice.tsx';
 
 /** Does `deed`; when that needs a recent sign-in, has the person prove that it is them, and does it again. */
 type WithRecentSignIn = <T>(deed: () => Promise<T>) => Promise<T>;
@@ -20,7 +18,6 @@ interface ProofProps {
 }
 
 function ProofDialog({ onProven, onCancel }: ProofProps) {
-  const id = useId();
   const [owed, setOwed] = useState<'password' | 'code'>('password');
   const form = useForm({
     initial: { password: '', code: '' },
@@ -32,32 +29,22 @@ function ProofDialog({ onProven, onCancel }: ProofProps) {
     onDone: ({ outcome }) => (outcome === 'signed_in' ? onProven() : setOwed('code')),
   });
   return (
-    <Dialog
-      open
+    <FormDialog
+      form={form}
       size="sm"
-      onOpenChange={(open) => !open && onCancel()}
+      onClose={onCancel}
       title="Confirm it is you"
       description="This protects your account or your brokerage, so we ask once more."
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Continue
-          </Button>
-        </>
-      }
+      action="Continue"
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        {owed === 'password' ? (
-          <Field label="Password" error={form.errors.password}>
-            <PasswordInput {...form.text('password')} autoComplete="current-password" />
-          </Field>
-        ) : (
-          <CodeField {...form.text('code')} error={form.errors.code} />
-        )}
-      </form>
-    </Dialog>
+      {owed === 'password' ? (
+        <Field label="Password" error={form.errors.password}>
+          <PasswordInput {...form.text('password')} autoComplete="current-password" />
+        </Field>
+      ) : (
+        <CodeField {...form.text('code')} error={form.errors.code} />
+      )}
+    </FormDialog>
   );
 }
 

@@ -45,7 +45,7 @@ export interface Form<V> {
     onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void;
   };
   /** For a component that gives the value itself: Select, MoneyField, DateField. */
-  field: <N extends keyof V & string>(name: N) => { value: V[N]; onChange: (value: V[N]) => void };
+  field: <N extends keyof V & string>(name: N) => { name: N; value: V[N]; onChange: (value: V[N]) => void };
 }
 
 function sameValues(one: object, other: object): boolean {
@@ -209,9 +209,12 @@ export function useForm<V extends object, R = unknown>({
       value: values[name] as string,
       onChange: (event) => set(name, event.target.value as V[typeof name]),
     }),
-    field: (name) => ({ value: values[name], onChange: (value) => set(name, value) }),
+    field: (name) => ({ name, value: values[name], onChange: (value) => set(name, value) }),
   };
 }
+
+/** What a text field sends: null when nothing is written in it. */
+export const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
 
 /** Faults for what was left empty: `required(values, {email: 'Type your e-mail address.'})`. */
 export function required<V extends object>(values: V, messages: { [N in keyof V]?: string }): Errors {

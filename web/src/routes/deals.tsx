@@ -227,7 +227,9 @@ export default function DealsPage() {
           }
         </Loaded>
       </div>
-      <NewDealDialog open={creating === true} onOpenChange={(open) => change({ new: open ? true : undefined })} />
+      {creating && brokerage && (
+        <NewDealDialog brokerageId={brokerage.brokerage_id} onClose={() => change({ new: undefined })} />
+      )}
     </>
   );
 }

@@ -1,13 +1,11 @@
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { finishSignIn, sessionQuery, signIn } from '../api/auth.ts';
 import { useMe } from '../api/me.ts';
-import { Button } from '../components/button.tsx';
 import { CodeField } from '../components/code-field.tsx';
-import { CancelButton, Dialog } from '../components/dialog.tsx';
 import { Field } from '../components/field.tsx';
+import { FormDialog } from '../components/form-dialog.tsx';
 import { Input, PasswordInput } from '../components/input.tsx';
-import { Notice } from '../components/notice.tsx';
 import { PasskeyButton } from '../components/passkey-button.tsx';
 import { leaveFreely } from '../lib/unsaved.ts';
 import { required, useForm } from '../lib/use-form.ts';
@@ -24,7 +22,6 @@ function leave(): void {
  * here has the page loaded as theirs.
  */
 export default function SignInAgain({ onDone }: { onDone: () => void }) {
-  const id = useId();
   const { user } = useMe();
   const client = useQueryClient();
   const [step, setStep] = useState<'password' | 'code'>('password');
@@ -52,41 +49,32 @@ export default function SignInAgain({ onDone }: { onDone: () => void }) {
     onDone: ({ outcome }) => (outcome === 'signed_in' ? arrive() : setStep('code')),
   });
   return (
-    <Dialog
-      open
+    <FormDialog
+      form={form}
       size="sm"
       shownOnce
       veiled
-      onOpenChange={(open) => !open && leave()}
       title="Sign in again"
       description="Your session has ended. What you wrote is still here, and what you were doing goes on."
-      footer={
-        <>
-          <CancelButton>Go to the sign-in page</CancelButton>
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {step === 'password' ? 'Sign in' : 'Continue'}
-          </Button>
-        </>
-      }
+      action={step === 'password' ? 'Sign in' : 'Continue'}
+      cancel="Go to the sign-in page"
+      onClose={leave}
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        {step === 'password' ? (
-          <>
-            <Field label="E-mail" error={form.errors.email}>
-              <Input {...form.text('email')} type="email" autoComplete="username" />
-            </Field>
-            <Field label="Password" error={form.errors.password}>
-              <PasswordInput {...form.text('password')} autoComplete="current-password" />
-            </Field>
-          </>
-        ) : (
-          <CodeField {...form.text('code')} error={form.errors.code} />
-        )}
-      </form>
-      <div className="mt-4">
+      {step === 'password' ? (
+        <>
+          <Field label="E-mail" error={form.errors.email}>
+            <Input {...form.text('email')} type="email" autoComplete="username" />
+          </Field>
+          <Field label="Password" error={form.errors.password}>
+            <PasswordInput {...form.text('password')} autoComplete="current-password" />
+          </Field>
+        </>
+      ) : (
+        <CodeField {...form.text('code')} error={form.errors.code} />
+      )}
+      <div>
         <PasskeyButton onDone={arrive} />
       </div>
-    </Dialog>
+    </FormDialog>
   );
 }

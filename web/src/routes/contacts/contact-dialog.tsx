@@ -1,18 +1,14 @@
-import { useId } from 'react';
 import { useContactActions } from '../../api/contacts.ts';
 import type { Contact, ContactInput, Id } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
-import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Input, Select } from '../../components/input.tsx';
-import { Notice } from '../../components/notice.tsx';
 import { toast } from '../../components/toast.tsx';
 import { contactTypes, optionsOf } from '../../lib/states.ts';
-import { required, useForm } from '../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../lib/use-form.ts';
 
 type Values = Record<'display_name' | 'email' | 'phone', string> & Pick<ContactInput, 'type'>;
-
-const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
 
 interface ContactDialogProps {
   brokerageId: Id;
@@ -24,7 +20,6 @@ interface ContactDialogProps {
 
 /** Adds a contact, or shows one to be changed or archived. */
 export function ContactDialog({ brokerageId, contact, onArchive, onClose }: ContactDialogProps) {
-  const id = useId();
   const { add, change } = useContactActions(brokerageId);
   const form = useForm<Values, Contact>({
     initial: {
@@ -45,43 +40,33 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
     },
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+    <FormDialog
+      form={form}
       title={contact ? contact.display_name : 'New contact'}
-      footer={
-        <>
-          {contact && (
-            <Button kind="quiet" className="sm:mr-auto" onClick={() => onArchive(contact)}>
-              {contact.archived_at === null ? 'Archive' : 'Restore'}
-            </Button>
-          )}
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {contact ? 'Save' : 'Add contact'}
+      action={contact ? 'Save' : 'Add contact'}
+      aside={
+        contact && (
+          <Button kind="quiet" className="sm:mr-auto" onClick={() => onArchive(contact)}>
+            {contact.archived_at === null ? 'Archive' : 'Restore'}
           </Button>
-        </>
+        )
       }
+      onClose={onClose}
     >
-      <form {...form.props} id={id} className="grid gap-4 sm:grid-cols-2">
-        {form.fault && (
-          <Notice tone="bad" className="sm:col-span-2">
-            {form.fault}
-          </Notice>
-        )}
-        <Field label="Name" error={form.errors.display_name} className="sm:col-span-2">
-          <Input {...form.text('display_name')} autoComplete="off" />
-        </Field>
-        <Field label="Kind" error={form.errors.type} className="sm:col-span-2">
-          <Select {...form.field('type')} name="type" options={optionsOf(contactTypes)} />
-        </Field>
+      <Field label="Name" error={form.errors.display_name}>
+        <Input {...form.text('display_name')} autoComplete="off" />
+      </Field>
+      <Field label="Kind" error={form.errors.type}>
+        <Select {...form.field('type')} options={optionsOf(contactTypes)} />
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
         <Field label="E-mail" optional error={form.errors.email}>
           <Input {...form.text('email')} type="email" maxLength={254} autoComplete="off" />
         </Field>
         <Field label="Phone" optional error={form.errors.phone}>
           <Input {...form.text('phone')} type="tel" autoComplete="off" />
         </Field>
-      </form>
-    </Dialog>
+      </div>
+    </FormDialog>
   );
 }

@@ -166,9 +166,8 @@ export function ImportDialog({ brokerageId, onClose }: ImportDialogProps) {
   };
   return (
     <Dialog
-      open
       size="lg"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title="Import contacts"
       description="A CSV file whose first line names the columns: name, and if you have them type, email and phone."
       footer={

@@ -1,18 +1,15 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useId } from 'react';
 import { useDealActions, useOpenDeal } from '../../api/deals.ts';
-import { useBrokerage, useMe } from '../../api/me.ts';
-import type { Deal, DealInput } from '../../api/types.ts';
-import { Button } from '../../components/button.tsx';
+import { useMe } from '../../api/me.ts';
+import type { Deal, DealInput, Id } from '../../api/types.ts';
 import { Checkbox } from '../../components/checkbox.tsx';
-import { CancelButton, Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Input, Select, Textarea } from '../../components/input.tsx';
-import { Notice } from '../../components/notice.tsx';
 import { toast } from '../../components/toast.tsx';
 import { MoneyField } from '../../components/value-fields.tsx';
 import { currencies } from '../../lib/currencies.ts';
-import { required, useForm } from '../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../lib/use-form.ts';
 
 interface Values {
   organization_id: string;
@@ -24,8 +21,6 @@ interface Values {
   currency: string;
   needs_nda: boolean;
 }
-
-const orNull = (text: string) => (text.trim() === '' ? null : text.trim());
 
 function toInput(values: Values): DealInput {
   return {
@@ -39,31 +34,20 @@ function toInput(values: Values): DealInput {
   };
 }
 
-interface FormProps {
+interface DealDialogProps {
+  title: string;
+  description?: string;
+  action: string;
   initial: Values;
   draft: string;
   /** Shows which brokerage the deal belongs to; only a new one can still choose. */
-  choosesBrokerage: boolean;
-  action: string;
+  choosesBrokerage?: boolean;
   submit: (values: Values) => Promise<Deal>;
   onDone: (deal: Deal) => unknown;
-  onOpenChange: (open: boolean) => void;
-  title: string;
-  description?: string;
+  onClose: () => void;
 }
 
-function DealDialog({
-  initial,
-  draft,
-  choosesBrokerage,
-  action,
-  submit,
-  onDone,
-  onOpenChange,
-  title,
-  description,
-}: FormProps) {
-  const id = useId();
+function DealDialog({ initial, draft, choosesBrokerage = false, submit, onDone, ...dialog }: DealDialogProps) {
   const { memberships } = useMe();
   const brokerages = memberships.filter(({ role }) => role !== 'staff');
   const form = useForm({
@@ -74,91 +58,58 @@ function DealDialog({
     onDone,
   });
   return (
-    <Dialog
-      open
-      onOpenChange={onOpenChange}
-      title={title}
-      {...(description && { description })}
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {action}
-          </Button>
-        </>
-      }
-    >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        {choosesBrokerage && brokerages.length > 1 && (
-          <Field label="Brokerage" error={form.errors.organization_id}>
-            <Select
-              {...form.field('organization_id')}
-              name="organization_id"
-              options={brokerages.map((one) => ({ value: one.brokerage_id, label: one.brokerage_name }))}
-            />
-          </Field>
-        )}
-        <Field
-          label="Title"
-          error={form.errors.title}
-          hint="Buyers see it: leave the company's name out until the NDA is signed."
-        >
-          <Input {...form.text('title')} maxLength={200} placeholder="Regional HVAC service company" />
+    <FormDialog form={form} {...dialog}>
+      {choosesBrokerage && brokerages.length > 1 && (
+        <Field label="Brokerage" error={form.errors.organization_id}>
+          <Select
+            {...form.field('organization_id')}
+            options={brokerages.map((one) => ({ value: one.brokerage_id, label: one.brokerage_name }))}
+          />
         </Field>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Industry" optional error={form.errors.industry}>
-            <Input {...form.text('industry')} maxLength={120} />
-          </Field>
-          <Field label="Location" optional error={form.errors.location}>
-            <Input {...form.text('location')} maxLength={120} />
-          </Field>
-          <Field label="Asking price" optional error={form.errors.asking_price}>
-            <MoneyField {...form.field('asking_price')} name="asking_price" currency={form.values.currency} />
-          </Field>
-          <Field label="Currency" error={form.errors.currency}>
-            <Select {...form.field('currency')} name="currency" options={currencies} />
-          </Field>
-        </div>
-        <Field
-          label="Teaser"
-          optional
-          hint="A short profile that buyers read before they sign an NDA."
-          error={form.errors.summary}
-        >
-          <Textarea {...form.text('summary')} rows={6} maxLength={8000} />
+      )}
+      <Field
+        label="Title"
+        error={form.errors.title}
+        hint="Buyers see it: leave the company's name out until the NDA is signed."
+      >
+        <Input {...form.text('title')} maxLength={200} placeholder="Regional HVAC service company" />
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Industry" optional error={form.errors.industry}>
+          <Input {...form.text('industry')} maxLength={120} />
         </Field>
-        <Checkbox
-          checked={form.values.needs_nda}
-          onChange={(needs) => form.set('needs_nda', needs)}
-          label="Buyers need an NDA to learn who sells"
-          hint="Until theirs is active they see no one of the seller’s side. Without this they see the seller at once; documents under an NDA still wait for it."
-        />
-      </form>
-    </Dialog>
+        <Field label="Location" optional error={form.errors.location}>
+          <Input {...form.text('location')} maxLength={120} />
+        </Field>
+        <Field label="Asking price" optional error={form.errors.asking_price}>
+          <MoneyField {...form.field('asking_price')} currency={form.values.currency} />
+        </Field>
+        <Field label="Currency" error={form.errors.currency}>
+          <Select {...form.field('currency')} options={currencies} />
+        </Field>
+      </div>
+      <Field
+        label="Teaser"
+        optional
+        hint="A short profile that buyers read before they sign an NDA."
+        error={form.errors.summary}
+      >
+        <Textarea {...form.text('summary')} rows={6} maxLength={8000} />
+      </Field>
+      <Checkbox
+        checked={form.values.needs_nda}
+        onChange={(needs) => form.set('needs_nda', needs)}
+        label="Buyers need an NDA to learn who sells"
+        hint="Until theirs is active they see no one of the seller’s side. Without this they see the seller at once; documents under an NDA still wait for it."
+      />
+    </FormDialog>
   );
 }
 
-interface DialogProps {
-  open: boolean;
-  onOpenChange: (open: boolean) => void;
-}
-
 /** Opens a new deal, and goes there. */
-export function NewDealDialog({ open, onOpenChange }: DialogProps) {
+export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClose: () => void }) {
   const navigate = useNavigate();
-  const brokerage = useBrokerage();
   const openDeal = useOpenDeal();
-  if (!open || !brokerage) return null;
-  const initial = {
-    title: '',
-    industry: '',
-    location: '',
-    summary: '',
-    asking_price: '',
-    currency: 'USD',
-    needs_nda: true,
-  };
   return (
     <DealDialog
       title="New deal"
@@ -166,24 +117,31 @@ export function NewDealDialog({ open, onOpenChange }: DialogProps) {
       action="Open deal"
       draft="deal/new"
       choosesBrokerage
-      initial={{ organization_id: brokerage.brokerage_id, ...initial }}
+      initial={{
+        organization_id: brokerageId,
+        title: '',
+        industry: '',
+        location: '',
+        summary: '',
+        asking_price: '',
+        currency: 'USD',
+        needs_nda: true,
+      }}
       submit={(values) => openDeal.mutateAsync({ organization_id: values.organization_id, ...toInput(values) })}
       onDone={(deal) => navigate({ to: '/deals/$dealId', params: { dealId: deal.id } })}
-      onOpenChange={onOpenChange}
+      onClose={onClose}
     />
   );
 }
 
 /** Changes what a deal says of itself. */
-export function EditDealDialog({ deal, open, onOpenChange }: DialogProps & { deal: Deal }) {
+export function EditDealDialog({ deal, onClose }: { deal: Deal; onClose: () => void }) {
   const { edit } = useDealActions(deal.id);
-  if (!open) return null;
   return (
     <DealDialog
       title="Edit deal"
       action="Save"
       draft={`deal/${deal.id}`}
-      choosesBrokerage={false}
       initial={{
         organization_id: deal.organization_id,
         title: deal.title,
@@ -197,9 +155,9 @@ export function EditDealDialog({ deal, open, onOpenChange }: DialogProps & { dea
       submit={(values) => edit.mutateAsync(toInput(values))}
       onDone={() => {
         toast('Saved.');
-        onOpenChange(false);
+        onClose();
       }}
-      onOpenChange={onOpenChange}
+      onClose={onClose}
     />
   );
 }

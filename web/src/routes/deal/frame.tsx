@@ -140,7 +140,7 @@ function MoveButtons({ page }: { page: DealPage }) {
           ))}
         </Menu>
       )}
-      <EditDealDialog deal={deal} open={editing} onOpenChange={setEditing} />
+      {editing && <EditDealDialog deal={deal} onClose={() => setEditing(false)} />}
     </>
   );
 }

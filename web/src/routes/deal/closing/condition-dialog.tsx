@@ -1,22 +1,18 @@
-import { useId } from 'react';
 import { useConditionActions } from '../../../api/conditions.ts';
 import type { ClosingCondition } from '../../../api/types.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { DateField } from '../../../components/value-fields.tsx';
 import { participantRoles } from '../../../lib/states.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 
 const nobody = 'nobody';
 
 /** Adds a closing condition, or changes what one says, whose it is and when it is due. */
 export function ConditionDialog({ condition, onClose }: { condition: ClosingCondition | null; onClose: () => void }) {
-  const id = useId();
   const { deal, participants } = useDeal();
   const { add, edit } = useConditionActions(deal.id);
   const owners = participants.filter((one) => one.can_own_conditions && one.role !== 'viewer');
@@ -32,7 +28,7 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
       const input = {
         name: values.name.trim(),
         owner_user_id: values.owner_user_id === nobody ? null : values.owner_user_id,
-        deadline: values.deadline === '' ? null : values.deadline,
+        deadline: orNull(values.deadline),
       };
       return condition ? edit.mutateAsync({ id: condition.id, ...input }) : add.mutateAsync(input);
     },
@@ -42,47 +38,36 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
     },
   });
   return (
-    <Dialog
-      open
+    <FormDialog
+      form={form}
       size="sm"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={condition ? 'Edit condition' : 'Add a closing condition'}
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {condition ? 'Save' : 'Add condition'}
-          </Button>
-        </>
-      }
+      action={condition ? 'Save' : 'Add condition'}
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="What must be done" error={form.errors.name}>
-          <Input {...form.text('name')} maxLength={200} placeholder="The landlord agrees to the new tenant" />
-        </Field>
-        <Field
-          label="Owner"
-          optional
-          error={form.errors.owner_user_id}
-          hint="Who is responsible and reports progress. Both sides read the name: people of whom the selected buyer does not know are left out."
-        >
-          <Select
-            {...form.field('owner_user_id')}
-            name="owner_user_id"
-            options={[
-              { value: nobody, label: 'Unassigned' },
-              ...owners.map((one) => ({
-                value: one.user_id,
-                label: `${one.name} (${participantRoles[one.role].label.toLowerCase()})`,
-              })),
-            ]}
-          />
-        </Field>
-        <Field label="Deadline" optional error={form.errors.deadline}>
-          <DateField {...form.field('deadline')} name="deadline" />
-        </Field>
-      </form>
-    </Dialog>
+      <Field label="What must be done" error={form.errors.name}>
+        <Input {...form.text('name')} maxLength={200} placeholder="The landlord agrees to the new tenant" />
+      </Field>
+      <Field
+        label="Owner"
+        optional
+        error={form.errors.owner_user_id}
+        hint="Who is responsible and reports progress. Both sides read the name: people of whom the selected buyer does not know are left out."
+      >
+        <Select
+          {...form.field('owner_user_id')}
+          options={[
+            { value: nobody, label: 'Unassigned' },
+            ...owners.map((one) => ({
+              value: one.user_id,
+              label: `${one.name} (${participantRoles[one.role].label.toLowerCase()})`,
+            })),
+          ]}
+        />
+      </Field>
+      <Field label="Deadline" optional error={form.errors.deadline}>
+        <DateField {...form.field('deadline')} />
+      </Field>
+    </FormDialog>
   );
 }

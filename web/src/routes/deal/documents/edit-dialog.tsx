@@ -1,11 +1,8 @@
-import { useId } from 'react';
 import { useDocumentActions } from '../../../api/documents.ts';
 import type { Confidentiality, DealDocument } from '../../../api/types.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -19,7 +16,6 @@ interface Values {
 
 /** Changes a document's name, category, or who may open it. */
 export function EditDialog({ document, onClose }: { document: DealDocument; onClose: () => void }) {
-  const id = useId();
   const { deal } = useDeal();
   const { change } = useDocumentActions(deal.id);
   const { filename, category, confidentiality } = document;
@@ -34,38 +30,22 @@ export function EditDialog({ document, onClose }: { document: DealDocument; onCl
     },
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
-      title="Edit the document"
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Save
-          </Button>
-        </>
-      }
-    >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Name" hint="The ending stays: it says what the file is." error={form.errors.filename}>
-          <Input {...form.text('filename')} maxLength={255} />
-        </Field>
-        <Field label="Category" error={form.errors.category}>
-          <Select
-            {...form.field('category')}
-            name="category"
-            options={[
-              ...optionsOf<string>(questionCategories),
-              ...(category in questionCategories ? [] : [{ value: category, label: documentCategory(category) }]),
-            ]}
-          />
-        </Field>
-        <Field label="Who may open it" error={form.errors.confidentiality}>
-          <Select {...form.field('confidentiality')} name="confidentiality" options={optionsOf(confidentialities)} />
-        </Field>
-      </form>
-    </Dialog>
+    <FormDialog form={form} onClose={onClose} title="Edit the document" action="Save">
+      <Field label="Name" hint="The ending stays: it says what the file is." error={form.errors.filename}>
+        <Input {...form.text('filename')} maxLength={255} />
+      </Field>
+      <Field label="Category" error={form.errors.category}>
+        <Select
+          {...form.field('category')}
+          options={[
+            ...optionsOf<string>(questionCategories),
+            ...(category in questionCategories ? [] : [{ value: category, label: documentCategory(category) }]),
+          ]}
+        />
+      </Field>
+      <Field label="Who may open it" error={form.errors.confidentiality}>
+        <Select {...form.field('confidentiality')} options={optionsOf(confidentialities)} />
+      </Field>
+    </FormDialog>
   );
 }

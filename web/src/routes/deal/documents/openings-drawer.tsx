@@ -12,7 +12,7 @@ export function OpeningsDrawer({ document, onClose }: { document: DealDocument; 
   const { deal } = useDeal();
   const query = useQuery(openingsQuery(deal.id, document));
   return (
-    <Drawer open onOpenChange={(open) => !open && onClose()} title="Who opened it" description={document.filename}>
+    <Drawer onClose={onClose} title="Who opened it" description={document.filename}>
       <Loaded query={query} skeleton={<SkeletonText lines={6} />}>
         {({ items }) =>
           items.length === 0 ? (

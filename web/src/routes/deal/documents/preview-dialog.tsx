@@ -10,9 +10,8 @@ import { formatBytes } from '../../../lib/format.ts';
 export function PreviewDialog({ document, onClose }: { document: DealDocument; onClose: () => void }) {
   return (
     <Dialog
-      open
       size="xl"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={<span className="break-words">{document.filename}</span>}
       description={formatBytes(document.size_bytes)}
       footer={

@@ -19,8 +19,7 @@ export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
   const over = uploads.uploads.some(({ state }) => state !== 'waiting' && state !== 'sending');
   return (
     <Drawer
-      open
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title="Upload documents"
       description="What you choose here holds for the files you drop next."
       footer={

@@ -1,11 +1,8 @@
-import { useId } from 'react';
 import { useFinancingActions } from '../../../api/diligence.ts';
 import type { CommitmentStatus, FinancingSource, FinancingSourceType } from '../../../api/types.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
 import { commitmentStates, financingTypes, optionsOf } from '../../../lib/states.ts';
@@ -21,7 +18,6 @@ interface Values {
 
 /** Adds a source from which the price is paid. */
 export function SourceDialog({ onClose }: { onClose: () => void }) {
-  const id = useId();
   const { deal } = useDeal();
   const { add } = useFinancingActions(deal.id);
   const form = useForm<Values, FinancingSource>({
@@ -40,39 +36,19 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
-      title="Add a source"
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Add
-          </Button>
-        </>
-      }
-    >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Kind" error={form.errors.source_type}>
-          <Select
-            {...form.field('source_type')}
-            name="source_type"
-            placeholder="Choose"
-            options={optionsOf(financingTypes)}
-          />
-        </Field>
-        <Field label="Lender or investor" error={form.errors.source_name}>
-          <Input {...form.text('source_name')} maxLength={256} />
-        </Field>
-        <Field label="Amount" error={form.errors.commitment_amount} hint="In whole units, without cents.">
-          <MoneyField {...form.field('commitment_amount')} name="commitment_amount" currency={deal.currency} />
-        </Field>
-        <Field label="Status" error={form.errors.commitment_status}>
-          <Select {...form.field('commitment_status')} name="commitment_status" options={optionsOf(commitmentStates)} />
-        </Field>
-      </form>
-    </Dialog>
+    <FormDialog form={form} onClose={onClose} title="Add a source" action="Add">
+      <Field label="Kind" error={form.errors.source_type}>
+        <Select {...form.field('source_type')} placeholder="Choose" options={optionsOf(financingTypes)} />
+      </Field>
+      <Field label="Lender or investor" error={form.errors.source_name}>
+        <Input {...form.text('source_name')} maxLength={256} />
+      </Field>
+      <Field label="Amount" error={form.errors.commitment_amount} hint="In whole units, without cents.">
+        <MoneyField {...form.field('commitment_amount')} currency={deal.currency} />
+      </Field>
+      <Field label="Status" error={form.errors.commitment_status}>
+        <Select {...form.field('commitment_status')} options={optionsOf(commitmentStates)} />
+      </Field>
+    </FormDialog>
   );
 }

@@ -1,14 +1,11 @@
-import { useId } from 'react';
 import { useFindingActions } from '../../../api/diligence.ts';
 import type { Finding, FindingSeverity, FindingStatus, Id } from '../../../api/types.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select, Textarea } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { findingSeverities, findingStates, optionsOf } from '../../../lib/states.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 
 interface Values {
@@ -19,11 +16,8 @@ interface Values {
   owner_user_id: Id | '';
 }
 
-const orNull = (text: string): string | null => (text.trim() === '' ? null : text);
-
 /** Records a finding. */
 export function FindingDialog({ onClose }: { onClose: () => void }) {
-  const id = useId();
   const { deal, participants } = useDeal();
   const { add } = useFindingActions(deal.id);
   const form = useForm<Values, Finding>({
@@ -41,7 +35,7 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
         category: values.category.trim(),
         severity: values.severity as FindingSeverity,
         description: orNull(values.description),
-        owner_user_id: values.owner_user_id === '' ? null : values.owner_user_id,
+        owner_user_id: orNull(values.owner_user_id),
       }),
     onDone: () => {
       onClose();
@@ -49,52 +43,31 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
-      title="Record a finding"
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Record
-          </Button>
-        </>
-      }
-    >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Finding" error={form.errors.title}>
-          <Input {...form.text('title')} maxLength={120} />
+    <FormDialog form={form} onClose={onClose} title="Record a finding" action="Record">
+      <Field label="Finding" error={form.errors.title}>
+        <Input {...form.text('title')} maxLength={120} />
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Category" error={form.errors.category}>
+          <Input {...form.text('category')} maxLength={64} />
         </Field>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Category" error={form.errors.category}>
-            <Input {...form.text('category')} maxLength={64} />
-          </Field>
-          <Field label="Severity" error={form.errors.severity}>
-            <Select
-              {...form.field('severity')}
-              name="severity"
-              placeholder="Choose"
-              options={optionsOf(findingSeverities)}
-            />
-          </Field>
-        </div>
-        <Field label="Description" error={form.errors.description} optional>
-          <Textarea {...form.text('description')} maxLength={8000} />
+        <Field label="Severity" error={form.errors.severity}>
+          <Select {...form.field('severity')} placeholder="Choose" options={optionsOf(findingSeverities)} />
         </Field>
-        <Field label="Owner" error={form.errors.owner_user_id} optional>
-          <Select
-            {...form.field('owner_user_id')}
-            name="owner_user_id"
-            placeholder="Unassigned"
-            options={participants
-              .filter(({ status }) => status === 'active')
-              .map(({ user_id, name }) => ({ value: user_id, label: name }))}
-          />
-        </Field>
-      </form>
-    </Dialog>
+      </div>
+      <Field label="Description" error={form.errors.description} optional>
+        <Textarea {...form.text('description')} maxLength={8000} />
+      </Field>
+      <Field label="Owner" error={form.errors.owner_user_id} optional>
+        <Select
+          {...form.field('owner_user_id')}
+          placeholder="Unassigned"
+          options={participants
+            .filter(({ status }) => status === 'active')
+            .map(({ user_id, name }) => ({ value: user_id, label: name }))}
+        />
+      </Field>
+    </FormDialog>
   );
 }
 
@@ -105,7 +78,6 @@ interface StatusValues {
 
 /** Gives a finding another status, with notes that are kept in its history. */
 export function FindingStatusDialog({ finding, onClose }: { finding: Finding; onClose: () => void }) {
-  const id = useId();
   const { setStatus } = useFindingActions(finding.deal_id);
   const form = useForm<StatusValues, Finding>({
     initial: { status: finding.status, status_notes: '' },
@@ -118,30 +90,20 @@ export function FindingStatusDialog({ finding, onClose }: { finding: Finding; on
     },
   });
   return (
-    <Dialog
-      open
+    <FormDialog
+      form={form}
       size="sm"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title="Change the status"
       description={finding.title}
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Change
-          </Button>
-        </>
-      }
+      action="Change"
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Status" error={form.errors.status}>
-          <Select {...form.field('status')} name="status" options={optionsOf(findingStates)} />
-        </Field>
-        <Field label="Notes" error={form.errors.status_notes} optional>
-          <Textarea {...form.text('status_notes')} maxLength={8000} />
-        </Field>
-      </form>
-    </Dialog>
+      <Field label="Status" error={form.errors.status}>
+        <Select {...form.field('status')} options={optionsOf(findingStates)} />
+      </Field>
+      <Field label="Notes" error={form.errors.status_notes} optional>
+        <Textarea {...form.text('status_notes')} maxLength={8000} />
+      </Field>
+    </FormDialog>
   );
 }

@@ -69,8 +69,7 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
     );
   return (
     <Drawer
-      open
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={`NDA with ${nda.participant_name}`}
       footer={
         mayRevoke && (

@@ -1,16 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { ndaTemplateQuery, useNdaActions } from '../../../api/ndas.ts';
 import type { Instant, Participant } from '../../../api/types.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { Skeleton } from '../../../components/states.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 import { endOfBusinessIn } from '../overview/exclusivity.tsx';
 
@@ -30,7 +29,6 @@ interface Values {
 
 /** Sends an NDA to a buyer, beginning with the terms that were sent last. */
 export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
-  const id = useId();
   const { deal } = useDeal();
   // The usual term; the terms say that the agreement ends on this day.
   const [inTwoYears] = useState(() => endOfBusinessIn(730));
@@ -41,7 +39,7 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
     draft: `nda/${buyer.id}`,
     check: (values) =>
       required(values, { participant_id: 'Choose a buyer.', terms: 'Write what the buyer is to sign.' }),
-    submit: ({ expires_at, ...nda }) => send.mutateAsync({ ...nda, expires_at: expires_at === '' ? null : expires_at }),
+    submit: ({ expires_at, ...nda }) => send.mutateAsync({ ...nda, expires_at: orNull(expires_at) }),
     onDone: () => {
       toast('The NDA is sent.');
       onClose();
@@ -55,51 +53,35 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
     begin('terms', template.data.terms);
   }, [template.data, template.isFetching, begin]);
   return (
-    <Dialog
-      open
+    <FormDialog
+      form={form}
       size="lg"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title="Send an NDA"
       description="The buyer reads and signs it here. Once it is signed, documents under NDA open for their side."
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Send NDA
-          </Button>
-        </>
-      }
+      action="Send NDA"
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        {template.error && (
-          <Notice tone="warn">The usual terms could not be loaded. Close this and try again, or write your own.</Notice>
-        )}
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Buyer" error={form.errors.participant_id}>
-            <Select
-              {...form.field('participant_id')}
-              name="participant_id"
-              options={buyers.map((one) => ({ value: one.id, label: one.name }))}
-            />
-          </Field>
-          <Field
-            label="Ends"
-            optional
-            error={form.errors.expires_at}
-            hint="Without a date it lasts until you revoke it."
-          >
-            <DateTimeField {...form.field('expires_at')} name="expires_at" />
-          </Field>
-        </div>
-        {template.isPending ? (
-          <Skeleton className="h-80" />
-        ) : (
-          <Field label="Terms" error={form.errors.terms}>
-            <Textarea {...form.text('terms')} rows={14} maxLength={40_000} className="font-serif" />
-          </Field>
-        )}
-      </form>
-    </Dialog>
+      {template.error && (
+        <Notice tone="warn">The usual terms could not be loaded. Close this and try again, or write your own.</Notice>
+      )}
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Buyer" error={form.errors.participant_id}>
+          <Select
+            {...form.field('participant_id')}
+            options={buyers.map((one) => ({ value: one.id, label: one.name }))}
+          />
+        </Field>
+        <Field label="Ends" optional error={form.errors.expires_at} hint="Without a date it lasts until you revoke it.">
+          <DateTimeField {...form.field('expires_at')} />
+        </Field>
+      </div>
+      {template.isPending ? (
+        <Skeleton className="h-80" />
+      ) : (
+        <Field label="Terms" error={form.errors.terms}>
+          <Textarea {...form.text('terms')} rows={14} maxLength={40_000} className="font-serif" />
+        </Field>
+      )}
+    </FormDialog>
   );
 }

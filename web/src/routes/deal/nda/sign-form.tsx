@@ -5,8 +5,8 @@ import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { Checkbox } from '../../../components/checkbox.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormFields } from '../../../components/form-fields.tsx';
 import { Input } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -45,8 +45,7 @@ export function SignForm({ nda }: { nda: Nda }) {
       <div className="max-w-3xl rounded-lg border border-line bg-sunken px-5 py-5 sm:px-8 sm:py-7">
         <Terms text={nda.terms} />
       </div>
-      <form {...form.props} className="mt-5 flex max-w-prose flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+      <FormFields form={form} className="mt-5 max-w-prose">
         <div>
           <Checkbox
             checked={form.values.agreed}
@@ -71,7 +70,7 @@ export function SignForm({ nda }: { nda: Nda }) {
             Sign NDA
           </Button>
         </div>
-      </form>
+      </FormFields>
     </Card>
   );
 }

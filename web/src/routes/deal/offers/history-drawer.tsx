@@ -95,8 +95,7 @@ export function HistoryDrawer({ of, onClose }: { of: Offer; onClose: () => void 
   const query = useInfiniteQuery(revisionsQuery(deal.id, of.buyer_user_id));
   return (
     <Drawer
-      open
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={of.mine ? 'Your offer' : `Offer of ${of.buyer_name}`}
       description="What changed from one revision to the next stands out."
     >

@@ -1,17 +1,15 @@
-import { useId } from 'react';
 import { ApiError } from '../../../api/client.ts';
 import { useOfferActions } from '../../../api/offers.ts';
 import type { Offer, OfferPayload } from '../../../api/types.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { DateField, DateTimeField, MoneyField } from '../../../components/value-fields.tsx';
 import { compare, isDecimal } from '../../../lib/decimal.ts';
 import { formatMoney } from '../../../lib/format.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 import { parts, sumOfParts, type Part } from './payload.ts';
 
@@ -39,8 +37,6 @@ function valuesOf(payload: OfferPayload | undefined): Values {
     terms: payload?.terms ?? '',
   };
 }
-
-const orNull = (text: string) => (text.trim() === '' ? null : text.trim());
 
 /** What an earlier revision said beyond the form's fields stays in the next. */
 function payloadOf(values: Values, currency: string, before: OfferPayload | undefined): OfferPayload {
@@ -87,7 +83,6 @@ interface OfferDialogProps {
 
 /** Submits an offer, or the next revision of one. */
 export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
-  const id = useId();
   const { deal } = useDeal();
   const { submit } = useOfferActions(deal.id);
   const currency = before?.payload.currency ?? deal.currency;
@@ -104,72 +99,61 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
     },
   });
   const money = (name: Part | 'purchase_price') => (
-    <MoneyField {...form.field(name)} name={name} currency={currency} placeholder="0" />
+    <MoneyField {...form.field(name)} currency={currency} placeholder="0" />
   );
   return (
-    <Dialog
-      open
+    <FormDialog
+      form={form}
       size="lg"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={agreed ? 'Propose a change' : before ? 'Revise your offer' : 'Submit an offer'}
       description={
         agreed
           ? 'Your accepted terms stay as accepted. What you submit is a proposal to change them, which the broker accepts or declines.'
           : 'An indication of interest (IOI) or a letter of intent (LOI). The brokers and the seller see it; other buyers do not. Earlier revisions are kept.'
       }
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {agreed ? 'Propose change' : before ? 'Submit revision' : 'Submit offer'}
-          </Button>
-        </>
-      }
+      action={agreed ? 'Propose change' : before ? 'Submit revision' : 'Submit offer'}
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field
-          label="Price"
-          error={form.errors.purchase_price}
-          {...(deal.asking_price && { hint: `Asked: ${formatMoney(deal.asking_price, deal.currency)}` })}
-        >
-          {money('purchase_price')}
-        </Field>
-        <div className="grid gap-4 sm:grid-cols-2">
-          {parts.map(({ key, label, hint }) => (
-            <Field key={key} label={label} optional error={form.errors[key]} hint={hint}>
-              {money(key)}
-            </Field>
-          ))}
-        </div>
-        <PartsNotice values={form.values} currency={currency} />
-        <div className="grid gap-4 sm:grid-cols-3">
-          <Field label="Financing contingency" optional error={form.errors.financing_contingency}>
-            <Select
-              {...form.field('financing_contingency')}
-              name="financing_contingency"
-              placeholder="Not specified"
-              options={[
-                { value: 'no', label: 'No' },
-                { value: 'yes', label: 'Yes' },
-              ]}
-            />
+      <Field
+        label="Price"
+        error={form.errors.purchase_price}
+        {...(deal.asking_price && { hint: `Asked: ${formatMoney(deal.asking_price, deal.currency)}` })}
+      >
+        {money('purchase_price')}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        {parts.map(({ key, label, hint }) => (
+          <Field key={key} label={label} optional error={form.errors[key]} hint={hint}>
+            {money(key)}
           </Field>
-          <Field label="Target closing" optional error={form.errors.target_close_date}>
-            <DateField {...form.field('target_close_date')} name="target_close_date" />
-          </Field>
-          <Field label="Valid until" optional error={form.errors.expires_at}>
-            <DateTimeField {...form.field('expires_at')} name="expires_at" />
-          </Field>
-        </div>
-        <Field label="Terms" optional error={form.errors.terms}>
-          <Textarea
-            {...form.text('terms')}
-            maxLength={20_000}
-            placeholder="Contingencies, transition, what is included"
+        ))}
+      </div>
+      <PartsNotice values={form.values} currency={currency} />
+      <div className="grid gap-4 sm:grid-cols-3">
+        <Field label="Financing contingency" optional error={form.errors.financing_contingency}>
+          <Select
+            {...form.field('financing_contingency')}
+            placeholder="Not specified"
+            options={[
+              { value: 'no', label: 'No' },
+              { value: 'yes', label: 'Yes' },
+            ]}
           />
         </Field>
-      </form>
-    </Dialog>
+        <Field label="Target closing" optional error={form.errors.target_close_date}>
+          <DateField {...form.field('target_close_date')} />
+        </Field>
+        <Field label="Valid until" optional error={form.errors.expires_at}>
+          <DateTimeField {...form.field('expires_at')} />
+        </Field>
+      </div>
+      <Field label="Terms" optional error={form.errors.terms}>
+        <Textarea
+          {...form.text('terms')}
+          maxLength={20_000}
+          placeholder="Contingencies, transition, what is included"
+        />
+      </Field>
+    </FormDialog>
   );
 }

@@ -1,13 +1,12 @@
 import { HeartHandshake } from 'lucide-react';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { useDealActions } from '../../../api/deals.ts';
 import type { DealPage, Instant, Participant } from '../../../api/types.ts';
 import { Banner } from '../../../components/banner.tsx';
 import { Button } from '../../../components/button.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
-import { Notice } from '../../../components/notice.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Countdown } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
@@ -36,7 +35,6 @@ interface UntilDialogProps {
 
 /** Asks until when a buyer holds the deal exclusively. */
 export function UntilDialog({ draft, title, description, action, initial, submit, onClose, done }: UntilDialogProps) {
-  const id = useId();
   const form = useForm({
     initial: { expires_at: initial },
     draft,
@@ -48,28 +46,11 @@ export function UntilDialog({ draft, title, description, action, initial, submit
     },
   });
   return (
-    <Dialog
-      open
-      size="sm"
-      onOpenChange={(open) => !open && onClose()}
-      title={title}
-      description={description}
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {action}
-          </Button>
-        </>
-      }
-    >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Exclusive until" error={form.errors.expires_at} hint="In your time zone.">
-          <DateTimeField {...form.field('expires_at')} name="expires_at" />
-        </Field>
-      </form>
-    </Dialog>
+    <FormDialog form={form} size="sm" onClose={onClose} title={title} description={description} action={action}>
+      <Field label="Exclusive until" error={form.errors.expires_at} hint="In your time zone.">
+        <DateTimeField {...form.field('expires_at')} />
+      </Field>
+    </FormDialog>
   );
 }
 

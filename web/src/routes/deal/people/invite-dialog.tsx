@@ -1,12 +1,9 @@
-import { useId } from 'react';
 import { useDealActions } from '../../../api/deals.ts';
 import type { Id, Invited, ParticipantRole } from '../../../api/types.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { InvitedDialog } from '../../../components/invited-dialog.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { toastError } from '../../../components/toast.tsx';
 import { optionsOf, participantRoles } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -34,7 +31,6 @@ interface Values {
 
 /** Invites a person to the deal. */
 export function InviteDialog({ onClose, onInvited }: InviteDialogProps) {
-  const id = useId();
   const { deal, participants } = useDeal();
   const { invite } = useDealActions(deal.id);
   const advisable = participants.filter((one) => one.role !== 'advisor' && one.status !== 'removed');
@@ -60,45 +56,29 @@ export function InviteDialog({ onClose, onInvited }: InviteDialogProps) {
     },
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
-      title="Invite to this deal"
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Invite
-          </Button>
-        </>
-      }
-    >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Role" error={form.errors.role} hint={hints[form.values.role]}>
-          <Select {...form.field('role')} name="role" options={optionsOf(participantRoles)} />
+    <FormDialog form={form} onClose={onClose} title="Invite to this deal" action="Invite">
+      <Field label="Role" error={form.errors.role} hint={hints[form.values.role]}>
+        <Select {...form.field('role')} options={optionsOf(participantRoles)} />
+      </Field>
+      {form.values.role === 'advisor' && (
+        <Field label="Advises" error={form.errors.advises}>
+          <Select
+            {...form.field('advises')}
+            placeholder="Choose a person"
+            options={advisable.map((one) => ({
+              value: one.id,
+              label: `${one.name} (${participantRoles[one.role].label.toLowerCase()})`,
+            }))}
+          />
         </Field>
-        {form.values.role === 'advisor' && (
-          <Field label="Advises" error={form.errors.advises}>
-            <Select
-              {...form.field('advises')}
-              name="advises"
-              placeholder="Choose a person"
-              options={advisable.map((one) => ({
-                value: one.id,
-                label: `${one.name} (${participantRoles[one.role].label.toLowerCase()})`,
-              }))}
-            />
-          </Field>
-        )}
-        <Field label="Name" error={form.errors.name}>
-          <Input {...form.text('name')} autoComplete="off" maxLength={200} />
-        </Field>
-        <Field label="E-mail" error={form.errors.email}>
-          <Input {...form.text('email')} type="email" autoComplete="off" />
-        </Field>
-      </form>
-    </Dialog>
+      )}
+      <Field label="Name" error={form.errors.name}>
+        <Input {...form.text('name')} autoComplete="off" maxLength={200} />
+      </Field>
+      <Field label="E-mail" error={form.errors.email}>
+        <Input {...form.text('email')} type="email" autoComplete="off" />
+      </Field>
+    </FormDialog>
   );
 }
 

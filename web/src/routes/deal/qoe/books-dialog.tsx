@@ -144,9 +144,8 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
   };
   return (
     <Dialog
-      open
       size="lg"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title="Upload financials"
       description="A CSV file or an XLSX workbook whose first line names the columns."
       footer={

@@ -1,51 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
-import { useId, type ReactNode } from 'react';
+import { useId } from 'react';
 import { bridgeQuery, useQoeActions } from '../../../api/qoe.ts';
 import type { AdjustmentCategory, Id, QoeMember } from '../../../api/types.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select, Textarea } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
 import { adjustmentCategories, optionsOf } from '../../../lib/states.ts';
-import { required, useForm, type Form } from '../../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
-
-interface FormDialogProps<V> {
-  title: string;
-  description: string;
-  action: string;
-  form: Form<V>;
-  onClose: () => void;
-  children: ReactNode;
-}
-
-function FormDialog<V>({ title, description, action, form, onClose, children }: FormDialogProps<V>) {
-  const id = useId();
-  return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
-      title={title}
-      description={description}
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {action}
-          </Button>
-        </>
-      }
-    >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        {children}
-      </form>
-    </Dialog>
-  );
-}
 
 interface RowDialogProps {
   dealId: Id;
@@ -126,7 +91,7 @@ export function NormalizationDialog({
       addNormalization.mutateAsync({
         ...rest,
         adjustment_category: adjustment_category as AdjustmentCategory,
-        rationale: rationale.trim() === '' ? null : rationale,
+        rationale: orNull(rationale),
       }),
     onDone: () => {
       onClose();
@@ -149,7 +114,6 @@ export function NormalizationDialog({
         >
           <Select
             {...form.field('period_label')}
-            name="period_label"
             placeholder="Choose a period"
             options={periods.map((label) => ({ value: label, label }))}
           />
@@ -166,13 +130,12 @@ export function NormalizationDialog({
       <Field label="Category" error={form.errors.adjustment_category}>
         <Select
           {...form.field('adjustment_category')}
-          name="adjustment_category"
           placeholder="Choose a category"
           options={optionsOf(adjustmentCategories)}
         />
       </Field>
       <Field label="Amount" hint="With a minus, it lowers the earnings." error={form.errors.adjustment_amount}>
-        <MoneyField {...form.field('adjustment_amount')} name="adjustment_amount" currency={currency} />
+        <MoneyField {...form.field('adjustment_amount')} currency={currency} />
       </Field>
       <Field label="Rationale" optional error={form.errors.rationale}>
         <Textarea {...form.text('rationale')} maxLength={2000} />
@@ -219,7 +182,6 @@ export function AdmitDialog({ dealId, members, onClose }: AdmitDialogProps) {
       <Field label="Person" error={form.errors.id}>
         <Select
           {...form.field('id')}
-          name="id"
           placeholder="Choose someone"
           options={people.map(({ id, name }) => ({ value: id, label: name }))}
         />
@@ -227,7 +189,6 @@ export function AdmitDialog({ dealId, members, onClose }: AdmitDialogProps) {
       <Field label="Access" error={form.errors.role}>
         <Select<QoeMember['role']>
           {...form.field('role')}
-          name="role"
           options={[
             { value: 'reader', label: 'Can view' },
             { value: 'editor', label: 'Can view and edit' },

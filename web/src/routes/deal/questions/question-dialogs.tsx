@@ -1,14 +1,12 @@
-import { useId, type ReactNode } from 'react';
+import { type ReactNode } from 'react';
 import { useQuestionActions } from '../../../api/questions.ts';
 import type { Id, Question, QuestionCategory } from '../../../api/types.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { optionsOf, questionCategories } from '../../../lib/states.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
 
 interface AskValues {
   category: QuestionCategory | '';
@@ -17,7 +15,6 @@ interface AskValues {
 
 /** Asks a question about the deal. */
 export function AskDialog({ dealId, onClose }: { dealId: Id; onClose: () => void }) {
-  const id = useId();
   const { ask } = useQuestionActions(dealId);
   const form = useForm<AskValues, Question>({
     initial: { category: '', question_text: '' },
@@ -31,35 +28,20 @@ export function AskDialog({ dealId, onClose }: { dealId: Id; onClose: () => void
     },
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+    <FormDialog
+      form={form}
+      onClose={onClose}
       title="Ask a question"
       description="A broker reads it first and passes it on to the seller."
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Ask
-          </Button>
-        </>
-      }
+      action="Ask"
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="About" error={form.errors.category}>
-          <Select
-            {...form.field('category')}
-            name="category"
-            placeholder="Choose a subject"
-            options={optionsOf(questionCategories)}
-          />
-        </Field>
-        <Field label="Question" error={form.errors.question_text}>
-          <Textarea {...form.text('question_text')} rows={5} maxLength={4000} />
-        </Field>
-      </form>
-    </Dialog>
+      <Field label="About" error={form.errors.category}>
+        <Select {...form.field('category')} placeholder="Choose a subject" options={optionsOf(questionCategories)} />
+      </Field>
+      <Field label="Question" error={form.errors.question_text}>
+        <Textarea {...form.text('question_text')} rows={5} maxLength={4000} />
+      </Field>
+    </FormDialog>
   );
 }
 
@@ -83,7 +65,6 @@ interface WordsProps {
 
 /** A dialog of one text about a question, which stands above it. */
 function WordsDialog(props: WordsProps) {
-  const id = useId();
   const { name, missing } = props;
   const form = useForm<Record<string, string>>({
     initial: { [name]: props.initial },
@@ -96,30 +77,20 @@ function WordsDialog(props: WordsProps) {
     },
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && props.onClose()}
+    <FormDialog
+      form={form}
+      onClose={props.onClose}
       title={props.title}
       description={props.description}
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {props.action}
-          </Button>
-        </>
-      }
+      action={props.action}
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <blockquote className="border-l-2 border-line pl-4 break-words whitespace-pre-wrap text-soft">
-          {props.quote}
-        </blockquote>
-        <Field label={props.label} error={form.errors[name]} {...(missing === null && { optional: true })}>
-          <Textarea {...form.text(name)} rows={5} maxLength={props.maxLength} />
-        </Field>
-      </form>
-    </Dialog>
+      <blockquote className="border-l-2 border-line pl-4 break-words whitespace-pre-wrap text-soft">
+        {props.quote}
+      </blockquote>
+      <Field label={props.label} error={form.errors[name]} {...(missing === null && { optional: true })}>
+        <Textarea {...form.text(name)} rows={5} maxLength={props.maxLength} />
+      </Field>
+    </FormDialog>
   );
 }
 
@@ -144,7 +115,7 @@ export function RejectDialog({ question, onClose }: QuestionDialogProps) {
       done="Question rejected"
       about={question.id}
       quote={question.question_text}
-      send={(words) => reject.mutateAsync({ id: question.id, rejection_reason: words.trim() === '' ? null : words })}
+      send={(words) => reject.mutateAsync({ id: question.id, rejection_reason: orNull(words) })}
       onClose={onClose}
     />
   );

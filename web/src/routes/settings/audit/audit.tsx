@@ -80,7 +80,7 @@ const renderCard = (record: AuditRecord) => (
 function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
   const details = Object.entries(record.details);
   return (
-    <Drawer open onOpenChange={(open) => !open && onClose()} title={actionWords(record)}>
+    <Drawer onClose={onClose} title={actionWords(record)}>
       <Facts>
         <Fact label="When" wide>
           {formatExactly(record.at)}

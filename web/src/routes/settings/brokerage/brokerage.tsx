@@ -6,8 +6,8 @@ import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormFields } from '../../../components/form-fields.tsx';
 import { Input } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
@@ -27,8 +27,7 @@ function NameForm({ brokerage }: { brokerage: Brokerage }) {
     onDone: () => toast('Brokerage renamed'),
   });
   return (
-    <form {...form.props} className="flex max-w-md flex-col gap-4">
-      {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+    <FormFields form={form} className="max-w-md">
       <Field label="Name" error={form.errors.name} hint="People on your deals and in your invitations read this.">
         <Input {...form.text('name')} maxLength={200} autoComplete="organization" />
       </Field>
@@ -37,7 +36,7 @@ function NameForm({ brokerage }: { brokerage: Brokerage }) {
           Save
         </Button>
       </div>
-    </form>
+    </FormFields>
   );
 }
 

@@ -3,10 +3,10 @@ import { useClientActions } from '../../../api/settings.ts';
 import type { Client, Clients } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Textarea } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -50,55 +50,45 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
     },
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+    <FormDialog
+      form={form}
+      onClose={onClose}
       title={client ? `Edit ${client.name}` : 'Register a client'}
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            {client ? 'Save' : 'Register'}
-          </Button>
-        </>
-      }
+      action={client ? 'Save' : 'Register'}
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        {!client && presets.length > 0 && (
-          <div role="group" aria-labelledby={`${id}-presets`} className="flex flex-wrap gap-2">
-            <p id={`${id}-presets`} className="w-full text-sm font-medium text-ink">
-              Fill in for
-            </p>
-            {presets.map((preset) => (
-              <Button
-                key={preset.id}
-                size="sm"
-                onClick={() => form.reset({ name: preset.name, redirect_uris: preset.redirect_uris.join('\n') })}
-              >
-                {preset.name}
-              </Button>
-            ))}
-          </div>
-        )}
-        <Field label="Name" error={form.errors.name}>
-          <Input {...form.text('name')} maxLength={100} autoComplete="off" />
-        </Field>
-        <Field
-          label="Redirect URIs, one a line"
-          error={form.errors.redirect_uris}
-          hint="https, or http on localhost, 127.0.0.1 or [::1]. Compared character for character; a loopback URI without a port stands for any port."
-        >
-          <Textarea
-            {...form.text('redirect_uris')}
-            rows={3}
-            spellCheck={false}
-            autoCapitalize="off"
-            className="font-mono text-sm"
-          />
-        </Field>
-      </form>
-    </Dialog>
+      {!client && presets.length > 0 && (
+        <div role="group" aria-labelledby={`${id}-presets`} className="flex flex-wrap gap-2">
+          <p id={`${id}-presets`} className="w-full text-sm font-medium text-ink">
+            Fill in for
+          </p>
+          {presets.map((preset) => (
+            <Button
+              key={preset.id}
+              size="sm"
+              onClick={() => form.reset({ name: preset.name, redirect_uris: preset.redirect_uris.join('\n') })}
+            >
+              {preset.name}
+            </Button>
+          ))}
+        </div>
+      )}
+      <Field label="Name" error={form.errors.name}>
+        <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+      </Field>
+      <Field
+        label="Redirect URIs, one a line"
+        error={form.errors.redirect_uris}
+        hint="https, or http on localhost, 127.0.0.1 or [::1]. Compared character for character; a loopback URI without a port stands for any port."
+      >
+        <Textarea
+          {...form.text('redirect_uris')}
+          rows={3}
+          spellCheck={false}
+          autoCapitalize="off"
+          className="font-mono text-sm"
+        />
+      </Field>
+    </FormDialog>
   );
 }
 
@@ -114,8 +104,7 @@ export function RegisteredDialog({
 }) {
   return (
     <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={`${client.name} is registered`}
       description="Give these to the program that you want to connect. It then asks you to sign in and to agree."
       footer={

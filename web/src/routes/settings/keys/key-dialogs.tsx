@@ -1,17 +1,16 @@
-import { useId } from 'react';
 import { useKeyActions } from '../../../api/settings.ts';
 import type { ApiKey, ApiKeyCreated, Id, Instant, KeyScope } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
 import { Checkbox } from '../../../components/checkbox.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
 import { Field, FieldGroup } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
 import { keyScopes, optionsOf } from '../../../lib/states.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
 
 interface MakerProps {
   brokerageId: Id;
@@ -31,7 +30,6 @@ const environments = { live: 'Live', test: 'Test' };
 
 /** Creates a key; the server wants a recent sign-in for that. */
 export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
-  const id = useId();
   const { create } = useKeyActions(brokerageId);
   const withRecentSignIn = useRecentSignIn();
   const form = useForm<Values, ApiKeyCreated>({
@@ -50,71 +48,49 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
           environment,
           scopes,
           ceiling: ceiling === '' ? null : Number(ceiling),
-          expires_at: expires_at === '' ? null : expires_at,
+          expires_at: orNull(expires_at),
         }),
       ),
     onDone: onMade,
   });
   const { scopes } = form.values;
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+    <FormDialog
+      form={form}
       title="Create an API key"
       description="The token is shown once, right after."
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Create key
-          </Button>
-        </>
-      }
+      action="Create key"
+      onClose={onClose}
     >
-      <form {...form.props} id={id} className="grid gap-4 sm:grid-cols-2">
-        {form.fault && (
-          <Notice tone="bad" className="sm:col-span-2">
-            {form.fault}
-          </Notice>
-        )}
-        <Field label="Name" error={form.errors.name} className="sm:col-span-2" hint="The program that will use it.">
-          <Input {...form.text('name')} maxLength={100} autoComplete="off" />
-        </Field>
-        <div className="sm:col-span-2">
-          <FieldGroup legend="Permissions" error={form.errors.scopes}>
-            {optionsOf(keyScopes).map(({ value, label }) => (
-              <Checkbox
-                key={value}
-                label={label}
-                checked={scopes.includes(value)}
-                onChange={(on) =>
-                  form.set('scopes', on ? [...scopes, value] : scopes.filter((scope) => scope !== value))
-                }
-              />
-            ))}
-          </FieldGroup>
-        </div>
+      <Field label="Name" error={form.errors.name} hint="The program that will use it.">
+        <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+      </Field>
+      <FieldGroup legend="Permissions" error={form.errors.scopes}>
+        {optionsOf(keyScopes).map(({ value, label }) => (
+          <Checkbox
+            key={value}
+            label={label}
+            checked={scopes.includes(value)}
+            onChange={(on) => form.set('scopes', on ? [...scopes, value] : scopes.filter((scope) => scope !== value))}
+          />
+        ))}
+      </FieldGroup>
+      <div className="grid gap-4 sm:grid-cols-2">
         <Field
           label="Environment"
           error={form.errors.environment}
           hint="Marks the token; both work on the same contacts."
         >
-          <Select {...form.field('environment')} name="environment" options={optionsOf(environments)} />
+          <Select {...form.field('environment')} options={optionsOf(environments)} />
         </Field>
         <Field label="Requests a minute" optional error={form.errors.ceiling} hint="Empty: the usual limit.">
           <Input {...form.text('ceiling')} inputMode="numeric" maxLength={6} autoComplete="off" />
         </Field>
-        <Field
-          label="Expires"
-          optional
-          error={form.errors.expires_at}
-          hint="Empty: it works until it is revoked."
-          className="sm:col-span-2"
-        >
-          <DateTimeField {...form.field('expires_at')} name="expires_at" />
-        </Field>
-      </form>
-    </Dialog>
+      </div>
+      <Field label="Expires" optional error={form.errors.expires_at} hint="Empty: it works until it is revoked.">
+        <DateTimeField {...form.field('expires_at')} />
+      </Field>
+    </FormDialog>
   );
 }
 
@@ -128,7 +104,6 @@ const overlaps = {
 
 /** Gives a key a new token. */
 export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProps & { apiKey: ApiKey }) {
-  const id = useId();
   const { rotate } = useKeyActions(brokerageId);
   const withRecentSignIn = useRecentSignIn();
   const form = useForm<{ overlap_seconds: keyof typeof overlaps }, ApiKeyCreated>({
@@ -139,28 +114,18 @@ export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProp
     onDone: onMade,
   });
   return (
-    <Dialog
-      open
+    <FormDialog
+      form={form}
       size="sm"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={`Rotate ${apiKey.name}`}
       description="The key gets a new token and stays what it is otherwise."
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Rotate
-          </Button>
-        </>
-      }
+      action="Rotate"
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="The current token" error={form.errors.overlap_seconds}>
-          <Select {...form.field('overlap_seconds')} name="overlap_seconds" options={optionsOf(overlaps)} />
-        </Field>
-      </form>
-    </Dialog>
+      <Field label="The current token" error={form.errors.overlap_seconds}>
+        <Select {...form.field('overlap_seconds')} options={optionsOf(overlaps)} />
+      </Field>
+    </FormDialog>
   );
 }
 
@@ -168,9 +133,8 @@ export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProp
 export function TokenDialog({ made, onClose }: { made: ApiKeyCreated; onClose: () => void }) {
   return (
     <Dialog
-      open
       shownOnce
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={`The token of ${made.key.name}`}
       description="Copy it now: it is not shown again, and no one here can find it out."
       footer={

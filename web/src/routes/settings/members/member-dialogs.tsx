@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { dealsRunAloneQuery, membersQuery, useMemberActions } from '../../../api/settings.ts';
 import type { Id, Member, MemberInvited, MemberRole } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
 import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { InvitedDialog } from '../../../components/invited-dialog.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -28,7 +29,6 @@ interface InviteMemberDialogProps {
 
 /** Invites a person to the brokerage. */
 export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMemberDialogProps) {
-  const id = useId();
   const { invite } = useMemberActions(brokerageId);
   const withRecentSignIn = useRecentSignIn();
   const form = useForm<{ role: MemberRole; name: string; email: string }, MemberInvited>({
@@ -46,32 +46,17 @@ export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMe
     },
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
-      title="Invite to the brokerage"
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Invite
-          </Button>
-        </>
-      }
-    >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Name" error={form.errors.name}>
-          <Input {...form.text('name')} autoComplete="off" maxLength={200} />
-        </Field>
-        <Field label="E-mail" error={form.errors.email}>
-          <Input {...form.text('email')} type="email" autoComplete="off" />
-        </Field>
-        <Field label="Role" error={form.errors.role} hint={hints[form.values.role]}>
-          <Select {...form.field('role')} name="role" options={optionsOf(memberRoles)} />
-        </Field>
-      </form>
-    </Dialog>
+    <FormDialog form={form} onClose={onClose} title="Invite to the brokerage" action="Invite">
+      <Field label="Name" error={form.errors.name}>
+        <Input {...form.text('name')} autoComplete="off" maxLength={200} />
+      </Field>
+      <Field label="E-mail" error={form.errors.email}>
+        <Input {...form.text('email')} type="email" autoComplete="off" />
+      </Field>
+      <Field label="Role" error={form.errors.role} hint={hints[form.values.role]}>
+        <Select {...form.field('role')} options={optionsOf(memberRoles)} />
+      </Field>
+    </FormDialog>
   );
 }
 
@@ -134,8 +119,7 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMembe
     );
   return (
     <Dialog
-      open
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title={`Remove ${member.name}?`}
       footer={
         <>

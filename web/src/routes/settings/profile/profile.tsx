@@ -5,6 +5,7 @@ import { useSecurityActions } from '../../../api/security.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormFields } from '../../../components/form-fields.tsx';
 import { Input } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
@@ -26,8 +27,7 @@ function NameCard() {
   });
   return (
     <Card title="Your name">
-      <form {...form.props} className="flex max-w-md flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+      <FormFields form={form} className="max-w-md">
         <Field label="Name" error={form.errors.name} hint="Everyone on your deals reads it.">
           <Input {...form.text('name')} autoComplete="name" maxLength={200} />
         </Field>
@@ -36,7 +36,7 @@ function NameCard() {
             Save name
           </Button>
         </div>
-      </form>
+      </FormFields>
     </Card>
   );
 }
@@ -56,8 +56,7 @@ function AddressCard() {
   });
   return (
     <Card title="E-mail address" description="You sign in with it, and mails go to it.">
-      <form {...form.props} className="flex max-w-md flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+      <FormFields form={form} className="max-w-md">
         {sentTo !== null && !form.dirty && (
           <Notice tone="good" title="Check your email">
             A link is on its way to {sentTo}. The address changes when you open it.
@@ -71,7 +70,7 @@ function AddressCard() {
             Change address
           </Button>
         </div>
-      </form>
+      </FormFields>
     </Card>
   );
 }

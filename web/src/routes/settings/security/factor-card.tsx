@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { ApiError } from '../../../api/client.ts';
 import { useMe } from '../../../api/me.ts';
 import { useSecurityActions, type PendingFactor } from '../../../api/security.ts';
@@ -8,10 +8,10 @@ import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Skeleton } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
@@ -39,7 +39,6 @@ interface SetUpDialogProps {
 }
 
 function SetUpDialog({ pending, onClose, onCodes }: SetUpDialogProps) {
-  const id = useId();
   const { confirmFactor } = useSecurityActions();
   const form = useForm({
     initial: { code: '' },
@@ -50,45 +49,34 @@ function SetUpDialog({ pending, onClose, onCodes }: SetUpDialogProps) {
     onDone: ({ recovery_codes }) => onCodes(recovery_codes),
   });
   return (
-    <Dialog
-      open
+    <FormDialog
+      form={form}
       size="sm"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title="Set up an authenticator"
       description="Scan this with an authenticator app, then type the six digits that it shows."
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Turn it on
-          </Button>
-        </>
-      }
+      action="Turn it on"
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <QrCode uri={pending.uri} />
-        <Field
-          label="Or type this key into the app"
-          hint={<span className="font-mono">{pending.secret.match(/.{1,4}/g)?.join(' ')}</span>}
-        >
-          <CopyField value={pending.secret} />
-        </Field>
-        <Field label="Code" error={form.errors.code}>
-          <Input {...form.text('code')} inputMode="numeric" autoComplete="one-time-code" maxLength={16} />
-        </Field>
-      </form>
-    </Dialog>
+      <QrCode uri={pending.uri} />
+      <Field
+        label="Or type this key into the app"
+        hint={<span className="font-mono">{pending.secret.match(/.{1,4}/g)?.join(' ')}</span>}
+      >
+        <CopyField value={pending.secret} />
+      </Field>
+      <Field label="Code" error={form.errors.code}>
+        <Input {...form.text('code')} inputMode="numeric" autoComplete="one-time-code" maxLength={16} />
+      </Field>
+    </FormDialog>
   );
 }
 
 function CodesDialog({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {
   return (
     <Dialog
-      open
       size="sm"
       shownOnce
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title="Your recovery codes"
       description="Keep them where you find them without your phone. Each signs you in once. They are not shown again."
       footer={

@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Fingerprint, Plus } from 'lucide-react';
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { ApiError } from '../../../api/client.ts';
 import { passkeysQuery, useSecurityActions, type OwnPasskey } from '../../../api/security.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input } from '../../../components/input.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
@@ -28,7 +27,6 @@ function inWords(error: unknown): never {
 }
 
 function AddDialog({ onClose }: { onClose: () => void }) {
-  const id = useId();
   const { addPasskey } = useSecurityActions();
   const withRecentSignIn = useRecentSignIn();
   const form = useForm({
@@ -42,33 +40,22 @@ function AddDialog({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Dialog
-      open
+    <FormDialog
+      form={form}
       size="sm"
-      onOpenChange={(open) => !open && onClose()}
+      onClose={onClose}
       title="Add a passkey"
       description="Your browser asks you to confirm with this device, or with another one."
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Continue
-          </Button>
-        </>
-      }
+      action="Continue"
     >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Name" error={form.errors.name} hint="So that you know it again in the list.">
-          <Input {...form.text('name')} maxLength={100} autoComplete="off" />
-        </Field>
-      </form>
-    </Dialog>
+      <Field label="Name" error={form.errors.name} hint="So that you know it again in the list.">
+        <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+      </Field>
+    </FormDialog>
   );
 }
 
 function RenameDialog({ passkey, onClose }: { passkey: OwnPasskey; onClose: () => void }) {
-  const id = useId();
   const { renamePasskey } = useSecurityActions();
   const form = useForm({
     initial: { name: passkey.name },
@@ -81,27 +68,11 @@ function RenameDialog({ passkey, onClose }: { passkey: OwnPasskey; onClose: () =
     },
   });
   return (
-    <Dialog
-      open
-      size="sm"
-      onOpenChange={(open) => !open && onClose()}
-      title="Rename the passkey"
-      footer={
-        <>
-          <CancelButton />
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
-            Rename
-          </Button>
-        </>
-      }
-    >
-      <form {...form.props} id={id} className="flex flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
-        <Field label="Name" error={form.errors.name}>
-          <Input {...form.text('name')} maxLength={100} autoComplete="off" />
-        </Field>
-      </form>
-    </Dialog>
+    <FormDialog form={form} size="sm" onClose={onClose} title="Rename the passkey" action="Rename">
+      <Field label="Name" error={form.errors.name}>
+        <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+      </Field>
+    </FormDialog>
   );
 }
 

@@ -7,9 +7,9 @@ import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormFields } from '../../../components/form-fields.tsx';
 import { PasswordInput } from '../../../components/input.tsx';
 import { NewPassword } from '../../../components/new-password.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
@@ -42,8 +42,7 @@ function PasswordCard() {
       title="Password"
       description="A new one ends every other session, and connected clients have to be authorized again."
     >
-      <form {...form.props} className="flex max-w-md flex-col gap-4">
-        {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+      <FormFields form={form} className="max-w-md">
         <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
         <Field label="Current password" error={form.errors.current_password}>
           <PasswordInput {...form.text('current_password')} autoComplete="current-password" />
@@ -54,7 +53,7 @@ function PasswordCard() {
             Change password
           </Button>
         </div>
-      </form>
+      </FormFields>
     </Card>
   );
 }
