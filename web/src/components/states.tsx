@@ -6,6 +6,7 @@ import { ApiError } from '../api/client.ts';
 import { cx } from '../lib/cx.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { Button } from './button.tsx';
+import { Card } from './card.tsx';
 
 /** A grey shape where something will be: give it that thing's size, so that nothing moves when it comes. */
 export function Skeleton({ className }: { className?: string }) {
@@ -40,6 +41,15 @@ export function SkeletonRows({ rows = 8, height = 'h-13' }: { rows?: number; hei
         </div>
       ))}
     </div>
+  );
+}
+
+/** {@link SkeletonRows} on a card. */
+export function SkeletonCard(rows: { rows: number; height?: string }) {
+  return (
+    <Card flush>
+      <SkeletonRows {...rows} />
+    </Card>
   );
 }
 

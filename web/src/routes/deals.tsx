@@ -1,24 +1,24 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, type LinkOptions } from '@tanstack/react-router';
 import { Handshake, ListFilter, MessageCircleQuestion, Plus, SearchX } from 'lucide-react';
-import { useCallback, useMemo } from 'react';
+import { useCallback } from 'react';
 import { dealsQuery } from '../api/deals.ts';
 import { useBrokerage } from '../api/me.ts';
 import type { CallerRole, DealRow, DealSort } from '../api/types.ts';
 import { Badge, StatePill } from '../components/badge.tsx';
 import { Button } from '../components/button.tsx';
 import { DataTable, type Column } from '../components/data-table.tsx';
+import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterMenu } from '../components/filter-menu.tsx';
-import { SearchInput, Select } from '../components/input.tsx';
+import { Select } from '../components/input.tsx';
 import { Money } from '../components/money.tsx';
 import { PageHeader } from '../components/page-header.tsx';
-import { Pagination } from '../components/pagination.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../components/states.tsx';
+import { PagedList } from '../components/paged-list.tsx';
+import { EmptyState, SkeletonRows } from '../components/states.tsx';
 import { Countdown, Time } from '../components/time.tsx';
 import { readDealsSearch, type DealsSearch } from '../lib/deals-search.ts';
 import { formatCount, plural } from '../lib/format.ts';
 import { callerRoles, dealStates, optionsOf } from '../lib/states.ts';
-import { useDraft } from '../lib/use-draft.ts';
 import { NewDealDialog } from './deal/deal-form.tsx';
 
 const route = getRouteApi('/app/deals');
@@ -127,16 +127,8 @@ const renderCard = (deal: DealRow) => <DealCard deal={deal} />;
 
 /** The search and filters. */
 function Filters({ search, change }: { search: DealsSearch; change: (part: SearchChange) => void }) {
-  const settle = useCallback((text: string) => change({ search: text }), [change]);
-  const [typed, type] = useDraft(search.search ?? '', settle);
   return (
-    <div className="flex flex-wrap gap-2.5 border-b border-line p-3">
-      <SearchInput
-        label="Search deals"
-        value={typed}
-        onChange={type}
-        className="min-w-0 flex-[1_1_14rem] sm:max-w-80"
-      />
+    <FilterBar label="Search deals" search={search.search ?? ''} onSearch={(text) => change({ search: text })}>
       <FilterMenu
         label="State"
         icon={<ListFilter className="size-4" />}
@@ -152,7 +144,7 @@ function Filters({ search, change }: { search: DealsSearch; change: (part: Searc
           options={[{ value: 'any', label: 'Any role' }, ...optionsOf(callerRoles)]}
         />
       </div>
-    </div>
+    </FilterBar>
   );
 }
 
@@ -162,7 +154,6 @@ export default function DealsPage() {
   const navigate = route.useNavigate();
   const brokerage = useBrokerage();
   const query = useInfiniteQuery({ ...dealsQuery(filter), placeholderData: keepPreviousData });
-  const rows = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
   const change = useCallback(
     (part: SearchChange) => {
       const search = (before: DealsSearch) => readDealsSearch({ ...before, ...part });
@@ -182,30 +173,11 @@ export default function DealsPage() {
       <PageHeader title="Deals" actions={mayOpen && openNew} />
       <div className="rounded-xl border border-line bg-surface shadow-1">
         <Filters search={filter} change={change} />
-        <Loaded query={query} skeleton={<SkeletonRows rows={10} />}>
-          {() =>
-            rows.length > 0 ? (
-              <div className={query.isPlaceholderData ? 'opacity-60' : undefined}>
-                <DataTable
-                  label="Deals"
-                  rows={rows}
-                  rowKey={(deal) => deal.id}
-                  columns={columns}
-                  link={linkTo}
-                  renderCard={renderCard}
-                  sort={filter.sort ?? '-updated_at'}
-                  onSort={(sort) => change({ sort: sort as DealSort })}
-                  more={query.hasNextPage}
-                  rowHeight={3.75}
-                />
-                <Pagination
-                  shown={rows.length}
-                  hasNextPage={query.hasNextPage}
-                  isFetchingNextPage={query.isFetchingNextPage}
-                  fetchNextPage={query.fetchNextPage}
-                />
-              </div>
-            ) : filtered ? (
+        <PagedList
+          query={query}
+          skeleton={<SkeletonRows rows={10} />}
+          empty={
+            filtered ? (
               <EmptyState
                 icon={SearchX}
                 title="No matching deals"
@@ -225,7 +197,22 @@ export default function DealsPage() {
               </EmptyState>
             )
           }
-        </Loaded>
+        >
+          {(rows) => (
+            <DataTable
+              label="Deals"
+              rows={rows}
+              rowKey={(deal) => deal.id}
+              columns={columns}
+              link={linkTo}
+              renderCard={renderCard}
+              sort={filter.sort ?? '-updated_at'}
+              onSort={(sort) => change({ sort: sort as DealSort })}
+              more={query.hasNextPage}
+              rowHeight={3.75}
+            />
+          )}
+        </PagedList>
       </div>
       {creating && brokerage && (
         <NewDealDialog brokerageId={brokerage.brokerage_id} onClose={() => change({ new: undefined })} />

@@ -8,16 +8,16 @@ import type { Contact, Id } from '../../api/types.ts';
 import { Button } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { DataTable } from '../../components/data-table.tsx';
-import { SearchInput, Select } from '../../components/input.tsx';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { Select } from '../../components/input.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Pagination } from '../../components/pagination.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../components/states.tsx';
+import { itemsOf, PagedList } from '../../components/paged-list.tsx';
+import { EmptyState, SkeletonRows } from '../../components/states.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { readContactsSearch, type ContactSort, type ContactsSearch } from '../../lib/contacts-search.ts';
-import { useDraft } from '../../lib/use-draft.ts';
 import { ContactDialog } from './contact-dialog.tsx';
 import { archiveColumn, contactCard, contactColumns } from './contact-rows.tsx';
-import { ImportDialog } from './import-dialog.tsx';
+import { ImportContactsDialog } from './import-dialog.tsx';
 
 const route = getRouteApi('/app/contacts');
 
@@ -25,16 +25,8 @@ type SearchChange = { [K in keyof ContactsSearch]?: ContactsSearch[K] | undefine
 
 /** The search, and whether archived contacts are shown instead. */
 function Filters({ search, change }: { search: ContactsSearch; change: (part: SearchChange) => void }) {
-  const settle = useCallback((text: string) => change({ search: text }), [change]);
-  const [typed, type] = useDraft(search.search ?? '', settle);
   return (
-    <div className="flex flex-wrap gap-2.5 border-b border-line p-3">
-      <SearchInput
-        label="Search contacts"
-        value={typed}
-        onChange={type}
-        className="min-w-0 flex-[1_1_14rem] sm:max-w-80"
-      />
+    <FilterBar label="Search contacts" search={search.search ?? ''} onSearch={(text) => change({ search: text })}>
       <div className="flex-[0_1_11rem] max-sm:flex-[1_1_11rem]">
         <Select
           aria-label="Which contacts"
@@ -46,7 +38,7 @@ function Filters({ search, change }: { search: ContactsSearch; change: (part: Se
           ]}
         />
       </div>
-    </div>
+    </FilterBar>
   );
 }
 
@@ -64,7 +56,6 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
   const navigate = route.useNavigate();
   const [chosen, setChosen] = useState<Open>(null);
   const query = useInfiniteQuery({ ...contactsQuery(brokerageId, filter), placeholderData: keepPreviousData });
-  const rows = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
   const { archive, restore } = useContactActions(brokerageId);
   const change = useCallback(
     (part: SearchChange) => {
@@ -73,7 +64,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
     },
     [navigate],
   );
-  const open = chosen ?? askedFor(wanted, rows);
+  const open = chosen ?? askedFor(wanted, itemsOf(query.data));
   const close = () => {
     setChosen(null);
     if (wanted !== undefined) change({ open: undefined });
@@ -126,29 +117,11 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
       />
       <div className="rounded-xl border border-line bg-surface shadow-1">
         <Filters search={filter} change={change} />
-        <Loaded query={query} skeleton={<SkeletonRows rows={10} />}>
-          {() =>
-            rows.length > 0 ? (
-              <div className={query.isPlaceholderData ? 'opacity-60' : undefined}>
-                <DataTable
-                  label="Contacts"
-                  rows={rows}
-                  rowKey={(contact) => contact.id}
-                  columns={table}
-                  onOpen={onOpen}
-                  renderCard={contactCard}
-                  sort={filter.sort ?? 'display_name'}
-                  onSort={(sort) => change({ sort: sort as ContactSort })}
-                  more={query.hasNextPage}
-                />
-                <Pagination
-                  shown={rows.length}
-                  hasNextPage={query.hasNextPage}
-                  isFetchingNextPage={query.isFetchingNextPage}
-                  fetchNextPage={query.fetchNextPage}
-                />
-              </div>
-            ) : filter.search ? (
+        <PagedList
+          query={query}
+          skeleton={<SkeletonRows rows={10} />}
+          empty={
+            filter.search ? (
               <EmptyState
                 icon={SearchX}
                 title="No matching contacts"
@@ -175,9 +148,23 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
               </EmptyState>
             )
           }
-        </Loaded>
+        >
+          {(rows) => (
+            <DataTable
+              label="Contacts"
+              rows={rows}
+              rowKey={(contact) => contact.id}
+              columns={table}
+              onOpen={onOpen}
+              renderCard={contactCard}
+              sort={filter.sort ?? 'display_name'}
+              onSort={(sort) => change({ sort: sort as ContactSort })}
+              more={query.hasNextPage}
+            />
+          )}
+        </PagedList>
       </div>
-      {open?.kind === 'import' && <ImportDialog brokerageId={brokerageId} onClose={close} />}
+      {open?.kind === 'import' && <ImportContactsDialog brokerageId={brokerageId} onClose={close} />}
       {(open?.kind === 'new' || open?.kind === 'contact') && (
         <ContactDialog
           brokerageId={brokerageId}

@@ -3,8 +3,8 @@ import { Activity } from 'lucide-react';
 import { dealActivityQuery } from '../../../api/deals.ts';
 import { ActivityList } from '../../../components/activity-list.tsx';
 import { Card } from '../../../components/card.tsx';
-import { Pagination } from '../../../components/pagination.tsx';
-import { EmptyState, Loaded, SkeletonText } from '../../../components/states.tsx';
+import { PagedList } from '../../../components/paged-list.tsx';
+import { EmptyState, SkeletonText } from '../../../components/states.tsx';
 import { formatDate } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
 import { TabPage } from '../tab-page.tsx';
@@ -16,40 +16,26 @@ export default function ActivityTab() {
   return (
     <TabPage title="Activity">
       <Card>
-        <Loaded query={query} skeleton={<SkeletonText lines={12} />}>
-          {({ pages }) => {
-            const items = pages.flatMap((page) => page.items);
-            if (items.length === 0) {
-              return (
-                <EmptyState icon={Activity} title="Nothing happened yet">
-                  What people and their assistants do on this deal is kept here.
-                </EmptyState>
-              );
-            }
-            return (
-              <>
-                <div className="flex flex-col gap-6">
-                  {[...Map.groupBy(items, ({ at }) => formatDate(at))].map(([day, its]) => (
-                    <section
-                      key={day}
-                      aria-label={day}
-                      className="grid gap-x-8 gap-y-3 sm:grid-cols-[7rem_minmax(0,1fr)]"
-                    >
-                      <h3 className="text-sm font-semibold text-soft sm:pt-0.5">{day}</h3>
-                      <ActivityList items={its} />
-                    </section>
-                  ))}
-                </div>
-                <Pagination
-                  shown={items.length}
-                  hasNextPage={query.hasNextPage}
-                  isFetchingNextPage={query.isFetchingNextPage}
-                  fetchNextPage={query.fetchNextPage}
-                />
-              </>
-            );
-          }}
-        </Loaded>
+        <PagedList
+          query={query}
+          skeleton={<SkeletonText lines={12} />}
+          empty={
+            <EmptyState icon={Activity} title="Nothing happened yet">
+              What people and their assistants do on this deal is kept here.
+            </EmptyState>
+          }
+        >
+          {(items) => (
+            <div className="flex flex-col gap-6">
+              {[...Map.groupBy(items, ({ at }) => formatDate(at))].map(([day, its]) => (
+                <section key={day} aria-label={day} className="grid gap-x-8 gap-y-3 sm:grid-cols-[7rem_minmax(0,1fr)]">
+                  <h3 className="text-sm font-semibold text-soft sm:pt-0.5">{day}</h3>
+                  <ActivityList items={its} />
+                </section>
+              ))}
+            </div>
+          )}
+        </PagedList>
       </Card>
     </TabPage>
   );

@@ -5,12 +5,12 @@ import { documentsQuery, mostDocuments, useDocumentActions, type DocumentFilter 
 import type { DealDocument } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
-import { SearchInput, Select } from '../../../components/input.tsx';
+import { FilterBar } from '../../../components/filter-bar.tsx';
+import { Select } from '../../../components/input.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
-import { useDraft } from '../../../lib/use-draft.ts';
 import { useDeal } from '../context.ts';
 import { DocumentList } from './document-list.tsx';
 import type { DocumentDeed } from './document-row.tsx';
@@ -31,17 +31,10 @@ interface FiltersProps {
 }
 
 function Filters({ filter, change, categories }: FiltersProps) {
-  const [typed, type] = useDraft(filter.search, (search) => change({ search }));
   const own = categories.filter((category) => !(category in questionCategories));
   const width = 'flex-[0_1_12rem] max-sm:flex-[1_1_9rem]';
   return (
-    <div className="flex flex-wrap gap-2.5 border-b border-line p-3">
-      <SearchInput
-        label="Search documents"
-        value={typed}
-        onChange={type}
-        className="min-w-0 flex-[1_1_14rem] sm:max-w-80"
-      />
+    <FilterBar label="Search documents" search={filter.search} onSearch={(text) => change({ search: text })}>
       <div className={width}>
         <Select
           aria-label="Category"
@@ -62,7 +55,7 @@ function Filters({ filter, change, categories }: FiltersProps) {
           options={[{ value: 'any', label: 'Any access' }, ...optionsOf(confidentialities)]}
         />
       </div>
-    </div>
+    </FilterBar>
   );
 }
 

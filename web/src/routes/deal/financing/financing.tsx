@@ -8,7 +8,7 @@ import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { Menu, MenuItem } from '../../../components/menu.tsx';
 import { Money } from '../../../components/money.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { commitmentStates, financingTypes } from '../../../lib/states.ts';
@@ -33,14 +33,7 @@ export default function FinancingTab() {
       description="How the purchase is funded, and the status of each source."
       actions={query.data?.items.length !== 0 && add}
     >
-      <Loaded
-        query={query}
-        skeleton={
-          <Card flush>
-            <SkeletonRows rows={6} height="h-17" />
-          </Card>
-        }
-      >
+      <Loaded query={query} skeleton={<SkeletonCard rows={6} height="h-17" />}>
         {(stack) =>
           stack.items.length === 0 ? (
             <Card>

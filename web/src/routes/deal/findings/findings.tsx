@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { findingsQuery } from '../../../api/diligence.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { useDeal } from '../context.ts';
 import { FindingCard } from './finding-card.tsx';
 import { FindingDialog } from './finding-dialog.tsx';
@@ -26,14 +26,7 @@ export default function FindingsTab() {
       description="What diligence turned up, who owns it, and where it stands."
       actions={query.data?.items.length !== 0 && add}
     >
-      <Loaded
-        query={query}
-        skeleton={
-          <Card flush>
-            <SkeletonRows rows={4} height="h-28" />
-          </Card>
-        }
-      >
+      <Loaded query={query} skeleton={<SkeletonCard rows={4} height="h-28" />}>
         {({ items }) =>
           items.length === 0 ? (
             <Card>

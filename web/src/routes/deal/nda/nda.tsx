@@ -7,7 +7,7 @@ import { Avatar } from '../../../components/avatar.tsx';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { ndaStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
@@ -161,14 +161,7 @@ export default function NdaTab() {
   );
   return (
     <TabPage title="NDA">
-      <Loaded
-        query={query}
-        skeleton={
-          <Card flush>
-            <SkeletonRows rows={3} height="h-17" />
-          </Card>
-        }
-      >
+      <Loaded query={query} skeleton={<SkeletonCard rows={3} height="h-17" />}>
         {({ items }) =>
           side === 'buyer' ? (
             <BuyerSide ndas={items} />

@@ -5,8 +5,8 @@ import { revisionsQuery } from '../../../api/offers.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Drawer } from '../../../components/dialog.tsx';
 import { Money } from '../../../components/money.tsx';
-import { Pagination } from '../../../components/pagination.tsx';
-import { Loaded, SkeletonText } from '../../../components/states.tsx';
+import { PagedList } from '../../../components/paged-list.tsx';
+import { SkeletonText } from '../../../components/states.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { useDeal } from '../context.ts';
@@ -99,24 +99,11 @@ export function HistoryDrawer({ of, onClose }: { of: Offer; onClose: () => void 
       title={of.mine ? 'Your offer' : `Offer of ${of.buyer_name}`}
       description="What changed from one revision to the next stands out."
     >
-      <Loaded query={query} skeleton={<SkeletonText lines={8} />}>
-        {({ pages }) => {
-          const revisions = pages.flatMap((page) => page.items);
-          return (
-            <>
-              {revisions.map((offer, place) => (
-                <Revision key={offer.id} offer={offer} before={revisions[place + 1]} />
-              ))}
-              <Pagination
-                shown={revisions.length}
-                hasNextPage={query.hasNextPage}
-                isFetchingNextPage={query.isFetchingNextPage}
-                fetchNextPage={query.fetchNextPage}
-              />
-            </>
-          );
-        }}
-      </Loaded>
+      <PagedList query={query} skeleton={<SkeletonText lines={8} />} empty={null}>
+        {(revisions) =>
+          revisions.map((offer, place) => <Revision key={offer.id} offer={offer} before={revisions[place + 1]} />)
+        }
+      </PagedList>
     </Drawer>
   );
 }

@@ -6,8 +6,8 @@ import type { Offer } from '../../../api/types.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { Notice } from '../../../components/notice.tsx';
-import { Pagination } from '../../../components/pagination.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { itemsOf, PagedList } from '../../../components/paged-list.tsx';
+import { EmptyState, SkeletonCard } from '../../../components/states.tsx';
 import { formatMoney } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
 import { endOfBusinessIn, UntilDialog } from '../overview/exclusivity.tsx';
@@ -69,7 +69,7 @@ export default function OffersTab() {
   const [offering, setOffering] = useState(false);
   const [shown, setShown] = useState<Offer | null>(null);
   const [accepting, setAccepting] = useState<Offer | null>(null);
-  const offers = byPrice(query.data?.pages.flatMap((page) => page.items) ?? []);
+  const offers = byPrice(itemsOf(query.data));
   const agreed = query.data?.pages[0]?.agreed;
   const mine = offers.find((offer) => offer.mine);
   const submit = capacities.can_submit_offer && (
@@ -79,45 +79,35 @@ export default function OffersTab() {
   );
   return (
     <TabPage title="Offers" actions={query.isSuccess && offers.length > 0 && submit}>
-      <Loaded
+      <PagedList
         query={query}
-        skeleton={
-          <Card flush>
-            <SkeletonRows rows={8} height="h-11" />
+        skeleton={<SkeletonCard rows={8} height="h-11" />}
+        className="flex flex-col gap-5"
+        empty={
+          <Card>
+            <EmptyState icon={HandCoins} title="No offers yet" action={submit || <InviteBuyerLink />}>
+              {side === 'buyer'
+                ? capacities.can_submit_offer
+                  ? 'Say what you offer and on which terms. You can revise it as long as the sale is open.'
+                  : 'The offer of your side shows here once it is submitted.'
+                : 'Offers of buyers show here side by side as they come, with every revision.'}
+            </EmptyState>
           </Card>
         }
       >
-        {() =>
-          offers.length > 0 ? (
-            <>
-              {agreed && (
-                <AgreedTerms
-                  agreed={agreed}
-                  current={offers.find(({ participant_id }) => participant_id === agreed.participant_id)}
-                />
-              )}
-              {side === 'seller' && !agreed && <AcceptedByBroker />}
-              <Comparison offers={offers} onHistory={setShown} onAccept={setAccepting} />
-              <Pagination
-                shown={offers.length}
-                hasNextPage={query.hasNextPage}
-                isFetchingNextPage={query.isFetchingNextPage}
-                fetchNextPage={query.fetchNextPage}
+        {() => (
+          <>
+            {agreed && (
+              <AgreedTerms
+                agreed={agreed}
+                current={offers.find(({ participant_id }) => participant_id === agreed.participant_id)}
               />
-            </>
-          ) : (
-            <Card>
-              <EmptyState icon={HandCoins} title="No offers yet" action={submit || <InviteBuyerLink />}>
-                {side === 'buyer'
-                  ? capacities.can_submit_offer
-                    ? 'Say what you offer and on which terms. You can revise it as long as the sale is open.'
-                    : 'The offer of your side shows here once it is submitted.'
-                  : 'Offers of buyers show here side by side as they come, with every revision.'}
-              </EmptyState>
-            </Card>
-          )
-        }
-      </Loaded>
+            )}
+            {side === 'seller' && !agreed && <AcceptedByBroker />}
+            <Comparison offers={offers} onHistory={setShown} onAccept={setAccepting} />
+          </>
+        )}
+      </PagedList>
       {offering && <OfferDialog before={mine} agreed={agreed?.mine ?? false} onClose={() => setOffering(false)} />}
       {shown && <HistoryDrawer of={shown} onClose={() => setShown(null)} />}
       {accepting && <AcceptDialog offer={accepting} onClose={() => setAccepting(null)} />}

@@ -1,12 +1,9 @@
 import { useDealActions } from '../../../api/deals.ts';
-import type { Id, Invited, ParticipantRole } from '../../../api/types.ts';
-import { Field } from '../../../components/field.tsx';
-import { FormDialog } from '../../../components/form-dialog.tsx';
-import { Input, Select } from '../../../components/input.tsx';
+import type { Invited, ParticipantRole } from '../../../api/types.ts';
+import { InviteDialog } from '../../../components/invite-dialog.tsx';
 import { InvitedDialog } from '../../../components/invited-dialog.tsx';
 import { toastError } from '../../../components/toast.tsx';
-import { optionsOf, participantRoles } from '../../../lib/states.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { participantRoles } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 
 const hints: Record<ParticipantRole, string> = {
@@ -17,79 +14,45 @@ const hints: Record<ParticipantRole, string> = {
   viewer: 'Can view, but change nothing.',
 };
 
-interface InviteDialogProps {
+interface InviteToDealDialogProps {
   onClose: () => void;
   onInvited: (invited: Invited) => void;
 }
 
-interface Values {
-  role: ParticipantRole;
-  name: string;
-  email: string;
-  advises: Id;
-}
-
 /** Invites a person to the deal. */
-export function InviteDialog({ onClose, onInvited }: InviteDialogProps) {
+export function InviteToDealDialog({ onClose, onInvited }: InviteToDealDialogProps) {
   const { deal, participants } = useDeal();
   const { invite } = useDealActions(deal.id);
   const advisable = participants.filter((one) => one.role !== 'advisor' && one.status !== 'removed');
-  const form = useForm<Values, Invited>({
-    initial: { role: 'buyer', name: '', email: '', advises: '' },
-    draft: `invitation/${deal.id}`,
-    check: (values) =>
-      required(values, {
-        name: 'Enter the person’s name.',
-        email: 'Enter the person’s e-mail address.',
-        ...(values.role === 'advisor' && { advises: 'Choose whom they advise.' }),
-      }),
-    submit: ({ role, name, email, advises }) =>
-      invite.mutateAsync({
-        role,
-        name: name.trim(),
-        email: email.trim(),
-        advises: role === 'advisor' ? advises : null,
-      }),
-    onDone: (invited) => {
-      onClose();
-      onInvited(invited);
-    },
-  });
   return (
-    <FormDialog form={form} onClose={onClose} title="Invite to this deal" action="Invite">
-      <Field label="Role" error={form.errors.role} hint={hints[form.values.role]}>
-        <Select {...form.field('role')} options={optionsOf(participantRoles)} />
-      </Field>
-      {form.values.role === 'advisor' && (
-        <Field label="Advises" error={form.errors.advises}>
-          <Select
-            {...form.field('advises')}
-            placeholder="Choose a person"
-            options={advisable.map((one) => ({
-              value: one.id,
-              label: `${one.name} (${participantRoles[one.role].label.toLowerCase()})`,
-            }))}
-          />
-        </Field>
-      )}
-      <Field label="Name" error={form.errors.name}>
-        <Input {...form.text('name')} autoComplete="off" maxLength={200} />
-      </Field>
-      <Field label="E-mail" error={form.errors.email}>
-        <Input {...form.text('email')} type="email" autoComplete="off" />
-      </Field>
-    </FormDialog>
+    <InviteDialog<ParticipantRole, Invited>
+      title="Invite to this deal"
+      draft={`invitation/${deal.id}`}
+      roles={participantRoles}
+      hints={hints}
+      initialRole="buyer"
+      advisor={{
+        role: 'advisor',
+        of: advisable.map(({ id, name, role }) => ({
+          value: id,
+          label: `${name} (${participantRoles[role].label.toLowerCase()})`,
+        })),
+      }}
+      send={(values) => invite.mutateAsync({ ...values, advises: values.role === 'advisor' ? values.advises : null })}
+      onInvited={onInvited}
+      onClose={onClose}
+    />
   );
 }
 
-interface InvitedDialogProps {
+interface InvitedToDealDialogProps {
   invited: Invited;
   onInvited: (invited: Invited) => void;
   onClose: () => void;
 }
 
 /** How an invitation to the deal goes its way. */
-export function InvitedToDealDialog({ invited, onInvited, onClose }: InvitedDialogProps) {
+export function InvitedToDealDialog({ invited, onInvited, onClose }: InvitedToDealDialogProps) {
   const { participant, invitation_url } = invited;
   const { inviteAgain } = useDealActions(useDeal().deal.id);
   return (

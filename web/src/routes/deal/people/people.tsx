@@ -16,7 +16,7 @@ import { ndaStates, participantRoles, participantStates } from '../../../lib/sta
 import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
 import { GrantExclusivityDialog } from '../overview/exclusivity.tsx';
-import { InvitedToDealDialog, InviteDialog } from './invite-dialog.tsx';
+import { InvitedToDealDialog, InviteToDealDialog } from './invite-dialog.tsx';
 import { TabPage } from '../tab-page.tsx';
 
 const sides: readonly { side: Side; title: string }[] = [
@@ -166,7 +166,7 @@ export default function PeopleTab() {
           </ul>
         </Card>
       ))}
-      {inviting && <InviteDialog onClose={() => setInviting(false)} onInvited={setInvited} />}
+      {inviting && <InviteToDealDialog onClose={() => setInviting(false)} onInvited={setInvited} />}
       {invited && <InvitedToDealDialog invited={invited} onInvited={setInvited} onClose={() => setInvited(null)} />}
       {granting && <GrantExclusivityDialog page={page} buyer={granting} onClose={() => setGranting(null)} />}
     </TabPage>

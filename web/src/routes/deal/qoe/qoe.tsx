@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { qoeQuery } from '../../../api/qoe.ts';
-import { Card } from '../../../components/card.tsx';
 import { Columns } from '../../../components/columns.tsx';
-import { Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { useDeal } from '../context.ts';
 import { ChecklistCard } from './checklist.tsx';
 import { BridgeCard, CustomersCard, PeriodsCard } from './figures.tsx';
@@ -29,14 +28,7 @@ export default function QoeTab() {
         }
         side={
           <>
-            <Loaded
-              query={overview}
-              skeleton={
-                <Card flush>
-                  <SkeletonRows rows={6} />
-                </Card>
-              }
-            >
+            <Loaded query={overview} skeleton={<SkeletonCard rows={6} />}>
               {({ progress }) => <ChecklistCard dealId={deal.id} rows={progress} editor={editor} />}
             </Loaded>
             <SnapshotsCard dealId={deal.id} editor={editor} />

@@ -5,7 +5,7 @@ import { questionsQuery, useReadAnswers } from '../../../api/questions.ts';
 import type { Question } from '../../../api/types.ts';
 import { Button, ButtonLink } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { useDeal } from '../context.ts';
 import { InviteBuyerLink } from '../people/invite-buyer-link.tsx';
 import { AskDialog } from './question-dialogs.tsx';
@@ -38,14 +38,7 @@ export default function QuestionsTab() {
       }
       actions={query.data?.items.length !== 0 && ask}
     >
-      <Loaded
-        query={query}
-        skeleton={
-          <Card flush>
-            <SkeletonRows rows={5} height="h-24" />
-          </Card>
-        }
-      >
+      <Loaded query={query} skeleton={<SkeletonCard rows={5} height="h-24" />}>
         {({ items }) =>
           items.length === 0 ? (
             <Card>

@@ -11,8 +11,8 @@ import { DataTable, type Column } from '../../../components/data-table.tsx';
 import { Drawer } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
-import { Pagination } from '../../../components/pagination.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { PagedList } from '../../../components/paged-list.tsx';
+import { EmptyState, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { DateField } from '../../../components/value-fields.tsx';
 import { cx } from '../../../lib/cx.ts';
@@ -206,7 +206,6 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
   const [shown, setShown] = useState<AuditRecord | null>(null);
   const filter = useMemo(() => filterOf(chosen, brokerageId), [chosen, brokerageId]);
   const query = useInfiniteQuery({ ...auditQuery(filter), placeholderData: keepPreviousData });
-  const rows = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
   return (
     <SettingsPage
       title="Audit trail"
@@ -229,28 +228,11 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
             brokerageId={brokerageId}
           />
         </div>
-        <Loaded query={query} skeleton={<SkeletonRows rows={10} />}>
-          {() =>
-            rows.length > 0 ? (
-              <div className={query.isPlaceholderData ? 'opacity-60' : undefined}>
-                <DataTable
-                  label="Audit trail"
-                  rows={rows}
-                  rowKey={({ id }) => id}
-                  columns={columns}
-                  onOpen={setShown}
-                  renderCard={renderCard}
-                  more={query.hasNextPage}
-                  rowHeight={3.75}
-                />
-                <Pagination
-                  shown={rows.length}
-                  hasNextPage={query.hasNextPage}
-                  isFetchingNextPage={query.isFetchingNextPage}
-                  fetchNextPage={query.fetchNextPage}
-                />
-              </div>
-            ) : chosen === everything ? (
+        <PagedList
+          query={query}
+          skeleton={<SkeletonRows rows={10} />}
+          empty={
+            chosen === everything ? (
               <EmptyState icon={ScrollText} title="Nothing yet">
                 Every change, sign-in and tool call leaves a record here.
               </EmptyState>
@@ -264,7 +246,20 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
               </EmptyState>
             )
           }
-        </Loaded>
+        >
+          {(rows) => (
+            <DataTable
+              label="Audit trail"
+              rows={rows}
+              rowKey={({ id }) => id}
+              columns={columns}
+              onOpen={setShown}
+              renderCard={renderCard}
+              more={query.hasNextPage}
+              rowHeight={3.75}
+            />
+          )}
+        </PagedList>
       </div>
       {shown && <RecordDrawer record={shown} onClose={() => setShown(null)} />}
     </SettingsPage>

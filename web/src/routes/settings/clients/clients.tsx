@@ -13,7 +13,7 @@ import { CopyField } from '../../../components/copy-field.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { clientScopes } from '../../../lib/states.ts';
@@ -240,14 +240,7 @@ export default function ClientsSettings() {
       description="Assistants and editors that look at your deals for you. Each sees what you see, and writes only where you have allowed it."
       actions={create}
     >
-      <Loaded
-        query={query}
-        skeleton={
-          <Card flush>
-            <SkeletonRows rows={3} height="h-48" />
-          </Card>
-        }
-      >
+      <Loaded query={query} skeleton={<SkeletonCard rows={3} height="h-48" />}>
         {(data) => <List data={data} create={create} onEdit={(client) => setOpen({ kind: 'edit', client })} />}
       </Loaded>
       {(open?.kind === 'new' || open?.kind === 'edit') && (

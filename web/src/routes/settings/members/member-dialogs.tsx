@@ -5,15 +5,14 @@ import type { Id, Member, MemberInvited, MemberRole } from '../../../api/types.t
 import { Button } from '../../../components/button.tsx';
 import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
-import { FormDialog } from '../../../components/form-dialog.tsx';
-import { Input, Select } from '../../../components/input.tsx';
+import { Select } from '../../../components/input.tsx';
+import { InviteDialog } from '../../../components/invite-dialog.tsx';
 import { InvitedDialog } from '../../../components/invited-dialog.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { memberRoles, optionsOf } from '../../../lib/states.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { memberRoles } from '../../../lib/states.ts';
 
 const hints: Record<MemberRole, string> = {
   admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
@@ -31,32 +30,19 @@ interface InviteMemberDialogProps {
 export function InviteMemberDialog({ brokerageId, onClose, onInvited }: InviteMemberDialogProps) {
   const { invite } = useMemberActions(brokerageId);
   const withRecentSignIn = useRecentSignIn();
-  const form = useForm<{ role: MemberRole; name: string; email: string }, MemberInvited>({
-    initial: { role: 'broker', name: '', email: '' },
-    draft: `member/${brokerageId}`,
-    check: (values) =>
-      required(values, { name: 'Enter the person’s name.', email: 'Enter the person’s e-mail address.' }),
-    about: { already_member: 'email' },
-    // Inviting an admin needs it.
-    submit: ({ role, name, email }) =>
-      withRecentSignIn(() => invite.mutateAsync({ role, name: name.trim(), email: email.trim() })),
-    onDone: (invited) => {
-      onClose();
-      onInvited(invited);
-    },
-  });
   return (
-    <FormDialog form={form} onClose={onClose} title="Invite to the brokerage" action="Invite">
-      <Field label="Name" error={form.errors.name}>
-        <Input {...form.text('name')} autoComplete="off" maxLength={200} />
-      </Field>
-      <Field label="E-mail" error={form.errors.email}>
-        <Input {...form.text('email')} type="email" autoComplete="off" />
-      </Field>
-      <Field label="Role" error={form.errors.role} hint={hints[form.values.role]}>
-        <Select {...form.field('role')} options={optionsOf(memberRoles)} />
-      </Field>
-    </FormDialog>
+    <InviteDialog<MemberRole, MemberInvited>
+      title="Invite to the brokerage"
+      draft={`member/${brokerageId}`}
+      roles={memberRoles}
+      hints={hints}
+      initialRole="broker"
+      about={{ already_member: 'email' }}
+      // Inviting an admin needs a recent sign-in.
+      send={({ role, name, email }) => withRecentSignIn(() => invite.mutateAsync({ role, name, email }))}
+      onInvited={onInvited}
+      onClose={onClose}
+    />
   );
 }
 

@@ -14,7 +14,7 @@ import { Switch } from '../../../components/checkbox.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { UntilField } from '../../../components/until-field.tsx';
 import { SettingsPage } from '../settings-page.tsx';
@@ -189,14 +189,7 @@ export default function ToolsSettings() {
       title="Tools"
       description="An assistant writes in your name only where three things agree: you authorized it for writing, you allowed the tool here, and you let assistants write on that deal."
     >
-      <Loaded
-        query={query}
-        skeleton={
-          <Card flush>
-            <SkeletonRows rows={7} height="h-16" />
-          </Card>
-        }
-      >
+      <Loaded query={query} skeleton={<SkeletonCard rows={7} height="h-16" />}>
         {(settings) => (
           <>
             <Grants settings={settings} />

@@ -1,0 +1,97 @@
+import type { ReactNode } from 'react';
+import { formatCount, plural } from '../lib/format.ts';
+import type { FilePreview, Preview } from '../lib/use-file-preview.ts';
+import { Button } from './button.tsx';
+import { CancelButton, Dialog, type DialogProps } from './dialog.tsx';
+import { FileDrop } from './file-drop.tsx';
+import { Notice } from './notice.tsx';
+import { SkeletonText } from './states.tsx';
+
+/** How many faults, and rows at the most, an import lists; the rest is told as a number. */
+export const mostListed = 50;
+
+interface FaultsProps extends Pick<Preview, 'faults'> {
+  columnName: (column: string) => string;
+}
+
+function Faults({ faults, columnName }: FaultsProps) {
+  return (
+    <section aria-labelledby="import-faults">
+      <h3 id="import-faults" className="mb-2 font-medium">
+        Fix these
+      </h3>
+      <ul className="divide-y divide-line rounded-lg border border-line">
+        {faults.slice(0, mostListed).map(({ row, column, message }) => (
+          <li key={`${row} ${column} ${message}`} className="flex flex-wrap gap-x-3 px-3.5 py-2">
+            <span className="w-20 shrink-0 text-faint tabular">Row {formatCount(row)}</span>
+            {column !== null && <span className="w-32 shrink-0 font-medium">{columnName(column)}</span>}
+            <span className="min-w-0 flex-1 basis-40 text-bad">{message}</span>
+          </li>
+        ))}
+      </ul>
+      {faults.length > mostListed && (
+        <p className="mt-2 text-sm text-faint">And {plural(faults.length - mostListed, 'more fault')} further down.</p>
+      )}
+    </section>
+  );
+}
+
+interface ImportDialogProps extends Omit<DialogProps, 'footer' | 'size'> {
+  look: Omit<FilePreview<Preview>, 'choose'>;
+  /** What the button says, and what the file is afterwards: "Import", "imported". */
+  action: string;
+  done: string;
+  /** What one row of the file is. */
+  noun: string;
+  /** What the picker offers, and what can be chosen in words. */
+  accept: string;
+  hint: string;
+  onChoose: (file: File) => void;
+  columnName: (column: string) => string;
+  /** What stands above and below the place for the file. */
+  above?: ReactNode;
+  below?: ReactNode;
+  /** What would become of a file without faults. */
+  summary: ReactNode;
+}
+
+/** Brings a file in: choose it, look at what is in it, store it. Its rows are the children. */
+export function ImportDialog(props: ImportDialogProps) {
+  const { look, action, done, noun, accept, hint, onChoose, columnName, above, below, summary, children, ...dialog } =
+    props;
+  const { file, preview, fault, count, pending, around, store } = look;
+  const faults = preview?.faults ?? [];
+  return (
+    <Dialog
+      {...dialog}
+      size="lg"
+      footer={
+        <>
+          <CancelButton />
+          <Button kind="primary" disabled={count === 0} pending={pending} onClick={() => void store()}>
+            {count > 0 ? `${action} ${plural(count, noun)}` : action}
+          </Button>
+        </>
+      }
+    >
+      <div ref={around} className="flex flex-col gap-4">
+        {above}
+        <FileDrop accept={accept} hint={file ? file.name : hint} onFiles={([chosen]) => chosen && onChoose(chosen)} />
+        {below}
+        <div aria-live="polite" className="flex flex-col gap-4">
+          {fault && <Notice tone="bad">{fault}</Notice>}
+          {file && !preview && !fault && <SkeletonText lines={4} />}
+          {preview && faults.length > 0 && (
+            <Notice tone="warn" title={`Nothing can be ${done} yet`}>
+              {plural(new Set(faults.map(({ row }) => row)).size, 'row')} of {formatCount(preview.row_count)} cannot be
+              read. Mend the file and choose it again.
+            </Notice>
+          )}
+          {preview && faults.length === 0 && summary}
+        </div>
+        {faults.length > 0 && <Faults faults={faults} columnName={columnName} />}
+        {children}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,76 @@
+import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef, type ReactNode } from 'react';
+import { cx } from '../lib/cx.ts';
+import { Button } from './button.tsx';
+import { Loaded } from './states.tsx';
+
+interface Page<Item> {
+  readonly items: readonly Item[];
+}
+
+type PagedQuery<P> = UseInfiniteQueryResult<InfiniteData<P, unknown>, Error>;
+
+/** The items of every page that was fetched. */
+export function itemsOf<Item>(data: InfiniteData<Page<Item>, unknown> | undefined): Item[] {
+  return data?.pages.flatMap(({ items }) => items) ?? [];
+}
+
+interface PagedListProps<Item> {
+  query: PagedQuery<Page<Item>>;
+  /** The same shape in grey. */
+  skeleton: ReactNode;
+  /** What stands in place of the list while there is nothing in it. */
+  empty: ReactNode;
+  className?: string;
+  /** The list itself; the array stays the same until a page comes or changes. */
+  children: (items: Item[]) => ReactNode;
+}
+
+/**
+ * A list that comes in pages: its skeleton before the first, its error instead, and the next page as its end nears the
+ * screen. While it shows what was asked for before, it is dimmed.
+ */
+export function PagedList<Item>({ query, skeleton, empty, className, children }: PagedListProps<Item>) {
+  const items = useMemo(() => itemsOf(query.data), [query.data]);
+  return (
+    <Loaded query={query} skeleton={skeleton}>
+      {() =>
+        items.length > 0 ? (
+          <div className={cx(className, query.isPlaceholderData && 'opacity-60')}>
+            {children(items)}
+            <More query={query} />
+          </div>
+        ) : (
+          empty
+        )
+      }
+    </Loaded>
+  );
+}
+
+/** The end of the list: fetches the next page as it nears the screen, and by a button. */
+function More({ query }: { query: PagedQuery<unknown> }) {
+  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!hasNextPage || isFetchingNextPage || !end.current) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        // Several may come at once, the latest last.
+        if (entries.at(-1)?.isIntersecting) void fetchNextPage();
+      },
+      { rootMargin: '600px' },
+    );
+    observer.observe(end.current);
+    return () => observer.disconnect();
+    // An observer tells where the end is when it begins: a new one with each page that comes.
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, data]);
+  if (!hasNextPage) return null;
+  return (
+    <div ref={end} className="flex justify-center p-3">
+      <Button kind="quiet" size="sm" pending={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        Show more
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import { useState, type RefCallback } from 'react';
+import { ApiError } from '../api/client.ts';
+import { useUnsaved } from './use-unsaved.ts';
+
+/** What the server finds in a file before anything in it is stored. */
+export interface Preview {
+  row_count: number;
+  faults: readonly { row: number; column: string | null; message: string }[];
+}
+
+interface FilePreviewOptions<P, R> {
+  /** How many rows of a file without faults would be stored. */
+  count: (preview: P) => number;
+  /** Stores the file. What an ApiError says is shown as the file's fault. */
+  store: (file: File) => Promise<R>;
+  onStored: (result: R) => void;
+}
+
+/** A file that was chosen, and what is in it. */
+export interface FilePreview<P> {
+  file: File | null;
+  /** What is in it; null until that is known, or when it cannot be read. */
+  preview: P | null;
+  /** Why the file could not be read or stored. */
+  fault: string | null;
+  /** How many rows of it can be stored now. */
+  count: number;
+  pending: boolean;
+  /** For the element around what belongs to it. */
+  around: RefCallback<HTMLElement>;
+  /** Takes a file in place of the one before; `found` is what the server says of it. */
+  choose: (file: File, found: Promise<P>) => Promise<void>;
+  store: () => Promise<void>;
+}
+
+interface Look<P> {
+  file: File;
+  preview: P | null;
+  fault: string | null;
+}
+
+/** What an ApiError says; whatever else went wrong is thrown on. */
+function faultOf(error: unknown): string {
+  if (error instanceof ApiError) return error.message;
+  throw error;
+}
+
+/** A file that is looked at before it is stored; a file that could be stored is asked about before it is given up. */
+export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions<P, R>): FilePreview<P> {
+  const [look, setLook] = useState<Look<P> | null>(null);
+  const [pending, setPending] = useState(false);
+  const { file, preview, fault } = look ?? { file: null, preview: null, fault: null };
+  const count = preview !== null && preview.faults.length === 0 ? options.count(preview) : 0;
+  const reading = look !== null && preview === null && fault === null;
+  const { around, done } = useUnsaved({
+    // A file that cannot be taken is no loss.
+    dirty: count > 0 || reading,
+    pending,
+    discard: () => setLook(null),
+  });
+
+  const choose: FilePreview<P>['choose'] = async (chosen, found) => {
+    const asked: Look<P> = { file: chosen, preview: null, fault: null };
+    setLook(asked);
+    const answer = await found.then(
+      (known) => ({ ...asked, preview: known }),
+      (error: unknown) => ({ ...asked, fault: faultOf(error) }),
+    );
+    // Another file may have been chosen meanwhile.
+    setLook((now) => (now === asked ? answer : now));
+  };
+  const store = async () => {
+    if (look === null) return;
+    setPending(true);
+    try {
+      const result = await options.store(look.file);
+      done();
+      options.onStored(result);
+    } catch (error) {
+      setLook({ ...look, fault: faultOf(error) });
+    } finally {
+      setPending(false);
+    }
+  };
+  return { file, preview, fault, count, pending, around, choose, store };
+}
