@@ -5,7 +5,7 @@ import type { ChecklistRow } from '../../server/domain/diligence/checklist.ts';
 import type { CustomerRevenue, PlPeriod } from '../../server/domain/diligence/figures.ts';
 import type { Snapshot } from '../../server/domain/diligence/snapshots.ts';
 import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
-import { isMonth } from '../../web/src/lib/periods.ts';
+import { isMonth } from '../../web/src/routes/deals/qoe/periods.ts';
 import { adjustmentCategories, checklistStates, snapshotStates, snapshotTypes } from '../../web/src/lib/states.ts';
 import { list, word, type Lines } from './rows-list.ts';
 import { connectPerson, type Person } from './rows-person.ts';

@@ -13,8 +13,8 @@ import { dealQuery, dealsQuery } from './api/deals.ts';
 import { homeQuery } from './api/home.ts';
 import { meQuery } from './api/me.ts';
 import { queryClient } from './api/query-client.ts';
-import { readContactsSearch } from './lib/contacts-search.ts';
-import { readDealsSearch } from './lib/deals-search.ts';
+import { readContactsSearch } from './routes/contacts/search.ts';
+import { readDealsSearch } from './routes/deals/search.ts';
 import { safeReturnPath } from './lib/return-path.ts';
 import { AppShell } from './shell/app-shell.tsx';
 import { EntrancePages } from './shell/entrance.tsx';
@@ -103,14 +103,14 @@ const deals = createRoute({
   validateSearch: readDealsSearch,
   loaderDeps: ({ search: { new: _new, ...filter } }) => filter,
   loader: ({ context, deps }) => void context.queryClient.prefetchInfiniteQuery(dealsQuery(deps)),
-  component: lazyRouteComponent(() => import('./routes/deals.tsx')),
+  component: lazyRouteComponent(() => import('./routes/deals/deals.tsx')),
 });
 
 const deal = createRoute({
   getParentRoute: () => app,
   path: '/deals/$dealId',
   loader: ({ context, params }) => void context.queryClient.prefetchQuery(dealQuery(params.dealId)),
-  component: lazyRouteComponent(() => import('./routes/deal/frame.tsx')),
+  component: lazyRouteComponent(() => import('./routes/deals/frame.tsx')),
 });
 
 const dealTabs = deal.addChildren([
@@ -119,57 +119,57 @@ const dealTabs = deal.addChildren([
     path: '/',
     // What waits stands at the top of the overview: asked for with the deal, it pushes nothing down later.
     loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
-    component: lazyRouteComponent(() => import('./routes/deal/overview/overview.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/overview/overview.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/nda',
-    component: lazyRouteComponent(() => import('./routes/deal/nda/nda.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/nda/nda.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/documents',
-    component: lazyRouteComponent(() => import('./routes/deal/documents/documents.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/documents/documents.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/questions',
-    component: lazyRouteComponent(() => import('./routes/deal/questions/questions.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/questions/questions.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/qoe',
-    component: lazyRouteComponent(() => import('./routes/deal/qoe/qoe.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/qoe/qoe.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/offers',
-    component: lazyRouteComponent(() => import('./routes/deal/offers/offers.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/offers/offers.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/closing',
-    component: lazyRouteComponent(() => import('./routes/deal/closing/closing.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/closing/closing.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/findings',
-    component: lazyRouteComponent(() => import('./routes/deal/findings/findings.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/findings/findings.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/financing',
-    component: lazyRouteComponent(() => import('./routes/deal/financing/financing.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/financing/financing.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/people',
-    component: lazyRouteComponent(() => import('./routes/deal/people/people.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/people/people.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
     path: '/activity',
-    component: lazyRouteComponent(() => import('./routes/deal/activity/activity.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/activity/activity.tsx')),
   }),
   // Any other address: the frame says that there is nothing, as of a tab that is not open to the person.
   createRoute({ getParentRoute: () => deal, path: '/$' }),

@@ -1,12 +1,18 @@
 import { infiniteQueryOptions, useMutation, useQueryClient, type InfiniteData } from '@tanstack/react-query';
-import type { ContactsSearch } from '../lib/contacts-search.ts';
 import { address, api } from './client.ts';
 import { keys } from './keys.ts';
 import { refreshList } from './paged.ts';
 import type { Contact, ContactImport, ContactInput, Id, Items } from './types.ts';
 import { upload } from './upload.ts';
 
-type ContactFilter = Omit<ContactsSearch, 'open'> & { limit?: number };
+export type ContactSort = 'display_name' | '-display_name' | 'created_at' | '-created_at';
+
+export interface ContactFilter {
+  search?: string;
+  archived?: true;
+  sort?: ContactSort;
+  limit?: number;
+}
 
 export const contactsQuery = (brokerageId: Id, filter: ContactFilter) =>
   infiniteQueryOptions({

@@ -17,7 +17,7 @@ import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { clientScopes } from '../../../lib/states.ts';
-import { ClientDialog, RegisteredDialog } from './client-dialogs.tsx';
+import { ClientDialog, RegisteredDialog } from './dialogs.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
 interface ClientMenuProps {

@@ -14,7 +14,7 @@ import { Time } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { keyScopes, keyStates } from '../../../lib/states.ts';
-import { KeyDialog, RotateDialog, TokenDialog } from './key-dialogs.tsx';
+import { KeyDialog, RotateDialog, TokenDialog } from './dialogs.tsx';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 

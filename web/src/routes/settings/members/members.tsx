@@ -14,7 +14,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { memberRoles, optionsOf, participantStates } from '../../../lib/states.ts';
-import { InvitedMemberDialog, InviteMemberDialog, RemoveMemberDialog } from './member-dialogs.tsx';
+import { InvitedMemberDialog, InviteMemberDialog, RemoveMemberDialog } from './dialogs.tsx';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 

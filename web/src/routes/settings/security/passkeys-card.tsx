@@ -13,7 +13,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
-import { deviceOf } from '../../../lib/device.ts';
+import { deviceOf } from './device.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 
 /** What the browser says of itself when no passkey came about, as an error that the form shows. */

@@ -14,7 +14,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { deviceOf } from '../../../lib/device.ts';
+import { deviceOf } from './device.ts';
 import { forgetDrafts } from '../../../lib/drafts.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
 import { required, useForm } from '../../../lib/use-form.ts';

@@ -1,0 +1,22 @@
+/** What the list of contacts keeps in its address: search, archived or not, order, and what is open over it. */
+import type { ContactFilter, ContactSort } from '../../api/contacts.ts';
+
+export interface ContactsSearch extends Pick<ContactFilter, 'search' | 'archived' | 'sort'> {
+  /** The dialog for a new contact, for an import, or for the contact with this id. */
+  open?: string;
+}
+
+const isSort = (value: unknown): value is ContactSort =>
+  typeof value === 'string' && /^-?(display_name|created_at)$/.test(value);
+
+/** Reads the address's query; what makes no sense is left out. */
+export function readContactsSearch(query: Record<string, unknown>): ContactsSearch {
+  // The router reads a query of digits as a number.
+  const search = typeof query.search === 'number' ? String(query.search) : query.search;
+  return {
+    ...(typeof search === 'string' && search !== '' && { search }),
+    ...(query.archived === true && { archived: true as const }),
+    ...(isSort(query.sort) && { sort: query.sort }),
+    ...(typeof query.open === 'string' && query.open !== '' && { open: query.open }),
+  };
+}

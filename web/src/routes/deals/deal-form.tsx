@@ -1,0 +1,163 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useDealActions, useOpenDeal } from '../../api/deals.ts';
+import { useMe } from '../../api/me.ts';
+import type { Deal, DealInput, Id } from '../../api/types.ts';
+import { Checkbox } from '../../components/checkbox.tsx';
+import { Field } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { Input, Select, Textarea } from '../../components/input.tsx';
+import { toast } from '../../components/toast.tsx';
+import { MoneyField } from '../../components/value-fields.tsx';
+import { currencies } from './currencies.ts';
+import { orNull, required, useForm } from '../../lib/use-form.ts';
+
+interface Values {
+  organization_id: string;
+  title: string;
+  industry: string;
+  location: string;
+  summary: string;
+  asking_price: string;
+  currency: string;
+  needs_nda: boolean;
+}
+
+function toInput(values: Values): DealInput {
+  return {
+    title: values.title.trim(),
+    industry: orNull(values.industry),
+    location: orNull(values.location),
+    summary: orNull(values.summary),
+    asking_price: orNull(values.asking_price),
+    currency: values.currency,
+    needs_nda: values.needs_nda,
+  };
+}
+
+interface DealDialogProps {
+  title: string;
+  description?: string;
+  action: string;
+  initial: Values;
+  draft: string;
+  /** Shows which brokerage the deal belongs to; only a new one can still choose. */
+  choosesBrokerage?: boolean;
+  submit: (values: Values) => Promise<Deal>;
+  onDone: (deal: Deal) => unknown;
+  onClose: () => void;
+}
+
+function DealDialog({ initial, draft, choosesBrokerage = false, submit, onDone, ...dialog }: DealDialogProps) {
+  const { memberships } = useMe();
+  const brokerages = memberships.filter(({ role }) => role !== 'staff');
+  const form = useForm({
+    initial,
+    draft,
+    check: (values) => required(values, { title: 'Enter a title.' }),
+    submit,
+    onDone,
+  });
+  return (
+    <FormDialog form={form} {...dialog}>
+      {choosesBrokerage && brokerages.length > 1 && (
+        <Field label="Brokerage" error={form.errors.organization_id}>
+          <Select
+            {...form.field('organization_id')}
+            options={brokerages.map((one) => ({ value: one.brokerage_id, label: one.brokerage_name }))}
+          />
+        </Field>
+      )}
+      <Field
+        label="Title"
+        error={form.errors.title}
+        hint="Buyers see it: leave the company's name out until the NDA is signed."
+      >
+        <Input {...form.text('title')} maxLength={200} placeholder="Regional HVAC service company" />
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Industry" optional error={form.errors.industry}>
+          <Input {...form.text('industry')} maxLength={120} />
+        </Field>
+        <Field label="Location" optional error={form.errors.location}>
+          <Input {...form.text('location')} maxLength={120} />
+        </Field>
+        <Field label="Asking price" optional error={form.errors.asking_price}>
+          <MoneyField {...form.field('asking_price')} currency={form.values.currency} />
+        </Field>
+        <Field label="Currency" error={form.errors.currency}>
+          <Select {...form.field('currency')} options={currencies} />
+        </Field>
+      </div>
+      <Field
+        label="Teaser"
+        optional
+        hint="A short profile that buyers read before they sign an NDA."
+        error={form.errors.summary}
+      >
+        <Textarea {...form.text('summary')} rows={6} maxLength={8000} />
+      </Field>
+      <Checkbox
+        checked={form.values.needs_nda}
+        onChange={(needs) => form.set('needs_nda', needs)}
+        label="Buyers need an NDA to learn who sells"
+        hint="Until theirs is active they see no one of the seller’s side. Without this they see the seller at once; documents under an NDA still wait for it."
+      />
+    </FormDialog>
+  );
+}
+
+/** Opens a new deal, and goes there. */
+export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClose: () => void }) {
+  const navigate = useNavigate();
+  const openDeal = useOpenDeal();
+  return (
+    <DealDialog
+      title="New deal"
+      description="It starts as a draft that only you and those you invite see."
+      action="Open deal"
+      draft="deal/new"
+      choosesBrokerage
+      initial={{
+        organization_id: brokerageId,
+        title: '',
+        industry: '',
+        location: '',
+        summary: '',
+        asking_price: '',
+        currency: 'USD',
+        needs_nda: true,
+      }}
+      submit={(values) => openDeal.mutateAsync({ organization_id: values.organization_id, ...toInput(values) })}
+      onDone={(deal) => navigate({ to: '/deals/$dealId', params: { dealId: deal.id } })}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Changes what a deal says of itself. */
+export function EditDealDialog({ deal, onClose }: { deal: Deal; onClose: () => void }) {
+  const { edit } = useDealActions(deal.id);
+  return (
+    <DealDialog
+      title="Edit deal"
+      action="Save"
+      draft={`deal/${deal.id}`}
+      initial={{
+        organization_id: deal.organization_id,
+        title: deal.title,
+        industry: deal.industry ?? '',
+        location: deal.location ?? '',
+        summary: deal.summary ?? '',
+        asking_price: deal.asking_price ?? '',
+        currency: deal.currency,
+        needs_nda: deal.needs_nda,
+      }}
+      submit={(values) => edit.mutateAsync(toInput(values))}
+      onDone={() => {
+        toast('Saved.');
+        onClose();
+      }}
+      onClose={onClose}
+    />
+  );
+}

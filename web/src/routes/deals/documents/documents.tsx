@@ -1,0 +1,155 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Files, SearchX, Upload } from 'lucide-react';
+import { useCallback, useState } from 'react';
+import { documentsQuery, mostDocuments, useDocumentActions, type DocumentFilter } from '../../../api/documents.ts';
+import type { DealDocument } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { FilterBar } from '../../../components/filter-bar.tsx';
+import { Select } from '../../../components/input.tsx';
+import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { formatCount } from '../../../lib/format.ts';
+import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
+import { useDeal } from '../context.ts';
+import { DocumentList } from './list.tsx';
+import type { DocumentDeed } from './row.tsx';
+import { useDocumentUploads, useFilesOverPage } from './uploads.ts';
+import { EditDialog } from './edit-dialog.tsx';
+import { OpeningsDrawer } from './openings-drawer.tsx';
+import { PreviewDialog } from './preview-dialog.tsx';
+import { UploadDrawer, UploadStrip } from './upload-drawer.tsx';
+import { TabPage } from '../tab-page.tsx';
+
+const everything: DocumentFilter = { search: '', category: '', confidentiality: '' };
+
+interface FiltersProps {
+  filter: DocumentFilter;
+  change: (part: Partial<DocumentFilter>) => void;
+  /** Words of somebody's own, beside the usual ones. */
+  categories: readonly string[];
+}
+
+function Filters({ filter, change, categories }: FiltersProps) {
+  const own = categories.filter((category) => !(category in questionCategories));
+  const width = 'flex-[0_1_12rem] max-sm:flex-[1_1_9rem]';
+  return (
+    <FilterBar label="Search documents" search={filter.search} onSearch={(text) => change({ search: text })}>
+      <div className={width}>
+        <Select
+          aria-label="Category"
+          value={filter.category === '' ? 'any' : filter.category}
+          onChange={(chosen) => change({ category: chosen === 'any' ? '' : chosen })}
+          options={[
+            { value: 'any', label: 'Any category' },
+            ...optionsOf<string>(questionCategories),
+            ...own.map((category) => ({ value: category, label: documentCategory(category) })),
+          ]}
+        />
+      </div>
+      <div className={width}>
+        <Select
+          aria-label="Who may open it"
+          value={filter.confidentiality === '' ? 'any' : filter.confidentiality}
+          onChange={(chosen) => change({ confidentiality: chosen === 'any' ? '' : chosen })}
+          options={[{ value: 'any', label: 'Any access' }, ...optionsOf(confidentialities)]}
+        />
+      </div>
+    </FilterBar>
+  );
+}
+
+type Open = { what: Exclude<DocumentDeed, 'remove'>; document: DealDocument } | null;
+
+/** The tab “Documents” of a deal: what the caller may open, the latest first. */
+export default function DocumentsTab() {
+  const { deal, capacities } = useDeal();
+  const mayUpload = capacities.can_upload_documents;
+  const [uploading, setUploading] = useState(false);
+  const [open, setOpen] = useState<Open>(null);
+  const [filter, setFilter] = useState(everything);
+  const query = useQuery({ ...documentsQuery(deal.id, filter), placeholderData: keepPreviousData });
+  const uploads = useDocumentUploads(deal.id);
+  const beginUpload = useCallback(() => setUploading(true), []);
+  useFilesOverPage(mayUpload, beginUpload);
+
+  const { mutateAsync: remove } = useDocumentActions(deal.id).remove;
+  const { mutateAsync: restore } = useDocumentActions(deal.id).restore;
+  const onDeed = useCallback(
+    (deed: DocumentDeed, document: DealDocument) => {
+      if (deed !== 'remove') {
+        setOpen({ what: deed, document });
+        return;
+      }
+      remove(document)
+        .then(() => toast(`${document.filename} was removed`, { undo: () => restore(document) }))
+        .catch(toastError);
+    },
+    [remove, restore],
+  );
+  const change = (part: Partial<DocumentFilter>) => setFilter((before) => ({ ...before, ...part }));
+  const filtered = Object.values(filter).some((value) => value !== '');
+  const bare = query.data?.items.length === 0 && !filtered;
+  const close = () => setOpen(null);
+  const upload = mayUpload && (
+    <Button kind="primary" icon={<Upload className="size-4" />} onClick={beginUpload}>
+      Upload
+    </Button>
+  );
+  return (
+    <TabPage
+      title="Documents"
+      description={
+        mayUpload
+          ? 'Who may open each is up to you: everyone, buyers under an NDA, or the selected buyer.'
+          : capacities.can_sign_nda
+            ? 'What the brokers and sellers share with you. Sign the NDA to open what is under it.'
+            : 'What the brokers and sellers share with you.'
+      }
+      actions={!bare && upload}
+    >
+      <Card flush>
+        {!uploading && <UploadStrip uploads={uploads} onShow={beginUpload} />}
+        {!bare && (
+          <Filters
+            filter={filter}
+            change={change}
+            categories={[...new Set(query.data?.items.map(({ category }) => category))]}
+          />
+        )}
+        <Loaded query={query} skeleton={<SkeletonRows rows={6} height="h-17" />}>
+          {({ items }) =>
+            items.length > 0 ? (
+              <div className={query.isPlaceholderData ? 'opacity-60' : undefined}>
+                <DocumentList documents={items} onDeed={onDeed} />
+                {items.length >= mostDocuments && (
+                  <p className="px-5 py-3 text-sm text-faint">
+                    These are the latest {formatCount(items.length)}. Search to find others.
+                  </p>
+                )}
+              </div>
+            ) : filtered ? (
+              <EmptyState
+                icon={SearchX}
+                title="No matching documents"
+                action={<Button onClick={() => setFilter(everything)}>Show all</Button>}
+              >
+                Try another word, another category, or any access.
+              </EmptyState>
+            ) : (
+              <EmptyState icon={Files} title="No documents yet" action={upload}>
+                {mayUpload
+                  ? 'Upload the financial statements, the lease, the photos: drop several at once.'
+                  : 'What the brokers and sellers share with you shows here.'}
+              </EmptyState>
+            )
+          }
+        </Loaded>
+      </Card>
+      {uploading && <UploadDrawer uploads={uploads} onClose={() => setUploading(false)} />}
+      {open?.what === 'preview' && <PreviewDialog document={open.document} onClose={close} />}
+      {open?.what === 'openings' && <OpeningsDrawer document={open.document} onClose={close} />}
+      {open?.what === 'edit' && <EditDialog document={open.document} onClose={close} />}
+    </TabPage>
+  );
+}

@@ -1,0 +1,46 @@
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { useLayoutEffect, useRef, useState } from 'react';
+import type { DealDocument } from '../../../api/types.ts';
+import { cx } from '../../../lib/cx.ts';
+import { DocumentRow, type DocumentDeed } from './row.tsx';
+
+interface DocumentListProps {
+  documents: readonly DealDocument[];
+  onDeed: (deed: DocumentDeed, document: DealDocument) => void;
+}
+
+/** Documents below each other, however many: only those near the screen exist. */
+export function DocumentList({ documents, onDeed }: DocumentListProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const [offset, setOffset] = useState(0);
+  // What stands above it comes and goes, such as the state of uploads; it is set only when it has moved.
+  // oxlint-disable-next-line react-hooks/exhaustive-deps
+  useLayoutEffect(() => {
+    const top = Math.round((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
+    if (top !== offset) setOffset(top);
+  });
+  const virtual = useWindowVirtualizer({
+    count: documents.length,
+    estimateSize: () => 68,
+    overscan: 12,
+    scrollMargin: offset,
+    getItemKey: (index) => documents[index]!.id,
+  });
+  return (
+    <ul ref={list} aria-label="Documents" style={{ height: virtual.getTotalSize() }} className="relative">
+      {virtual.getVirtualItems().map(({ key, index, start }) => (
+        <li
+          key={key}
+          data-index={index}
+          ref={virtual.measureElement}
+          aria-setsize={documents.length}
+          aria-posinset={index + 1}
+          style={{ transform: `translateY(${start - offset}px)` }}
+          className={cx('absolute inset-x-0 top-0', index < documents.length - 1 && 'border-b border-line')}
+        >
+          <DocumentRow document={documents[index]!} onDeed={onDeed} />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,38 @@
+import { lazy, Suspense, useState } from 'react';
+import { Notice } from '../../../components/notice.tsx';
+import { Skeleton } from '../../../components/states.tsx';
+
+/** Fetched when the first PDF is looked at: what reads them is large. */
+const PdfView = lazy(() => import('./pdf-view.tsx'));
+
+interface DocumentPreviewProps {
+  url: string;
+  mediaType: string;
+  label: string;
+}
+
+/** A PDF or an image, shown in place. */
+export function DocumentPreview({ url, mediaType, label }: DocumentPreviewProps) {
+  if (mediaType.startsWith('image/')) return <Picture url={url} label={label} />;
+  return (
+    <Suspense fallback={<Skeleton className="h-[60dvh] w-full" />}>
+      <PdfView url={url} label={label} />
+    </Suspense>
+  );
+}
+
+function Picture({ url, label }: { url: string; label: string }) {
+  const [state, setState] = useState<'loading' | 'shown' | 'failed'>('loading');
+  if (state === 'failed') return <Notice tone="warn">This image could not be shown here. Download it instead.</Notice>;
+  return (
+    <div aria-busy={state === 'loading'} className="grid min-h-[40dvh] place-items-center rounded-md bg-sunken p-3">
+      <img
+        src={url}
+        alt={label}
+        onLoad={() => setState('shown')}
+        onError={() => setState('failed')}
+        className="max-h-[70dvh] max-w-full"
+      />
+    </div>
+  );
+}

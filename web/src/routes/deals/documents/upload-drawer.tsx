@@ -1,0 +1,98 @@
+import { Button } from '../../../components/button.tsx';
+import { Drawer } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { FileDrop } from '../../../components/file-drop.tsx';
+import { Input, Select } from '../../../components/input.tsx';
+import { plural } from '../../../lib/format.ts';
+import { confidentialities, optionsOf, questionCategories } from '../../../lib/states.ts';
+import { UploadList } from './upload-list.tsx';
+import type { AboutFiles, DocumentUploads } from './uploads.ts';
+
+interface UploadDrawerProps {
+  uploads: DocumentUploads;
+  onClose: () => void;
+}
+
+/** Uploads documents: what they are about and who may open them is said first, then the files are dropped. */
+export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
+  const { about, setAbout, busy } = uploads;
+  const say = (part: Partial<AboutFiles>) => setAbout((before) => ({ ...before, ...part }));
+  const over = uploads.uploads.some(({ state }) => state !== 'waiting' && state !== 'sending');
+  return (
+    <Drawer
+      onClose={onClose}
+      title="Upload documents"
+      description="What you choose here holds for the files you drop next."
+      footer={
+        <>
+          {over && <Button onClick={uploads.clear}>Clear finished</Button>}
+          <Button kind="primary" onClick={onClose}>
+            {busy ? 'Continue in the background' : 'Done'}
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-4">
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field label="Category">
+            <Select
+              value={about.category}
+              onChange={(category) => say({ category })}
+              options={optionsOf(questionCategories)}
+            />
+          </Field>
+          <Field label="Who may open them">
+            <Select
+              value={about.confidentiality}
+              onChange={(confidentiality) => say({ confidentiality })}
+              options={optionsOf(confidentialities)}
+            />
+          </Field>
+        </div>
+        <Field label="Produced for a request" hint="The diligence request that they answer." optional>
+          <Input value={about.request} onChange={(event) => say({ request: event.target.value })} maxLength={500} />
+        </Field>
+        <FileDrop
+          multiple
+          onFiles={uploads.add}
+          hint="PDF, Office files, images, text, CSV, mails, video and ZIP, up to 2 GB each"
+        />
+        <UploadList uploads={uploads.uploads} onStop={uploads.stop} onRetry={uploads.retry} />
+      </div>
+    </Drawer>
+  );
+}
+
+/** How uploads are doing while their drawer is closed. */
+export function UploadStrip({ uploads, onShow }: { uploads: DocumentUploads; onShow: () => void }) {
+  const { busy } = uploads;
+  const all = uploads.uploads.filter(({ state }) => state !== 'stopped');
+  const failed = all.filter(({ state }) => state === 'failed').length;
+  if (!busy && failed === 0) return null;
+  const total = all.reduce((sum, { file }) => sum + file.size, 0);
+  const sent = all.reduce((sum, { state, file, sent: far }) => sum + (state === 'done' ? file.size : far), 0);
+  const share = total === 0 ? 0 : Math.min(1, sent / total);
+  return (
+    <div
+      className="flex items-center gap-4 border-b border-line px-4 py-2.5 sm:px-5"
+      role={busy ? undefined : 'status'}
+    >
+      <div className="min-w-0 flex-1">
+        <p className="text-sm text-soft">
+          {busy ? `Uploading: ${Math.round(share * 100)} %` : `${plural(failed, 'file')} could not be uploaded.`}
+        </p>
+        {busy && (
+          <div aria-hidden className="mt-1.5 h-1 overflow-hidden rounded-full bg-line">
+            <div
+              style={{ transform: `scaleX(${share})` }}
+              className="h-full origin-left rounded-full bg-accent transition-transform duration-200"
+            />
+          </div>
+        )}
+      </div>
+      <Button size="sm" onClick={onShow}>
+        Show
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+import { CircleAlert, CircleCheck, RotateCw, X } from 'lucide-react';
+import { IconButton } from '../../../components/button.tsx';
+import { formatBytes } from '../../../lib/format.ts';
+import type { Upload } from './upload-queue.ts';
+
+const words: Record<Upload['state'], string> = {
+  waiting: 'Waiting',
+  sending: 'Sending',
+  done: 'Uploaded',
+  failed: 'Failed',
+  stopped: 'Stopped',
+};
+
+interface UploadListProps {
+  uploads: readonly Upload[];
+  onStop: (id: number) => void;
+  onRetry: (id: number) => void;
+}
+
+/** How each file is doing: sent so far, done, or why not. */
+export function UploadList({ uploads, onStop, onRetry }: UploadListProps) {
+  if (uploads.length === 0) return null;
+  return (
+    <ul className="divide-y divide-line" aria-label="Uploads">
+      {uploads.map(({ id, file, state, sent, message }) => {
+        const share = file.size === 0 ? 1 : Math.min(1, sent / file.size);
+        const percent = `${Math.round(share * 100)} %`;
+        const underWay = state === 'waiting' || state === 'sending';
+        return (
+          <li key={id} className="flex items-center gap-3 py-2.5">
+            <div className="min-w-0 flex-1">
+              <div className="flex justify-between gap-3">
+                <span className="truncate font-medium">{file.name}</span>
+                <span className="shrink-0 text-sm text-faint tabular">
+                  {state === 'sending' ? `${percent} of ${formatBytes(file.size)}` : words[state]}
+                </span>
+              </div>
+              {message ? (
+                <p className="mt-0.5 flex gap-1.5 text-sm text-bad" role="alert">
+                  <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
+                  {message}
+                </p>
+              ) : (
+                <div
+                  role="progressbar"
+                  aria-label={`Upload of ${file.name}`}
+                  aria-valuenow={Math.round(share * 100)}
+                  className="mt-1.5 h-1 overflow-hidden rounded-full bg-line"
+                >
+                  <div
+                    style={{ transform: `scaleX(${state === 'done' ? 1 : share})` }}
+                    className="h-full origin-left rounded-full bg-accent transition-transform duration-200"
+                  />
+                </div>
+              )}
+            </div>
+            {underWay && (
+              <IconButton
+                size="sm"
+                label={`Stop ${file.name}`}
+                icon={<X className="size-4" />}
+                onClick={() => onStop(id)}
+              />
+            )}
+            {(state === 'failed' || state === 'stopped') && (
+              <IconButton
+                size="sm"
+                label={`Send ${file.name} again`}
+                icon={<RotateCw className="size-4" />}
+                onClick={() => onRetry(id)}
+              />
+            )}
+            {state === 'done' && <CircleCheck className="m-2 size-4 text-good" aria-hidden />}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,73 @@
+import { Check } from 'lucide-react';
+import { DropdownMenu as Radix } from 'radix-ui';
+import type { ReactNode } from 'react';
+import { cx } from '../../lib/cx.ts';
+import { Count } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { useLayer } from '../../components/layer.tsx';
+
+interface FilterMenuProps<V extends string> {
+  label: string;
+  icon?: ReactNode;
+  options: readonly { value: V; label: string }[];
+  chosen: readonly V[];
+  onChange: (chosen: V[]) => void;
+}
+
+/** A filter of which several may be chosen; it stays open while they are. */
+export function FilterMenu<V extends string>({ label, icon, options, chosen, onChange }: FilterMenuProps<V>) {
+  const item =
+    'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none select-none data-[highlighted]:bg-hover coarse:min-h-11';
+  return (
+    <Radix.Root modal={false}>
+      <Radix.Trigger asChild>
+        <Button icon={icon}>
+          <span className="inline-flex items-center gap-2">
+            {label}
+            <Count count={chosen.length} label="chosen" tone="accent" />
+          </span>
+        </Button>
+      </Radix.Trigger>
+      <Radix.Portal container={useLayer()}>
+        <Radix.Content
+          align="start"
+          sideOffset={6}
+          collisionPadding={8}
+          className="appear-pop z-60 min-w-52 rounded-lg border border-line bg-surface p-1.5 shadow-2"
+        >
+          {options.map(({ value, label: name }) => {
+            const checked = chosen.includes(value);
+            return (
+              <Radix.CheckboxItem
+                key={value}
+                checked={checked}
+                onSelect={(event) => event.preventDefault()}
+                onCheckedChange={(next) => onChange(next ? [...chosen, value] : chosen.filter((one) => one !== value))}
+                className={item}
+              >
+                <span
+                  aria-hidden
+                  className={cx(
+                    'grid size-4 place-items-center rounded-sm border',
+                    checked ? 'border-accent bg-accent text-on-accent' : 'border-edge',
+                  )}
+                >
+                  {checked && <Check className="size-3" strokeWidth={3} />}
+                </span>
+                {name}
+              </Radix.CheckboxItem>
+            );
+          })}
+          {chosen.length > 0 && (
+            <>
+              <Radix.Separator className="-mx-1.5 my-1.5 h-px bg-line" />
+              <Radix.Item className={cx(item, 'text-soft')} onSelect={() => onChange([])}>
+                Clear
+              </Radix.Item>
+            </>
+          )}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,94 @@
+import { useState } from 'react';
+import { useFindingActions } from '../../../api/diligence.ts';
+import type { Finding } from '../../../api/types.ts';
+import { Badge, StatePill } from '../../../components/badge.tsx';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Textarea } from '../../../components/input.tsx';
+import { Time } from '../../../components/time.tsx';
+import { plural } from '../../../lib/format.ts';
+import { findingSeverities, findingStates } from '../../../lib/states.ts';
+import { required, useForm, type Form } from '../../../lib/use-form.ts';
+import { FindingStatusDialog } from './dialogs.tsx';
+
+/** One finding; its comments and history open below it. */
+export function FindingCard({ finding, editable }: { finding: Finding; editable: boolean }) {
+  const [changing, setChanging] = useState(false);
+  const { comments, history } = finding;
+  return (
+    <Card>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
+        <Badge tone={findingSeverities[finding.severity].tone}>{findingSeverities[finding.severity].label}</Badge>
+        <Badge>{finding.category}</Badge>
+        <span>
+          {finding.created_by_name ?? 'Someone'} recorded it <Time at={finding.created_at} />
+        </span>
+        <StatePill look={findingStates[finding.status]} className="ml-auto" />
+      </div>
+      <h3 className="mt-3 text-md font-semibold break-words text-ink">{finding.title}</h3>
+      {finding.description !== null && (
+        <p className="mt-1 max-w-3xl break-words whitespace-pre-wrap text-soft">{finding.description}</p>
+      )}
+      {finding.owner_name !== null && <p className="mt-2 text-sm text-faint">Owner: {finding.owner_name}</p>}
+      {finding.status_notes !== null && (
+        <p className="mt-3 max-w-3xl border-l-2 border-accent pl-4 break-words whitespace-pre-wrap text-ink">
+          {finding.status_notes}
+        </p>
+      )}
+      <div className="mt-4 flex flex-wrap items-start gap-x-4 gap-y-2">
+        {editable && <Button onClick={() => setChanging(true)}>Change status</Button>}
+        <details className="min-w-0 grow">
+          <summary className="w-fit cursor-pointer rounded-md py-2 text-sm font-medium text-accent-ink">
+            {comments.length === 0 ? 'Comments' : plural(comments.length, 'comment')} and history
+          </summary>
+          <ol className="mt-2 flex flex-col gap-3">
+            {history.map((change) => (
+              <li key={change.changed_at} className="text-sm text-faint">
+                {change.changed_by_name ?? 'Someone'}{' '}
+                {change.from_status === null
+                  ? 'recorded it'
+                  : `changed it from ${findingStates[change.from_status].label.toLowerCase()} to ${findingStates[change.to_status].label.toLowerCase()}`}{' '}
+                <Time at={change.changed_at} />
+                {change.notes !== null && change.from_status !== null && (
+                  <span className="block whitespace-pre-wrap text-soft">{change.notes}</span>
+                )}
+              </li>
+            ))}
+            {comments.map((comment) => (
+              <li key={comment.id}>
+                <p className="text-sm text-faint">
+                  {comment.created_by_name ?? 'Someone'} <Time at={comment.created_at} />
+                </p>
+                <p className="break-words whitespace-pre-wrap text-ink">{comment.body}</p>
+              </li>
+            ))}
+          </ol>
+          {editable && <CommentForm finding={finding} />}
+        </details>
+      </div>
+      {changing && <FindingStatusDialog finding={finding} onClose={() => setChanging(false)} />}
+    </Card>
+  );
+}
+
+function CommentForm({ finding }: { finding: Finding }) {
+  const { comment } = useFindingActions(finding.deal_id);
+  const form: Form<{ body: string }> = useForm<{ body: string }>({
+    initial: { body: '' },
+    draft: `finding-comment/${finding.id}`,
+    check: (values) => required(values, { body: 'Write something.' }),
+    submit: ({ body }) => comment.mutateAsync({ id: finding.id, body }),
+    onDone: () => form.reset(),
+  });
+  return (
+    <form {...form.props} className="mt-4 flex flex-col items-start gap-2">
+      <Field label="Comment" error={form.errors.body ?? form.fault ?? undefined} className="w-full">
+        <Textarea {...form.text('body')} rows={2} maxLength={8000} />
+      </Field>
+      <Button type="submit" pending={form.pending}>
+        Comment
+      </Button>
+    </form>
+  );
+}

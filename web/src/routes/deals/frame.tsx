@@ -1,0 +1,226 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, Outlet, useChildMatches } from '@tanstack/react-router';
+import { ArrowRight, Ban, ChevronLeft, Ellipsis, HeartHandshake, Pencil } from 'lucide-react';
+import { useState } from 'react';
+import { ApiError } from '../../api/client.ts';
+import { closingWarnings, dealQuery, useDealActions } from '../../api/deals.ts';
+import { useMe } from '../../api/me.ts';
+import type { DealPage, DealState } from '../../api/types.ts';
+import { StatePill } from '../../components/badge.tsx';
+import { Button, ButtonLink, IconButton } from '../../components/button.tsx';
+import { Columns } from '../../components/columns.tsx';
+import { useConfirm } from '../../components/confirm-dialog.tsx';
+import { Menu, MenuItem } from '../../components/menu.tsx';
+import { Loaded, Skeleton } from '../../components/states.tsx';
+import { DealStepper } from './stepper.tsx';
+import { TabLink, TabNav } from '../../components/tabs.tsx';
+import { toast } from '../../components/toast.tsx';
+import { dealPath, dealStates } from '../../lib/states.ts';
+import { DealContext } from './context.ts';
+import { EditDealDialog } from './deal-form.tsx';
+import { ExclusivityBanner } from './overview/exclusivity.tsx';
+import { NoSection } from './no-section.tsx';
+import { JoinBanner, StandingBadge } from './overview/standing.tsx';
+import { tabsOf } from './tabs.ts';
+
+const route = getRouteApi('/app/deals/$dealId');
+
+const consequences: Partial<Record<DealState, string>> = {
+  listed: 'Invited buyers see the deal as listed and can make offers.',
+  under_offer: 'Everyone on the deal sees that it is under offer.',
+  diligence: 'The selected buyer begins diligence.',
+  closing: 'The parties work through the closing conditions.',
+  closed: 'The sale is done. The deal stays readable and takes no more changes. This cannot be undone.',
+  withdrawn: 'The sale ends here: exclusivity ends, and nothing more can be offered or asked. This cannot be undone.',
+};
+
+/** Towards exclusivity there is no button: it is granted to a buyer, where their offers are compared. */
+function ChooseBuyer({ page: { deal, counts, participants } }: { page: DealPage }) {
+  if (!participants.some((one) => one.role === 'buyer' && one.status === 'active')) return null;
+  return (
+    <ButtonLink
+      kind="primary"
+      to={counts.offers ? '/deals/$dealId/offers' : '/deals/$dealId/people'}
+      params={{ dealId: deal.id }}
+      icon={<HeartHandshake className="size-4" />}
+    >
+      {counts.offers ? 'Compare offers' : 'Choose a buyer'}
+    </ButtonLink>
+  );
+}
+
+/** What a move means; before a closing also what is missing for it. */
+function Consequence({ to, warnings }: { to: DealState; warnings: readonly string[] }) {
+  return (
+    <>
+      {warnings.length > 0 && (
+        <div className="mb-3">
+          <p className="font-medium text-ink">Something is missing:</p>
+          <ul className="mt-1 list-disc pl-5">
+            {warnings.map((warning) => (
+              <li key={warning} className="break-words">
+                {warning}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <p>{consequences[to] ?? 'Everyone on the deal sees the new state.'}</p>
+    </>
+  );
+}
+
+function MoveButtons({ page }: { page: DealPage }) {
+  const { deal, moves, capacities } = page;
+  const [editing, setEditing] = useState(false);
+  const confirm = useConfirm();
+  const { move } = useDealActions(deal.id);
+  const [looking, setLooking] = useState(false);
+  const ask = (to: DealState, warnings: readonly string[]) =>
+    confirm(
+      {
+        title: to === 'withdrawn' ? 'Withdraw this deal?' : `Move to ${dealStates[to].label.toLowerCase()}?`,
+        body: <Consequence to={to} warnings={warnings} />,
+        action:
+          to === 'withdrawn'
+            ? 'Withdraw deal'
+            : warnings.length > 0
+              ? 'Close anyway'
+              : `Move to ${dealStates[to].label.toLowerCase()}`,
+        danger: to === 'withdrawn' || warnings.length > 0,
+      },
+      async () => {
+        await move.mutateAsync({ to, confirm: warnings.length > 0 });
+        toast(`The deal is now ${dealStates[to].label.toLowerCase()}.`);
+      },
+    );
+  const moveTo = async (to: DealState) => {
+    if (to !== 'closed') return ask(to, []);
+    setLooking(true);
+    try {
+      ask(to, await closingWarnings(deal.id));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      toast(error.message);
+    } finally {
+      setLooking(false);
+    }
+  };
+  const onward = moves.find((to) => dealPath.indexOf(to) > dealPath.indexOf(deal.state));
+  const others = moves.filter((to) => to !== onward);
+  return (
+    <>
+      {onward && (
+        <Button
+          kind="primary"
+          pending={looking}
+          onClick={() => void moveTo(onward)}
+          icon={<ArrowRight className="size-4" />}
+        >
+          Move to {dealStates[onward].label.toLowerCase()}
+        </Button>
+      )}
+      {deal.state === 'under_offer' && capacities.can_grant_exclusivity && <ChooseBuyer page={page} />}
+      {(capacities.can_edit || others.length > 0) && (
+        <Menu trigger={<IconButton kind="secondary" label="More actions" icon={<Ellipsis className="size-4.5" />} />}>
+          {capacities.can_edit && (
+            <MenuItem icon={<Pencil />} onSelect={() => setEditing(true)}>
+              Edit deal
+            </MenuItem>
+          )}
+          {others.map((to) => (
+            <MenuItem
+              key={to}
+              danger={to === 'withdrawn'}
+              icon={to === 'withdrawn' ? <Ban /> : <ArrowRight />}
+              onSelect={() => void moveTo(to)}
+            >
+              {to === 'withdrawn' ? 'Withdraw deal' : `Move to ${dealStates[to].label.toLowerCase()}`}
+            </MenuItem>
+          ))}
+        </Menu>
+      )}
+      {editing && <EditDealDialog deal={deal} onClose={() => setEditing(false)} />}
+    </>
+  );
+}
+
+function Frame({ page }: { page: DealPage }) {
+  const { deal } = page;
+  const { features } = useMe();
+  const tabs = tabsOf(page, features);
+  const section = useChildMatches({ select: (matches): string | undefined => matches[0]?.fullPath.replace(/\/$/, '') });
+  return (
+    <DealContext value={page}>
+      <header className="mb-4">
+        <Link
+          to="/deals"
+          className="-ml-1 mb-1.5 inline-flex items-center gap-0.5 rounded-sm py-0.5 pr-1.5 text-sm text-faint hover:text-ink"
+        >
+          <ChevronLeft className="size-4" aria-hidden />
+          Deals
+        </Link>
+        <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+          <div className="min-w-0">
+            <h1 className="font-serif text-2xl font-semibold text-balance text-ink">{deal.title}</h1>
+            <p className="mt-2 flex flex-wrap items-center gap-x-2.5 gap-y-1.5 text-soft">
+              <StatePill look={dealStates[deal.state]} className="max-md:hidden" />
+              <StandingBadge page={page} />
+              <span>{[deal.industry, deal.location].filter(Boolean).join(' · ')}</span>
+            </p>
+          </div>
+          <div className="flex items-center gap-2">
+            <MoveButtons page={page} />
+          </div>
+        </div>
+      </header>
+      <div className="mb-5">
+        <DealStepper state={deal.state} />
+      </div>
+      <JoinBanner page={page} />
+      <ExclusivityBanner page={page} />
+      <TabNav label="Sections of the deal" className="mb-6 border-b border-line">
+        {tabs.map(({ to, label, count, countLabel }) => (
+          <TabLink
+            key={to}
+            to={to}
+            params={{ dealId: deal.id }}
+            activeOptions={{ exact: to === '/deals/$dealId' }}
+            resetScroll={false}
+            count={count}
+            {...(countLabel && { countLabel })}
+          >
+            {label}
+          </TabLink>
+        ))}
+      </TabNav>
+      {tabs.some(({ to }) => to === section) ? <Outlet /> : <NoSection />}
+    </DealContext>
+  );
+}
+
+function FrameSkeleton() {
+  return (
+    <>
+      <Skeleton className="mb-2.5 h-5 w-16" />
+      <Skeleton className="h-8.5 w-96 max-w-full" />
+      <Skeleton className="mt-2.5 h-5.5 w-72 max-w-full" />
+      <Skeleton className="mt-6 h-1 w-full md:mb-9" />
+      <Skeleton className="mt-10 h-9 w-full max-w-2xl" />
+      <div className="mt-8">
+        <Columns main={<Skeleton className="h-72 rounded-xl" />} side={<Skeleton className="h-72 rounded-xl" />} />
+      </div>
+    </>
+  );
+}
+
+/** What stands above every tab of a deal: its name and state, its way so far, exclusivity, and the tabs. */
+export default function DealFrame() {
+  const { dealId } = route.useParams();
+  const query = useQuery(dealQuery(dealId));
+  return (
+    <Loaded query={query} skeleton={<FrameSkeleton />} level={1}>
+      {(page) => <Frame page={page} />}
+    </Loaded>
+  );
+}

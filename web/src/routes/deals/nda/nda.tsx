@@ -1,0 +1,176 @@
+import { useQuery } from '@tanstack/react-query';
+import { FileSignature, Send } from 'lucide-react';
+import { useState } from 'react';
+import { ndasQuery } from '../../../api/ndas.ts';
+import type { Id, Nda, Participant } from '../../../api/types.ts';
+import { Avatar } from '../../../components/avatar.tsx';
+import { StatePill } from '../../../components/badge.tsx';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
+import { Time } from '../../../components/time.tsx';
+import { ndaStates } from '../../../lib/states.ts';
+import { useDeal } from '../context.ts';
+import { InviteBuyerLink } from '../people/invite-buyer-link.tsx';
+import { NdaDrawer, NdaFacts } from './drawer.tsx';
+import { SendNdaDialog } from './send-dialog.tsx';
+import { SignForm } from './sign-form.tsx';
+import { Terms } from './terms.tsx';
+import { TabPage } from '../tab-page.tsx';
+
+/** The line of a list: an NDA with whom it is with and how it stands; opens the whole of it. */
+function NdaRow({ nda, onOpen }: { nda: Nda; onOpen: () => void }) {
+  return (
+    <li>
+      <button
+        type="button"
+        onClick={onOpen}
+        className="flex w-full items-center gap-3.5 px-4 py-3 text-left -outline-offset-2 hover:bg-hover sm:px-5"
+      >
+        <Avatar name={nda.participant_name} />
+        <span className="min-w-0 flex-1">
+          <span className="block truncate font-medium">{nda.participant_name}</span>
+          <span className="block truncate text-sm text-faint">
+            {nda.status === 'active' && nda.signed_at ? (
+              <>
+                Signed <Time at={nda.signed_at} /> as {nda.signed_name}
+              </>
+            ) : (
+              <>
+                Sent <Time at={nda.sent_at} />
+              </>
+            )}
+            {nda.expires_at && nda.status === 'active' && (
+              <>
+                {', ends '}
+                <Time at={nda.expires_at} as="date" />
+              </>
+            )}
+          </span>
+        </span>
+        <StatePill look={ndaStates[nda.status]} />
+      </button>
+    </li>
+  );
+}
+
+interface DealSideProps {
+  ndas: readonly Nda[];
+  /** Buyers to whom one can be sent now. */
+  without: readonly Participant[];
+  onSend: (buyer: Participant) => void;
+}
+
+/** What brokers and sellers see: every buyer's NDA, and who has none. */
+function DealSide({ ndas, without, onSend }: DealSideProps) {
+  const { capacities } = useDeal();
+  const [opened, setOpened] = useState<Id | null>(null);
+  const nda = ndas.find((one) => one.id === opened);
+  return (
+    <>
+      {capacities.can_send_nda && without.length > 0 && (
+        <Card title="Without an NDA" description="They see public documents only, and cannot ask questions." flush>
+          <ul className="divide-y divide-line border-t border-line">
+            {without.map((buyer) => (
+              <li key={buyer.id} className="flex items-center gap-3.5 px-4 py-3 sm:px-5">
+                <Avatar name={buyer.name} />
+                <span className="min-w-0 flex-1">
+                  <span className="block truncate font-medium">{buyer.name}</span>
+                  <span className="block truncate text-sm text-faint">
+                    {buyer.status === 'invited' ? 'Invited, not joined yet' : buyer.email}
+                  </span>
+                </span>
+                <Button size="sm" icon={<Send className="size-3.5" />} onClick={() => onSend(buyer)}>
+                  Send NDA
+                </Button>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      <Card {...(ndas.length > 0 && { title: 'Sent' })} flush>
+        {ndas.length > 0 ? (
+          <ul className="divide-y divide-line border-t border-line">
+            {ndas.map((one) => (
+              <NdaRow key={one.id} nda={one} onOpen={() => setOpened(one.id)} />
+            ))}
+          </ul>
+        ) : (
+          <EmptyState icon={FileSignature} title="No NDAs yet" action={<InviteBuyerLink />}>
+            {capacities.can_send_nda
+              ? without.length > 0
+                ? 'Send one to a buyer: they read and sign it here, and documents under NDA open for them.'
+                : 'Invite a buyer first, then send them an NDA.'
+              : 'Once a broker sends one to a buyer, it shows here with who signed it and when.'}
+          </EmptyState>
+        )}
+      </Card>
+      {nda && <NdaDrawer nda={nda} onClose={() => setOpened(null)} />}
+    </>
+  );
+}
+
+/** What a buyer's side sees: the NDA that counts, to sign or to look up, and earlier ones. */
+function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
+  const [opened, setOpened] = useState<Id | null>(null);
+  const waiting = ndas.find((one) => one.status === 'sent');
+  const active = ndas.find((one) => one.status === 'active');
+  const shown = waiting ?? active;
+  const earlier = ndas.filter((one) => one !== shown);
+  const nda = earlier.find((one) => one.id === opened);
+  return (
+    <>
+      {waiting?.mine && <SignForm nda={waiting} />}
+      {shown && !(waiting?.mine ?? false) && (
+        <Card title={waiting ? `Waiting for ${waiting.participant_name} to sign` : 'Signed'}>
+          <NdaFacts nda={shown} className="sm:grid-cols-3" />
+          <Terms text={shown.terms} className="mt-6 border-t border-line pt-5" />
+        </Card>
+      )}
+      {!shown && (
+        <Card>
+          <EmptyState icon={FileSignature} title="Nothing to sign">
+            {earlier.length > 0
+              ? 'Your NDA has ended. The broker can send you another; ask them if you need one.'
+              : 'When the broker sends you an NDA, you read and sign it here, and more documents open.'}
+          </EmptyState>
+        </Card>
+      )}
+      {earlier.length > 0 && (
+        <Card title="Earlier" flush>
+          <ul className="divide-y divide-line border-t border-line">
+            {earlier.map((one) => (
+              <NdaRow key={one.id} nda={one} onOpen={() => setOpened(one.id)} />
+            ))}
+          </ul>
+        </Card>
+      )}
+      {nda && <NdaDrawer nda={nda} onClose={() => setOpened(null)} />}
+    </>
+  );
+}
+
+/** The NDAs of a deal: brokers send, buyers read and sign. */
+export default function NdaTab() {
+  const { deal, side, participants } = useDeal();
+  const query = useQuery(ndasQuery(deal.id));
+  const [sending, setSending] = useState<Participant | null>(null);
+  const without = participants.filter(
+    (one) =>
+      one.role === 'buyer' && one.status !== 'removed' && one.nda_status !== 'sent' && one.nda_status !== 'active',
+  );
+  return (
+    <TabPage title="NDA">
+      <Loaded query={query} skeleton={<SkeletonCard rows={3} height="h-17" />}>
+        {({ items }) =>
+          side === 'buyer' ? (
+            <BuyerSide ndas={items} />
+          ) : (
+            <DealSide ndas={items} without={without} onSend={setSending} />
+          )
+        }
+      </Loaded>
+      {sending && <SendNdaDialog buyers={without} buyer={sending} onClose={() => setSending(null)} />}
+    </TabPage>
+  );
+}

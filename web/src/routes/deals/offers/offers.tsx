@@ -1,0 +1,116 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { HandCoins, Plus } from 'lucide-react';
+import { Fragment, useState } from 'react';
+import { offersQuery, useOfferActions } from '../../../api/offers.ts';
+import type { Offer } from '../../../api/types.ts';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { itemsOf, PagedList } from '../../../components/paged-list.tsx';
+import { EmptyState, SkeletonCard } from '../../../components/states.tsx';
+import { formatMoney } from '../../../lib/format.ts';
+import { useDeal } from '../context.ts';
+import { endOfBusinessIn, UntilDialog } from '../overview/exclusivity.tsx';
+import { AgreedTerms } from './agreed-terms.tsx';
+import { Comparison } from './comparison.tsx';
+import { InviteBuyerLink } from '../people/invite-buyer-link.tsx';
+import { HistoryDrawer } from './history-drawer.tsx';
+import { OfferDialog } from './dialog.tsx';
+import { byPrice } from './payload.ts';
+import { TabPage } from '../tab-page.tsx';
+
+/** Accepts an offer by granting its buyer exclusivity; the deal moves there by it. */
+function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void }) {
+  const { deal } = useDeal();
+  const { accept } = useOfferActions(deal.id);
+  const { purchase_price: price, currency } = offer.payload;
+  const what = price === null ? 'this offer' : `the offer of ${formatMoney(price, currency)}`;
+  return (
+    <UntilDialog
+      draft={`acceptance/${offer.id}`}
+      title={`Accept ${what}?`}
+      description={`${offer.buyer_name} is granted exclusivity and the deal moves there. Other buyers see that it is under offer, and no more.`}
+      action="Accept offer"
+      initial={endOfBusinessIn(45)}
+      submit={(expires_at) => accept.mutateAsync({ id: offer.id, expires_at })}
+      done={`The offer of ${offer.buyer_name} is accepted.`}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Tells the seller what they can do about the offers: say which one they want, and whom to say it to. */
+function AcceptedByBroker() {
+  const { deal, participants } = useDeal();
+  const brokers = participants.filter(({ role, status }) => role === 'broker' && status === 'active');
+  return (
+    <Notice title="Which offer do you want?">
+      Compare them here, and tell your broker, who accepts it for you:{' '}
+      {brokers.map(({ id, name, email }, place) => (
+        <Fragment key={id}>
+          {place > 0 && ', '}
+          <a
+            href={`mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: deal.title }).toString().replaceAll('+', '%20')}`}
+            className="rounded-sm text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2.5"
+          >
+            write to {name}
+          </a>
+        </Fragment>
+      ))}
+      .
+    </Notice>
+  );
+}
+
+/** The offers of a deal: buyers submit and revise, brokers compare and accept. */
+export default function OffersTab() {
+  const { deal, side, capacities } = useDeal();
+  const query = useInfiniteQuery(offersQuery(deal.id));
+  const [offering, setOffering] = useState(false);
+  const [shown, setShown] = useState<Offer | null>(null);
+  const [accepting, setAccepting] = useState<Offer | null>(null);
+  const offers = byPrice(itemsOf(query.data));
+  const agreed = query.data?.pages[0]?.agreed;
+  const mine = offers.find((offer) => offer.mine);
+  const submit = capacities.can_submit_offer && (
+    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOffering(true)}>
+      {agreed?.mine ? 'Propose a change' : mine ? 'Revise offer' : 'Submit offer'}
+    </Button>
+  );
+  return (
+    <TabPage title="Offers" actions={query.isSuccess && offers.length > 0 && submit}>
+      <PagedList
+        query={query}
+        skeleton={<SkeletonCard rows={8} height="h-11" />}
+        className="flex flex-col gap-5"
+        empty={
+          <Card>
+            <EmptyState icon={HandCoins} title="No offers yet" action={submit || <InviteBuyerLink />}>
+              {side === 'buyer'
+                ? capacities.can_submit_offer
+                  ? 'Say what you offer and on which terms. You can revise it as long as the sale is open.'
+                  : 'The offer of your side shows here once it is submitted.'
+                : 'Offers of buyers show here side by side as they come, with every revision.'}
+            </EmptyState>
+          </Card>
+        }
+      >
+        {() => (
+          <>
+            {agreed && (
+              <AgreedTerms
+                agreed={agreed}
+                current={offers.find(({ participant_id }) => participant_id === agreed.participant_id)}
+              />
+            )}
+            {side === 'seller' && !agreed && <AcceptedByBroker />}
+            <Comparison offers={offers} onHistory={setShown} onAccept={setAccepting} />
+          </>
+        )}
+      </PagedList>
+      {offering && <OfferDialog before={mine} agreed={agreed?.mine ?? false} onClose={() => setOffering(false)} />}
+      {shown && <HistoryDrawer of={shown} onClose={() => setShown(null)} />}
+      {accepting && <AcceptDialog offer={accepting} onClose={() => setAccepting(null)} />}
+    </TabPage>
+  );
+}

@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query';
+import { ChartColumn, ChartPie } from 'lucide-react';
+import { useState } from 'react';
+import { bridgeQuery, customersQuery, periodsQuery } from '../../../api/qoe.ts';
+import type { Day, Id, PlPeriod } from '../../../api/types.ts';
+import { Card } from '../../../components/card.tsx';
+import { BridgeChart, chartHeights, ConcentrationChart, MonthlyChart } from './charts/index.tsx';
+import { Select } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { EmptyState, Loaded, Skeleton } from '../../../components/states.tsx';
+import { formatDay } from '../../../lib/format.ts';
+import { isMonth } from './periods.ts';
+
+/** The months where there are any, in the currency of the latest; else what there is. */
+function charted(periods: readonly PlPeriod[]): PlPeriod[] {
+  const months = periods.some(isMonth) ? periods.filter(isMonth) : periods;
+  return months.filter(({ currency }) => currency === months[0]?.currency);
+}
+
+/** Revenue and EBITDA by month. */
+export function PeriodsCard({ dealId }: { dealId: Id }) {
+  const query = useQuery(periodsQuery(dealId));
+  return (
+    <Card>
+      <Loaded query={query} skeleton={<Skeleton className={`w-full ${chartHeights.monthly}`} />}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState icon={ChartColumn} title="No monthly figures yet">
+              They show here once a profit and loss by month has been uploaded.
+            </EmptyState>
+          ) : (
+            <MonthlyChart
+              periods={charted(items)}
+              title={items.some(isMonth) ? 'Revenue and EBITDA by month' : 'Revenue and EBITDA by period'}
+            />
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+/** Warns of normalizations of periods that there are no figures of: they count nowhere. */
+function Unmatched({ labels }: { labels: readonly string[] }) {
+  if (labels.length === 0) return null;
+  return (
+    <Notice tone="warn" title="Some adjustments count in no bridge">
+      There are no figures of {labels.map((label) => `“${label}”`).join(', ')}. Upload them, or add the adjustments
+      again for a period that there are figures of.
+    </Notice>
+  );
+}
+
+/** From reported to adjusted EBITDA in one period. */
+export function BridgeCard({ dealId }: { dealId: Id }) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const query = useQuery(bridgeQuery(dealId, chosen));
+  return (
+    <Card>
+      <Loaded query={query} skeleton={<Skeleton className={`w-full ${chartHeights.bridge}`} />}>
+        {(bridge) =>
+          bridge.period_label === null ? (
+            <div className="flex flex-col gap-4">
+              <EmptyState icon={ChartColumn} title="No bridge yet">
+                Upload the financials and add adjustments: the bridge leads from reported to adjusted EBITDA.
+              </EmptyState>
+              <Unmatched labels={bridge.unmatched_labels} />
+            </div>
+          ) : (
+            <div className="flex flex-col gap-4">
+              <Unmatched labels={bridge.unmatched_labels} />
+              <BridgeChart
+                bridge={bridge}
+                actions={
+                  bridge.period_labels.length > 1 && (
+                    <Select
+                      aria-label="Period of the bridge"
+                      value={bridge.period_label}
+                      onChange={setChosen}
+                      options={bridge.period_labels.map((label) => ({ value: label, label }))}
+                    />
+                  )
+                }
+              />
+              {bridge.period_count === 0 && (
+                <Notice tone="warn">
+                  No figures with an EBITDA for {bridge.period_label} have been uploaded: the bridge starts at nothing.
+                </Notice>
+              )}
+            </div>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+/** How much of the revenue hangs on few customers, in a period to choose. */
+export function CustomersCard({ dealId }: { dealId: Id }) {
+  const [asOf, setAsOf] = useState<Day | null>(null);
+  const query = useQuery(customersQuery(dealId, asOf));
+  return (
+    <Card>
+      <Loaded query={query} skeleton={<Skeleton className={`w-full ${chartHeights.concentration}`} />}>
+        {(concentration) =>
+          concentration.items.length === 0 ? (
+            <EmptyState icon={ChartPie} title="No revenue by customer yet">
+              The shares of the largest customers show here when the snapshot completed last tells revenue by customer.
+            </EmptyState>
+          ) : (
+            <ConcentrationChart
+              concentration={concentration}
+              actions={
+                concentration.periods.length > 1 && (
+                  <Select
+                    aria-label="Period of the concentration"
+                    value={concentration.items[0]?.period_end_date ?? ''}
+                    onChange={setAsOf}
+                    options={concentration.periods.map(({ period_start_date, period_end_date }) => ({
+                      value: period_end_date,
+                      label: `${formatDay(period_start_date)} – ${formatDay(period_end_date)}`,
+                    }))}
+                  />
+                )
+              }
+            />
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,121 @@
+import { useState } from 'react';
+import { useQuestionActions } from '../../../api/questions.ts';
+import type { Question } from '../../../api/types.ts';
+import { Badge, StatePill } from '../../../components/badge.tsx';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { cx } from '../../../lib/cx.ts';
+import { questionCategories, questionStates } from '../../../lib/states.ts';
+import { AnswerDialog, DistributeDialog, RejectDialog } from './dialogs.tsx';
+
+type Open = 'reject' | 'answer' | 'distribute' | null;
+
+/** One question with its answer as the caller may read it, and what they can do with it now. */
+export function QuestionCard({ question }: { question: Question }) {
+  const [open, setOpen] = useState<Open>(null);
+  const confirm = useConfirm();
+  const { release, withdraw } = useQuestionActions(question.deal_id);
+  const can = new Set(question.actions);
+  const close = () => setOpen(null);
+  return (
+    <Card>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
+        <StatePill look={questionStates[question.status]} />
+        <Badge>{questionCategories[question.category]}</Badge>
+        <span>
+          {question.mine ? 'You' : (question.asked_by_name ?? 'A buyer')} asked <Time at={question.asked_at} />
+        </span>
+      </div>
+      <p className="mt-3 max-w-3xl break-words whitespace-pre-wrap text-ink">{question.question_text}</p>
+      {question.answer_text !== null && question.answer_text !== question.distributed_response && (
+        <Said draft title="The seller’s answer" at={question.answered_at} text={question.answer_text} />
+      )}
+      {question.distributed_response !== null && (
+        <Said
+          title={question.mine ? 'Answer' : 'Sent to the buyer'}
+          at={question.distributed_at}
+          text={question.distributed_response}
+        />
+      )}
+      {question.rejection_reason !== null && (
+        <Said title="Reason for rejecting it" at={null} text={question.rejection_reason} />
+      )}
+      {can.size > 0 && (
+        <div className="mt-4 flex flex-wrap gap-2">
+          {can.has('release') && (
+            <Button
+              kind="primary"
+              pending={release.isPending}
+              onClick={() =>
+                // The card is in another list before the answer is told; a promise outlives it.
+                void release.mutateAsync({ id: question.id }).then(() => toast('Released to the seller'), toastError)
+              }
+            >
+              Release to seller
+            </Button>
+          )}
+          {can.has('answer') && (
+            <Button
+              kind={question.status === 'with_seller' ? 'primary' : 'secondary'}
+              onClick={() => setOpen('answer')}
+            >
+              {question.status === 'with_seller' ? 'Answer' : 'Correct the answer'}
+            </Button>
+          )}
+          {can.has('distribute') && (
+            <Button kind="primary" onClick={() => setOpen('distribute')}>
+              Send the answer
+            </Button>
+          )}
+          {can.has('reject') && <Button onClick={() => setOpen('reject')}>Reject</Button>}
+          {can.has('withdraw') && (
+            <Button
+              onClick={() =>
+                confirm(
+                  {
+                    title: 'Withdraw this question?',
+                    body: 'The broker no longer reviews it. You can ask again.',
+                    action: 'Withdraw',
+                  },
+                  () => withdraw.mutateAsync({ id: question.id }),
+                )
+              }
+            >
+              Withdraw
+            </Button>
+          )}
+        </div>
+      )}
+      {open === 'reject' && <RejectDialog question={question} onClose={close} />}
+      {open === 'answer' && <AnswerDialog question={question} onClose={close} />}
+      {open === 'distribute' && <DistributeDialog question={question} onClose={close} />}
+    </Card>
+  );
+}
+
+interface SaidProps {
+  title: string;
+  at: string | null;
+  text: string;
+  /** Not what the buyer reads. */
+  draft?: boolean;
+}
+
+function Said({ title, at, text, draft = false }: SaidProps) {
+  return (
+    <div className={cx('mt-4 max-w-3xl border-l-2 pl-4', draft ? 'border-edge' : 'border-accent')}>
+      <p className="text-sm text-faint">
+        {title}
+        {at !== null && (
+          <>
+            , <Time at={at} />
+          </>
+        )}
+      </p>
+      <p className={cx('mt-1 break-words whitespace-pre-wrap', draft ? 'text-soft' : 'text-ink')}>{text}</p>
+    </div>
+  );
+}

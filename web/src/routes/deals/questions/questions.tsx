@@ -1,0 +1,102 @@
+import { useQuery } from '@tanstack/react-query';
+import { MessageCircleQuestion, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { questionsQuery, useReadAnswers } from '../../../api/questions.ts';
+import type { Question } from '../../../api/types.ts';
+import { Button, ButtonLink } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
+import { useDeal } from '../context.ts';
+import { InviteBuyerLink } from '../people/invite-buyer-link.tsx';
+import { AskDialog } from './dialogs.tsx';
+import { QuestionCard } from './card.tsx';
+import { TabPage } from '../tab-page.tsx';
+
+/** The tab “Questions” of a deal: what waits for the caller first, then the rest, the latest first. */
+export default function QuestionsTab() {
+  const { deal, capacities, counts, side } = useDeal();
+  const [asking, setAsking] = useState(false);
+  const query = useQuery(questionsQuery(deal.id));
+  useReadAnswers(deal.id, side === 'buyer' && query.isSuccess && (counts.questions_waiting ?? 0) > 0);
+  const ask = capacities.can_ask && (
+    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setAsking(true)}>
+      Ask a question
+    </Button>
+  );
+  const sign = capacities.can_sign_nda && (
+    <ButtonLink kind="primary" to="/deals/$dealId/nda" params={{ dealId: deal.id }}>
+      Read and sign the NDA
+    </ButtonLink>
+  );
+  return (
+    <TabPage
+      title="Questions"
+      description={
+        side === 'buyer'
+          ? 'A broker reviews what you ask, the seller answers, and the broker sends you the answer.'
+          : 'Buyers ask, a broker reviews, the seller answers, and the broker sends the answer back.'
+      }
+      actions={query.data?.items.length !== 0 && ask}
+    >
+      <Loaded query={query} skeleton={<SkeletonCard rows={5} height="h-24" />}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Card>
+              <EmptyState
+                icon={MessageCircleQuestion}
+                title="No questions yet"
+                action={ask || sign || <InviteBuyerLink />}
+              >
+                {capacities.can_ask
+                  ? 'Ask about the books, the lease, the people: whatever you need to know before you decide.'
+                  : side === 'buyer'
+                    ? sign
+                      ? 'Sign the NDA of this deal to ask questions.'
+                      : 'Who has signed an NDA can ask while the sale is open. A broker of the deal sends it.'
+                    : side === 'seller'
+                      ? 'Questions show here once a broker has released them to you.'
+                      : 'Questions of buyers under an NDA show here.'}
+              </EmptyState>
+            </Card>
+          ) : (
+            <Sorted questions={items} />
+          )
+        }
+      </Loaded>
+      {asking && <AskDialog dealId={deal.id} onClose={() => setAsking(false)} />}
+    </TabPage>
+  );
+}
+
+/** Whether a question waits for the caller to do something; withdrawing one's own is no duty. */
+const waits = ({ actions, status }: Question): boolean =>
+  actions.some((action) => action !== 'withdraw') && !(status === 'answered' && !actions.includes('distribute'));
+
+function Sorted({ questions }: { questions: readonly Question[] }) {
+  const waiting = questions.filter(waits);
+  const rest = questions.filter((question) => !waits(question));
+  return (
+    <>
+      <Group title="Waiting for you" questions={waiting} />
+      <Group title={waiting.length > 0 ? 'All others' : 'All questions'} questions={rest} />
+    </>
+  );
+}
+
+function Group({ title, questions }: { title: string; questions: readonly Question[] }) {
+  if (questions.length === 0) return null;
+  return (
+    <section aria-label={title} className="flex flex-col gap-3">
+      <h3 className="text-sm font-semibold text-soft">
+        {title} <span className="font-normal text-faint tabular">({questions.length})</span>
+      </h3>
+      <ul className="flex flex-col gap-3">
+        {questions.map((question) => (
+          <li key={question.id}>
+            <QuestionCard question={question} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,33 @@
+/** What the list of deals keeps in its address: search, filters and order. */
+import type { CallerRole, DealSort, DealState } from '../../api/types.ts';
+import { callerRoles, dealStates } from '../../lib/states.ts';
+
+export interface DealsSearch {
+  search?: string;
+  state?: DealState[];
+  role?: CallerRole;
+  sort?: DealSort;
+  /** The dialog for a new deal is open. */
+  new?: true;
+}
+
+const sorts = ['updated_at', 'created_at', 'title', 'asking_price', 'state'];
+
+const isState = (value: unknown): value is DealState => typeof value === 'string' && value in dealStates;
+const isRole = (value: unknown): value is CallerRole => typeof value === 'string' && value in callerRoles;
+const isSort = (value: unknown): value is DealSort =>
+  typeof value === 'string' && sorts.includes(value.replace(/^-/, ''));
+
+/** Reads the address's query; what makes no sense is left out. */
+export function readDealsSearch(query: Record<string, unknown>): DealsSearch {
+  // The router reads a query of digits as a number.
+  const search = typeof query.search === 'number' ? String(query.search) : query.search;
+  const states = (Array.isArray(query.state) ? query.state : [query.state]).filter(isState);
+  return {
+    ...(typeof search === 'string' && search !== '' && { search }),
+    ...(states.length > 0 && { state: states }),
+    ...(isRole(query.role) && { role: query.role }),
+    ...(isSort(query.sort) && { sort: query.sort }),
+    ...(query.new === true && { new: true as const }),
+  };
+}
