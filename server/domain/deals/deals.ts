@@ -4,6 +4,19 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { lastActivityAt } from '../audit/activity.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 
+/** The states of a deal in the order of a sale; withdrawn leaves it. */
+export const dealStates = [
+  'draft',
+  'listed',
+  'under_offer',
+  'exclusivity',
+  'diligence',
+  'closing',
+  'closed',
+  'withdrawn',
+] as const;
+export type DealState = (typeof dealStates)[number];
+
 export interface Deal {
   id: string;
   title: string;
@@ -11,7 +24,7 @@ export interface Deal {
    * The state it is in now: one whose exclusivity has lapsed is listed again. To a buyer whom the exclusivity does not
    * name it is under_offer while it is in exclusivity, diligence or closing.
    */
-  state: string;
+  state: DealState;
   /** The brokerage. */
   organization_id: string;
   /** Null, like the two times, also when the exclusivity is none of the caller's business. */

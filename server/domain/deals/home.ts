@@ -1,7 +1,7 @@
 /** The first page: what waits for the caller on each deal, and how their deals stand. */
 
 import { rows } from '../../database/statement.ts';
-import { dealState, withStage } from './deals.ts';
+import { dealState, withStage, type DealState } from './deals.ts';
 
 export type QueueKind =
   | 'questions_to_review'
@@ -128,7 +128,7 @@ export const runningExclusivities = rows<RunningExclusivity, []>(
 );
 
 /** How many deals that the caller sees are in each state. */
-export const dealsByState = rows<{ state: string; count: number }, []>(
+export const dealsByState = rows<{ state: DealState; count: number }, []>(
   'home_deals_by_state',
   `select ${dealState} as state, count(*)::int as count from deals d ${withStage} group by 1 order by 1`,
 );

@@ -6,6 +6,7 @@ import {
   callerSide,
   dealActiveAt,
   dealState,
+  dealStates,
   fullDealFields,
   fullDealTables,
   type CallerRole,
@@ -19,7 +20,7 @@ export interface DealRow extends FullDeal, ListedCounts {
   side: Side;
 }
 
-const path = `array['draft', 'listed', 'under_offer', 'exclusivity', 'diligence', 'closing', 'closed', 'withdrawn']`;
+const path = `array[${dealStates.map((state) => `'${state}'`).join(', ')}]`;
 
 /** What the list can be sorted by: SQL and its type. A deal without a price comes last both ways. */
 const keys = {

@@ -9,56 +9,67 @@ import {
   fullDeal,
   withStage,
   type CallerRole,
+  type DealState,
   type FullDeal,
   type Side,
 } from './deals.ts';
 import { peopleOfDeal, type PersonOfDeal } from './participants.ts';
 
+// The same functions as in the policies, so that a page offers what the database will do and nothing else.
+/** What the caller may do on a deal: each with the condition over `s`, where they stand, in {@link standing}. */
+const capacities = {
+  can_edit: 's.is_broker and s.open',
+  can_move: 's.is_broker and s.open',
+  can_invite: '(s.is_broker or s.is_admin) and s.open',
+  can_join: 's.is_admin',
+  can_remove_participants: 's.is_broker or s.is_admin',
+  can_grant_exclusivity: `s.is_broker and s.state not in ('draft', 'closed', 'withdrawn')`,
+  can_see_ndas: 's.deal_side or s.buyer_side',
+  can_send_nda: `s.is_broker and s.state not in ('closed', 'withdrawn')`,
+  can_revoke_nda: 's.is_broker',
+  can_sign_nda: `s.open and exists (
+    select from ndas n join participants p on p.id = n.participant_id
+    where n.deal_id = s.id and p.user_id = (select app.user_id()) and n.status = 'sent'
+    and (n.expires_at is null or n.expires_at > app.now()))`,
+  can_upload_documents: '(s.is_broker or s.is_seller) and s.open',
+  can_see_document_openings: 's.deal_side',
+  can_see_questions: 's.deal_side or s.buyer_side',
+  can_ask: `s.buyer_side and s.under_nda and s.state not in ('closed', 'withdrawn') and app.has_broker(s.id)`,
+  can_review_questions: 's.is_broker and s.open',
+  can_answer_questions: 's.is_seller and s.open',
+  can_read_qoe: 's.reads_qoe',
+  can_edit_qoe: 's.edits_qoe and s.open',
+  can_admit_to_qoe: 's.is_broker and s.open',
+  can_see_offers: 's.deal_side or s.buyer_side',
+  can_submit_offer: `s.is_buyer and s.state not in ('draft', 'closed', 'withdrawn')`,
+  can_accept_offer: `s.is_broker and s.state in ('listed', 'under_offer')`,
+  can_decide_offer_changes: `s.is_broker and s.state in ('exclusivity', 'diligence', 'closing')`,
+  can_see_conditions: 's.sees_conditions',
+  can_edit_conditions: 's.is_broker and s.open',
+  can_see_findings: 's.deal_side or s.buyer_side',
+  can_edit_findings: 's.in_diligence and s.open',
+  can_see_financing: 's.deal_side or s.buyer_side',
+  can_edit_financing: 's.in_diligence and s.open',
+  can_see_activity: 'true',
+  can_opt_in_tools: 'true',
+  can_shut_off_tools: 's.is_broker',
+} as const;
+
+export type Capacities = Record<keyof typeof capacities, boolean>;
+
+const capacityList = Object.entries(capacities)
+  .map(([name, condition]) => `'${name}', ${condition}`)
+  .join(', ');
+
 interface Standing {
   caller_role: CallerRole;
   side: Side;
-  capacities: Record<string, boolean>;
+  capacities: Capacities;
 }
 
-// The same functions as in the policies, so that a page offers what the database will do and nothing else.
 const standing = row<Standing, [dealId: string]>(
   'deal_standing',
-  `select s.caller_role, s.side, jsonb_build_object(
-     'can_edit', s.is_broker and s.open,
-     'can_move', s.is_broker and s.open,
-     'can_invite', (s.is_broker or s.is_admin) and s.open,
-     'can_join', s.is_admin,
-     'can_remove_participants', s.is_broker or s.is_admin,
-     'can_grant_exclusivity', s.is_broker and s.state not in ('draft', 'closed', 'withdrawn'),
-     'can_see_ndas', s.deal_side or s.buyer_side,
-     'can_send_nda', s.is_broker and s.state not in ('closed', 'withdrawn'),
-     'can_revoke_nda', s.is_broker,
-     'can_sign_nda', s.open and exists (
-       select from ndas n join participants p on p.id = n.participant_id
-       where n.deal_id = s.id and p.user_id = (select app.user_id()) and n.status = 'sent'
-         and (n.expires_at is null or n.expires_at > app.now())),
-     'can_upload_documents', (s.is_broker or s.is_seller) and s.open,
-     'can_see_document_openings', s.deal_side,
-     'can_see_questions', s.deal_side or s.buyer_side,
-     'can_ask', s.buyer_side and s.under_nda and s.state not in ('closed', 'withdrawn') and app.has_broker(s.id),
-     'can_review_questions', s.is_broker and s.open,
-     'can_answer_questions', s.is_seller and s.open,
-     'can_read_qoe', s.reads_qoe,
-     'can_edit_qoe', s.edits_qoe and s.open,
-     'can_admit_to_qoe', s.is_broker and s.open,
-     'can_see_offers', s.deal_side or s.buyer_side,
-     'can_submit_offer', s.is_buyer and s.state not in ('draft', 'closed', 'withdrawn'),
-     'can_accept_offer', s.is_broker and s.state in ('listed', 'under_offer'),
-     'can_decide_offer_changes', s.is_broker and s.state in ('exclusivity', 'diligence', 'closing'),
-     'can_see_conditions', s.sees_conditions,
-     'can_edit_conditions', s.is_broker and s.open,
-     'can_see_findings', s.deal_side or s.buyer_side,
-     'can_edit_findings', s.in_diligence and s.open,
-     'can_see_financing', s.deal_side or s.buyer_side,
-     'can_edit_financing', s.in_diligence and s.open,
-     'can_see_activity', true,
-     'can_opt_in_tools', true,
-     'can_shut_off_tools', s.is_broker) as capacities
+  `select s.caller_role, s.side, jsonb_build_object(${capacityList}) as capacities
    from (
      select d.id, ${dealState} as state, d.state <> 'closed' as open, ${callerRole} as caller_role, ${callerSide} as side,
        d.id = any (app.deals_acting_as('broker')) as is_broker,
@@ -79,7 +90,7 @@ const standing = row<Standing, [dealId: string]>(
 );
 
 // Exclusivity is entered by granting it and left, towards listed, by releasing it.
-const moves = rows<{ to_state: string }, [dealId: string]>(
+const moves = rows<{ to_state: DealState }, [dealId: string]>(
   'moves_of_deal',
   `select m.to_state from deals d ${withStage}
    join app.moves m on m.subject = 'deal' and m.from_state = ${dealState}
@@ -132,7 +143,7 @@ export interface DealPage extends Standing {
   deal: FullDeal;
   participants: PersonOfDeal[];
   /** The states that the caller can move the deal to now. */
-  moves: string[];
+  moves: DealState[];
   counts: DealCounts;
 }
 

@@ -3,8 +3,25 @@
 import type { Change } from '../../database/changes.ts';
 import { rows, type Statement } from '../../database/statement.ts';
 
+/** What a change is about, as the triggers that announce it call it. */
+export type Topic =
+  | 'deal'
+  | 'participants'
+  | 'ndas'
+  | 'documents'
+  | 'questions'
+  | 'qoe'
+  | 'offers'
+  | 'conditions'
+  | 'findings'
+  | 'financing'
+  | 'tools'
+  | 'contacts'
+  | 'settings';
+
+/** Something changed that the caller may see. {topic: 'deal', deal_id: null} is anything. */
 export interface SeenChange {
-  topic: string;
+  topic: Topic;
   deal_id: string | null;
 }
 

@@ -6,17 +6,17 @@ import type { Services } from '../../services.ts';
 import { activityOfDeal } from '../../domain/audit/activity.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { deploymentCursors } from './cursor.ts';
-import { pathId, readQuery } from './input.ts';
+import { pathId, query } from './input.ts';
 import { withPerson } from './person.ts';
 
 const pageSize = 50;
 const Page = z.object({ cursor: z.string().max(500).optional() });
 
-export function activityRoutes(services: Services): Hono {
+export function activityRoutes(services: Services) {
   const cursors = deploymentCursors(services);
-  return new Hono().get('/deals/:id/activity', async (c) => {
+  return new Hono().get('/deals/:id/activity', query(Page), async (c) => {
     const dealId = pathId(c);
-    const { cursor } = readQuery(c, Page);
+    const { cursor } = c.req.valid('query');
     const { seal, unseal } = await cursors();
     const list = `activity ${dealId}`;
     const after = cursor === undefined ? null : unseal(cursor);

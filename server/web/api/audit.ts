@@ -6,7 +6,7 @@ import type { Services } from '../../services.ts';
 import { auditRecords, type AuditRecord } from '../../domain/audit/records.ts';
 import { csvHeaders, writeCsv } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
-import { id, instant, optional, pageSize, readQuery } from './input.ts';
+import { id, instant, optional, pageSize, query } from './input.ts';
 import { asPerson, withPerson } from './person.ts';
 
 /** The most records of one file. */
@@ -58,29 +58,28 @@ const cellsOf = (record: AuditRecord) => [
   Object.keys(record.details).length > 0 ? JSON.stringify(record.details) : null,
 ];
 
-export function auditRoutes(services: Services): Hono {
-  const app = new Hono();
+export function auditRoutes(services: Services) {
   const cursors = deploymentCursors(services);
 
-  app.get('/audit', async (c) => {
-    const { cursor, limit, ...query } = readQuery(c, List);
-    const filter = filterOf(query);
-    const { seal, unseal } = await cursors();
-    const place = cursor === undefined ? null : unseal(cursor);
-    const [person, found] = await withPerson(
-      services,
-      c,
-      auditRecords({ ...filter, after: place?.place ?? null, limit }),
-    );
-    const list = `audit ${JSON.stringify(filter)}`;
-    place?.check(list, person.user_id);
-    return c.json({ items: found.items, next_cursor: found.next && seal(list, person.user_id, found.next) });
-  });
+  return new Hono()
+    .get('/audit', query(List), async (c) => {
+      const { cursor, limit, ...given } = c.req.valid('query');
+      const filter = filterOf(given);
+      const { seal, unseal } = await cursors();
+      const place = cursor === undefined ? null : unseal(cursor);
+      const [person, found] = await withPerson(
+        services,
+        c,
+        auditRecords({ ...filter, after: place?.place ?? null, limit }),
+      );
+      const list = `audit ${JSON.stringify(filter)}`;
+      place?.check(list, person.user_id);
+      return c.json({ items: found.items, next_cursor: found.next && seal(list, person.user_id, found.next) });
+    })
 
-  app.get('/audit/export', async (c) => {
-    const filter = filterOf(readQuery(c, Filter));
-    const [found] = await asPerson(services, c, auditRecords({ ...filter, after: null, limit: longestExport }));
-    return c.body(writeCsv(heading, found.items.map(cellsOf)), 200, csvHeaders('audit-trail'));
-  });
-  return app;
+    .get('/audit/export', query(Filter), async (c) => {
+      const filter = filterOf(c.req.valid('query'));
+      const [found] = await asPerson(services, c, auditRecords({ ...filter, after: null, limit: longestExport }));
+      return c.body(writeCsv(heading, found.items.map(cellsOf)), 200, csvHeaders('audit-trail'));
+    });
 }

@@ -19,10 +19,10 @@ import {
 import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
-import { emailAddress, id, optional, properName, pathId, readBody, readQuery } from './input.ts';
+import { body, emailAddress, id, optional, pathId, properName, query } from './input.ts';
 import { notAllowed } from './visible-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
-import { nothingThere } from './problems.ts';
+import { nothingThere, orNotFound } from './problems.ts';
 
 const role = z.enum(['admin', 'broker', 'staff'], 'Choose a role.');
 const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
@@ -41,35 +41,8 @@ const Successor = z.object({ successor_id: optional(id) });
 /** Why nothing was changed: 404 when the person sees no such brokerage or member, else 403. */
 const unchanged = (seen: unknown) => (seen ? notAllowed() : nothingThere());
 
-export function brokerageRoutes(services: Services): Hono {
-  const app = new Hono();
+export function brokerageRoutes(services: Services) {
   const { smtpUrl, baseUrl } = services.config;
-
-  app.get('/brokerages/:id', async (c) => {
-    const [brokerage] = await asPerson(services, c, brokerageOfCaller(pathId(c)));
-    if (!brokerage) throw nothingThere();
-    return c.json(brokerage);
-  });
-
-  app.patch('/brokerages/:id', async (c) => {
-    const brokerageId = pathId(c);
-    const { name } = await readBody(c, Rename);
-    const [renamed, brokerage] = await asPerson(
-      services,
-      c,
-      renameBrokerage(brokerageId, name, originOf(c)),
-      brokerageOfCaller(brokerageId),
-    );
-    if (!renamed) throw unchanged(brokerage);
-    return c.json(brokerage);
-  });
-
-  app.get('/brokerages/:id/members', async (c) => {
-    const brokerageId = pathId(c);
-    const [brokerage, items] = await asPerson(services, c, brokerageOfCaller(brokerageId), membersOf(brokerageId));
-    if (!brokerage) throw nothingThere();
-    return c.json({ items });
-  });
 
   /** Makes a link and mails it, or shows it: a mailed one is shown to nobody, so that it proves the mailbox. */
   const invite = async (
@@ -89,85 +62,110 @@ export function brokerageRoutes(services: Services): Hono {
     return { member, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   };
 
-  app.post('/brokerages/:id/members', async (c) => {
-    const brokerageId = pathId(c);
-    const { deliver, ...person } = await readBody(c, Invite);
-    const change = (token: Buffer, mailed: boolean) =>
-      inviteMember({ brokerageId, ...person }, token, mailed, originOf(c));
-    return c.json(await invite(c, brokerageId, deliver, change, memberByEmail(brokerageId, person.email)), 201);
-  });
+  return new Hono()
+    .get('/brokerages/:id', async (c) => {
+      const [brokerage] = await asPerson(services, c, brokerageOfCaller(pathId(c)));
+      return c.json(orNotFound(brokerage));
+    })
 
-  app.post('/brokerages/:id/members/:user_id/invitation', async (c) => {
-    const brokerageId = pathId(c);
-    const userId = pathId(c, 'user_id');
-    const { deliver } = await readBody(c, Renewal);
-    const change = (token: Buffer, mailed: boolean) =>
-      renewMemberInvitation(brokerageId, userId, token, mailed, originOf(c));
-    return c.json(await invite(c, brokerageId, deliver, change, memberOf(brokerageId, userId)));
-  });
+    .patch('/brokerages/:id', body(Rename), async (c) => {
+      const brokerageId = pathId(c);
+      const { name } = c.req.valid('json');
+      const [renamed, brokerage] = await asPerson(
+        services,
+        c,
+        renameBrokerage(brokerageId, name, originOf(c)),
+        brokerageOfCaller(brokerageId),
+      );
+      if (!renamed) throw unchanged(brokerage);
+      return c.json(orNotFound(brokerage));
+    })
 
-  app.patch('/brokerages/:id/members/:user_id', async (c) => {
-    const brokerageId = pathId(c);
-    const userId = pathId(c, 'user_id');
-    const { role: wanted } = await readBody(c, Role);
-    const change = changeMemberRole(brokerageId, userId, wanted, originOf(c));
-    const [changed, member] = await asPerson(services, c, change, memberOf(brokerageId, userId));
-    if (!changed) throw unchanged(member);
-    return c.json(member);
-  });
+    .get('/brokerages/:id/members', async (c) => {
+      const brokerageId = pathId(c);
+      const [brokerage, items] = await asPerson(services, c, brokerageOfCaller(brokerageId), membersOf(brokerageId));
+      if (!brokerage) throw nothingThere();
+      return c.json({ items });
+    })
 
-  app.put('/brokerages/:id/second-factor', async (c) => {
-    const brokerageId = pathId(c);
-    const { required } = await readBody(c, Required);
-    const [changed, brokerage] = await asPerson(
-      services,
-      c,
-      requireSecondFactor(brokerageId, required, originOf(c)),
-      brokerageOfCaller(brokerageId),
-    );
-    if (!changed) throw unchanged(brokerage);
-    return c.json(brokerage);
-  });
+    .post('/brokerages/:id/members', body(Invite), async (c) => {
+      const brokerageId = pathId(c);
+      const { deliver, ...person } = c.req.valid('json');
+      const change = (token: Buffer, mailed: boolean) =>
+        inviteMember({ brokerageId, ...person }, token, mailed, originOf(c));
+      return c.json(await invite(c, brokerageId, deliver, change, memberByEmail(brokerageId, person.email)), 201);
+    })
 
-  app.post('/brokerages/:id/members/:user_id/sessions/end', async (c) => {
-    const brokerageId = pathId(c);
-    const userId = pathId(c, 'user_id');
-    const [member, ended] = await asPerson(
-      services,
-      c,
-      memberOf(brokerageId, userId),
-      endMemberSessions(brokerageId, userId, originOf(c)),
-    );
-    if (ended === null) throw unchanged(member);
-    return c.json({ ended });
-  });
+    .post('/brokerages/:id/members/:user_id/invitation', body(Renewal), async (c) => {
+      const brokerageId = pathId(c);
+      const userId = pathId(c, 'user_id');
+      const { deliver } = c.req.valid('json');
+      const change = (token: Buffer, mailed: boolean) =>
+        renewMemberInvitation(brokerageId, userId, token, mailed, originOf(c));
+      return c.json(await invite(c, brokerageId, deliver, change, memberOf(brokerageId, userId)));
+    })
 
-  // What would be left without a broker, before somebody is removed.
-  app.get('/brokerages/:id/members/:user_id/deals', async (c) => {
-    const brokerageId = pathId(c);
-    const userId = pathId(c, 'user_id');
-    const [member, items] = await asPerson(
-      services,
-      c,
-      memberOf(brokerageId, userId),
-      dealsRunAlone(brokerageId, userId),
-    );
-    if (!member) throw nothingThere();
-    return c.json({ items });
-  });
+    .patch('/brokerages/:id/members/:user_id', body(Role), async (c) => {
+      const brokerageId = pathId(c);
+      const userId = pathId(c, 'user_id');
+      const { role: wanted } = c.req.valid('json');
+      const change = changeMemberRole(brokerageId, userId, wanted, originOf(c));
+      const [changed, member] = await asPerson(services, c, change, memberOf(brokerageId, userId));
+      if (!changed) throw unchanged(member);
+      return c.json(orNotFound(member));
+    })
 
-  app.delete('/brokerages/:id/members/:user_id', async (c) => {
-    const brokerageId = pathId(c);
-    const userId = pathId(c, 'user_id');
-    const { successor_id } = readQuery(c, Successor);
-    const [before, removed] = await asPerson(
-      services,
-      c,
-      memberOf(brokerageId, userId),
-      removeMember(brokerageId, userId, successor_id, originOf(c)),
-    );
-    if (!removed) throw unchanged(before);
-    return c.json(removed);
-  });
-  return app;
+    .put('/brokerages/:id/second-factor', body(Required), async (c) => {
+      const brokerageId = pathId(c);
+      const { required } = c.req.valid('json');
+      const [changed, brokerage] = await asPerson(
+        services,
+        c,
+        requireSecondFactor(brokerageId, required, originOf(c)),
+        brokerageOfCaller(brokerageId),
+      );
+      if (!changed) throw unchanged(brokerage);
+      return c.json(orNotFound(brokerage));
+    })
+
+    .post('/brokerages/:id/members/:user_id/sessions/end', async (c) => {
+      const brokerageId = pathId(c);
+      const userId = pathId(c, 'user_id');
+      const [member, ended] = await asPerson(
+        services,
+        c,
+        memberOf(brokerageId, userId),
+        endMemberSessions(brokerageId, userId, originOf(c)),
+      );
+      if (ended === null) throw unchanged(member);
+      return c.json({ ended });
+    })
+
+    .get('/brokerages/:id/members/:user_id/deals', async (c) => {
+      const brokerageId = pathId(c);
+      const userId = pathId(c, 'user_id');
+      // What would be left without a broker, before somebody is removed.
+      const [member, items] = await asPerson(
+        services,
+        c,
+        memberOf(brokerageId, userId),
+        dealsRunAlone(brokerageId, userId),
+      );
+      if (!member) throw nothingThere();
+      return c.json({ items });
+    })
+
+    .delete('/brokerages/:id/members/:user_id', query(Successor), async (c) => {
+      const brokerageId = pathId(c);
+      const userId = pathId(c, 'user_id');
+      const { successor_id } = c.req.valid('query');
+      const [before, removed] = await asPerson(
+        services,
+        c,
+        memberOf(brokerageId, userId),
+        removeMember(brokerageId, userId, successor_id, originOf(c)),
+      );
+      if (!removed) throw unchanged(before);
+      return c.json(removed);
+    });
 }

@@ -18,7 +18,7 @@ import {
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { clientPresets, redirectUriFaults } from '../../domain/clients/redirect-uris.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
-import { id, pathId, readBody, visibleLine } from './input.ts';
+import { body, id, pathId, visibleLine } from './input.ts';
 import { notAllowed } from './visible-record.ts';
 import { originOf, withPerson } from './person.ts';
 import { nothingThere } from './problems.ts';
@@ -52,9 +52,7 @@ const shown = (client: ConnectedClient, userId: string) => ({
   last_used_at: client.last_used_at,
 });
 
-export function clientRoutes(services: Services): Hono {
-  const app = new Hono();
-
+export function clientRoutes(services: Services) {
   /** Makes the change and answers the client as it is then. 403: the person sees it, and may not do this to it. */
   const change = async (c: Context, statement: Statement<boolean>) => {
     const clientId = pathId(c);
@@ -69,53 +67,56 @@ export function clientRoutes(services: Services): Hono {
     return client ? c.json(shown(client, person.user_id)) : c.body(null, 204);
   };
 
-  app.get('/clients', async (c) => {
-    const [person, clients] = await withPerson(services, c, connectedClients());
-    return c.json({
-      items: clients.map((client) => shown(client, person.user_id)),
-      presets: clientPresets.map(({ id: preset, name, redirectUris }) => ({
-        id: preset,
-        name,
-        redirect_uris: redirectUris,
-      })),
-      tool_server: canonicalResource(services.config.baseUrl),
+  return new Hono()
+    .get('/clients', async (c) => {
+      const [person, clients] = await withPerson(services, c, connectedClients());
+      return c.json({
+        items: clients.map((client) => shown(client, person.user_id)),
+        presets: clientPresets.map(({ id: preset, name, redirectUris }) => ({
+          id: preset,
+          name,
+          redirect_uris: redirectUris,
+        })),
+        tool_server: canonicalResource(services.config.baseUrl),
+      });
+    })
+
+    .post('/clients', body(Details), async (c) => {
+      const { name, redirect_uris } = c.req.valid('json');
+      const [, made] = await withPerson(services, c, createClient({ name, redirectUris: redirect_uris }, originOf(c)));
+      const [person, client] = await withPerson(services, c, connectedClient(made ?? ''));
+      if (!client) throw nothingThere();
+      return c.json(shown(client, person.user_id), 201);
+    })
+
+    .patch('/clients/:id', body(Details), async (c) => {
+      const { name, redirect_uris } = c.req.valid('json');
+      return change(c, changeClient(pathId(c), { name, redirectUris: redirect_uris }, originOf(c)));
+    })
+
+    .post('/clients/:id/share', body(Share), async (c) => {
+      const { brokerage_id } = c.req.valid('json');
+      return change(c, shareClient(pathId(c), brokerage_id, originOf(c)));
+    })
+
+    .post('/clients/:id/switch', body(Switch), async (c) => {
+      const { disabled } = c.req.valid('json');
+      return change(c, disableClient(pathId(c), disabled, originOf(c)));
+    })
+
+    .delete('/clients/:id', (c) => change(c, deleteClient(pathId(c), originOf(c))))
+
+    .post('/clients/:id/disconnect', async (c) => {
+      const clientId = pathId(c);
+      // What is not connected already stays so.
+      const [person, , , client] = await withPerson(
+        services,
+        c,
+        mustSee('connected_clients', clientId),
+        disconnectClient(clientId, originOf(c)),
+        connectedClient(clientId),
+      );
+      if (!client) throw nothingThere();
+      return c.json(shown(client, person.user_id));
     });
-  });
-
-  app.post('/clients', async (c) => {
-    const { name, redirect_uris } = await readBody(c, Details);
-    const [, made] = await withPerson(services, c, createClient({ name, redirectUris: redirect_uris }, originOf(c)));
-    const [person, client] = await withPerson(services, c, connectedClient(made ?? ''));
-    if (!client) throw nothingThere();
-    return c.json(shown(client, person.user_id), 201);
-  });
-
-  app.patch('/clients/:id', async (c) => {
-    const { name, redirect_uris } = await readBody(c, Details);
-    return change(c, changeClient(pathId(c), { name, redirectUris: redirect_uris }, originOf(c)));
-  });
-  app.post('/clients/:id/share', async (c) => {
-    const { brokerage_id } = await readBody(c, Share);
-    return change(c, shareClient(pathId(c), brokerage_id, originOf(c)));
-  });
-  app.post('/clients/:id/switch', async (c) => {
-    const { disabled } = await readBody(c, Switch);
-    return change(c, disableClient(pathId(c), disabled, originOf(c)));
-  });
-  app.delete('/clients/:id', (c) => change(c, deleteClient(pathId(c), originOf(c))));
-
-  // What is not connected already stays so.
-  app.post('/clients/:id/disconnect', async (c) => {
-    const clientId = pathId(c);
-    const [person, , , client] = await withPerson(
-      services,
-      c,
-      mustSee('connected_clients', clientId),
-      disconnectClient(clientId, originOf(c)),
-      connectedClient(clientId),
-    );
-    if (!client) throw nothingThere();
-    return c.json(shown(client, person.user_id));
-  });
-  return app;
 }

@@ -10,9 +10,10 @@ import {
   dealConditions,
   removeCondition,
 } from '../../domain/deals/conditions.ts';
-import { day, id, line, optional, pathId, readBody } from './input.ts';
+import { body, day, id, line, optional, pathId } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
+import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({ name: line(200), owner_user_id: optional(id), deadline: optional(day) });
 const Change = z
@@ -24,47 +25,45 @@ const Change = z
   })
   .partial();
 
-export function conditionRoutes(services: Services): Hono {
-  const app = new Hono();
+export function conditionRoutes(services: Services) {
+  return new Hono()
+    .get('/deals/:id/conditions', async (c) => {
+      const dealId = pathId(c);
+      const [items] = await withDeal(services, c, dealId, dealConditions(dealId));
+      return c.json({ items });
+    })
 
-  app.get('/deals/:id/conditions', async (c) => {
-    const dealId = pathId(c);
-    const [items] = await withDeal(services, c, dealId, dealConditions(dealId));
-    return c.json({ items });
-  });
+    .post('/deals/:id/conditions', body(New), async (c) => {
+      const dealId = pathId(c);
+      const [added] = await withDeal(services, c, dealId, addCondition(dealId, c.req.valid('json'), originOf(c)));
+      return c.json(orNotFound(added), 201);
+    })
 
-  app.post('/deals/:id/conditions', async (c) => {
-    const dealId = pathId(c);
-    const [added] = await withDeal(services, c, dealId, addCondition(dealId, await readBody(c, New), originOf(c)));
-    return c.json(added, 201);
-  });
+    .patch('/conditions/:id', body(Change), async (c) => {
+      const conditionId = pathId(c);
+      const change = changeCondition(conditionId, c.req.valid('json'), originOf(c));
+      const [changed, now] = await withRecord(
+        services,
+        c,
+        'closing_conditions',
+        conditionId,
+        change,
+        dealCondition(conditionId),
+      );
+      if (!changed) throw notAllowed();
+      return c.json(orNotFound(now));
+    })
 
-  app.patch('/conditions/:id', async (c) => {
-    const conditionId = pathId(c);
-    const change = changeCondition(conditionId, await readBody(c, Change), originOf(c));
-    const [changed, now] = await withRecord(
-      services,
-      c,
-      'closing_conditions',
-      conditionId,
-      change,
-      dealCondition(conditionId),
-    );
-    if (!changed) throw notAllowed();
-    return c.json(now);
-  });
-
-  app.delete('/conditions/:id', async (c) => {
-    const conditionId = pathId(c);
-    const [gone] = await withRecord(
-      services,
-      c,
-      'closing_conditions',
-      conditionId,
-      removeCondition(conditionId, originOf(c)),
-    );
-    if (!gone) throw notAllowed();
-    return c.body(null, 204);
-  });
-  return app;
+    .delete('/conditions/:id', async (c) => {
+      const conditionId = pathId(c);
+      const [gone] = await withRecord(
+        services,
+        c,
+        'closing_conditions',
+        conditionId,
+        removeCondition(conditionId, originOf(c)),
+      );
+      if (!gone) throw notAllowed();
+      return c.body(null, 204);
+    });
 }

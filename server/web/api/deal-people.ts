@@ -19,10 +19,10 @@ import { mustSee } from '../../domain/visibility/must-see.ts';
 import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
-import { emailAddress, id, properName, pathId, readBody } from './input.ts';
+import { body, emailAddress, id, pathId, properName } from './input.ts';
 import { changeDeal, notAllowed } from './visible-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
-import { invalid, nothingThere } from './problems.ts';
+import { invalid, nothingThere, orNotFound } from './problems.ts';
 
 const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
 
@@ -40,8 +40,7 @@ const Invite = z
   });
 const Renewal = z.strictObject({ deliver: delivery });
 
-export function dealPeopleRoutes(services: Services): Hono {
-  const app = new Hono();
+export function dealPeopleRoutes(services: Services) {
   const { smtpUrl, baseUrl } = services.config;
 
   /** Invites with a fresh link, and mails it or shows it: a mailed one is shown to nobody, so that it proves the mailbox. */
@@ -62,40 +61,45 @@ export function dealPeopleRoutes(services: Services): Hono {
     return { participant, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   }
 
-  app.post('/deals/:id/participants', async (c) => {
-    const dealId = pathId(c);
-    const { deliver, ...person } = await readBody(c, Invite);
-    const change = (link: NewLink) => inviteToDeal(dealId, person, link, originOf(c));
-    return c.json(await invite(c, dealId, deliver, change, personOfDeal(dealId, person.email)), 201);
-  });
-
-  app.post('/deals/:id/participants/:participant_id/invitation', async (c) => {
-    const dealId = pathId(c);
-    const participantId = pathId(c, 'participant_id');
-    const { deliver } = await readBody(c, Renewal);
-    const change = (link: NewLink) => renewDealInvitation(dealId, participantId, link, originOf(c));
-    return c.json(await invite(c, dealId, deliver, change, participantOfDeal(dealId, participantId)));
-  });
-
-  app.delete('/deals/:id/participants/:participant_id', async (c) => {
-    const dealId = pathId(c);
-    const participantId = pathId(c, 'participant_id');
-    const change = removeFromDeal(dealId, participantId, originOf(c));
-    const otherwise = ({ participants }: { participants: readonly PersonOfDeal[] }) => {
-      const person = participants.find((one) => one.id === participantId);
-      if (!person) return nothingThere();
-      if (person.status !== 'removed') return notAllowed();
-      return invalid([{ path: '', message: `${person.name} is removed already.` }]);
-    };
-    return changeDeal(services, c, dealId, change, otherwise);
-  });
-
-  const answer = (accepts: boolean) => async (c: Context) => {
+  /** Answers the invitation; the deal that it was to. */
+  const answer = async (c: Context, accepts: boolean) => {
     const [dealId] = await asPerson(services, c, answerInvitation(pathId(c, 'participant_id'), accepts, originOf(c)));
-    if (dealId === null) throw nothingThere();
-    return accepts ? c.json({ deal_id: dealId }) : c.body(null, 204);
+    return orNotFound(dealId);
   };
-  app.post('/invitations/:participant_id/accept', answer(true));
-  app.post('/invitations/:participant_id/decline', answer(false));
-  return app;
+
+  return new Hono()
+    .post('/deals/:id/participants', body(Invite), async (c) => {
+      const dealId = pathId(c);
+      const { deliver, ...person } = c.req.valid('json');
+      const change = (link: NewLink) => inviteToDeal(dealId, person, link, originOf(c));
+      return c.json(await invite(c, dealId, deliver, change, personOfDeal(dealId, person.email)), 201);
+    })
+
+    .post('/deals/:id/participants/:participant_id/invitation', body(Renewal), async (c) => {
+      const dealId = pathId(c);
+      const participantId = pathId(c, 'participant_id');
+      const { deliver } = c.req.valid('json');
+      const change = (link: NewLink) => renewDealInvitation(dealId, participantId, link, originOf(c));
+      return c.json(await invite(c, dealId, deliver, change, participantOfDeal(dealId, participantId)));
+    })
+
+    .delete('/deals/:id/participants/:participant_id', async (c) => {
+      const dealId = pathId(c);
+      const participantId = pathId(c, 'participant_id');
+      const change = removeFromDeal(dealId, participantId, originOf(c));
+      const otherwise = ({ participants }: { participants: readonly PersonOfDeal[] }) => {
+        const person = participants.find((one) => one.id === participantId);
+        if (!person) return nothingThere();
+        if (person.status !== 'removed') return notAllowed();
+        return invalid([{ path: '', message: `${person.name} is removed already.` }]);
+      };
+      return changeDeal(services, c, dealId, change, otherwise);
+    })
+
+    .post('/invitations/:participant_id/accept', async (c) => c.json({ deal_id: await answer(c, true) }))
+
+    .post('/invitations/:participant_id/decline', async (c) => {
+      await answer(c, false);
+      return c.body(null, 204);
+    });
 }

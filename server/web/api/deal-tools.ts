@@ -5,39 +5,43 @@ import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import { dealTools, optInDeal, optOutDeal, stopDealTools } from '../../domain/clients/deal-opt-ins.ts';
-import { instant, optional, pathId, readBody } from './input.ts';
+import { body, instant, optional, pathId } from './input.ts';
 import { notAllowed, withDeal } from './visible-record.ts';
 import { originOf } from './person.ts';
+import { orNotFound } from './problems.ts';
 
 const OptIn = z.strictObject({ expires_at: optional(instant) });
 
-export function dealToolRoutes(services: Services): Hono {
-  const app = new Hono();
-
+export function dealToolRoutes(services: Services) {
   const switched = async (c: Context, dealId: string, change: Statement<boolean>, otherwise?: 'denied') => {
     const [done, tools] = await withDeal(services, c, dealId, change, dealTools(dealId));
     if (!done && otherwise === 'denied') throw notAllowed();
-    return c.json(tools);
+    return c.json(orNotFound(tools));
   };
-
-  app.get('/deals/:id/tools', async (c) => {
-    const dealId = pathId(c);
-    const [tools] = await withDeal(services, c, dealId, dealTools(dealId));
-    return c.json(tools);
-  });
-
-  app.put('/deals/:id/tools/opt-in', async (c) => {
-    const dealId = pathId(c);
-    const { expires_at } = await readBody(c, OptIn);
-    return switched(c, dealId, optInDeal(dealId, expires_at, originOf(c)), 'denied');
-  });
-
-  // What is off already stays off.
-  app.delete('/deals/:id/tools/opt-in', (c) => switched(c, pathId(c), optOutDeal(pathId(c), originOf(c))));
 
   const shutOff = (stopped: boolean) => (c: Context) =>
     switched(c, pathId(c), stopDealTools(pathId(c), stopped, originOf(c)), 'denied');
-  app.put('/deals/:id/tools/shut-off', shutOff(true));
-  app.delete('/deals/:id/tools/shut-off', shutOff(false));
-  return app;
+
+  return new Hono()
+    .get('/deals/:id/tools', async (c) => {
+      const dealId = pathId(c);
+      const [tools] = await withDeal(services, c, dealId, dealTools(dealId));
+      return c.json(orNotFound(tools));
+    })
+
+    .put('/deals/:id/tools/opt-in', body(OptIn), async (c) => {
+      const dealId = pathId(c);
+      const { expires_at } = c.req.valid('json');
+      return switched(c, dealId, optInDeal(dealId, expires_at, originOf(c)), 'denied');
+    })
+
+    .delete('/deals/:id/tools/opt-in', async (c) => {
+      const dealId = pathId(c);
+      // What is off already stays off.
+      return switched(c, dealId, optOutDeal(dealId, originOf(c)));
+    })
+
+    .put('/deals/:id/tools/shut-off', shutOff(true))
+
+    .delete('/deals/:id/tools/shut-off', shutOff(false));
 }

@@ -21,10 +21,10 @@ import {
 } from '../../domain/documents/documents.ts';
 import { newStorageKey } from '../../storage/storage.ts';
 import { sendDocument } from './document-body.ts';
-import { line, optional, pathId, readBody, readQuery } from './input.ts';
+import { body, line, optional, pathId, query } from './input.ts';
 import { notAllowed, withDeal } from './visible-record.ts';
 import { asPerson, originOf } from './person.ts';
-import { invalid, nothingThere, Problem } from './problems.ts';
+import { invalid, nothingThere, orNotFound, Problem } from './problems.ts';
 
 // Signs that turn the direction of writing make a name look as if it ended otherwise.
 const misleading = /[/\\\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
@@ -65,46 +65,7 @@ async function intake({ storage }: Services, c: Context, key: string, name: stri
   }
 }
 
-export function documentRoutes(services: Services): Hono {
-  const app = new Hono();
-
-  app.get('/deals/:id/documents', async (c) => {
-    const dealId = pathId(c);
-    const filter = readQuery(c, Filter);
-    const [items] = await withDeal(
-      services,
-      c,
-      dealId,
-      documentsOnPage(dealId, filter.category, filter.confidentiality, filter.search),
-    );
-    return c.json({ items });
-  });
-
-  app.post('/deals/:id/documents', async (c) => {
-    const dealId = pathId(c);
-    const storageKey = newStorageKey();
-    // Who may not upload is told so before anything of the file is read.
-    const [may] = await withDeal(services, c, dealId, beginUpload(dealId, storageKey));
-    if (!may) throw notAllowed();
-    const { diligence_request, ...given } = readQuery(c, New);
-    if (Number(c.req.header('content-length') ?? 0) > largestDocument)
-      throw new Problem(413, 'too_large', 'The file is larger than 2 GB. Split it, or compress it.');
-
-    const kept = await intake(services, c, storageKey, given.filename);
-    const add = addDocument(dealId, { ...given, ...kept, storageKey }, diligence_request, originOf(c));
-    const [id] = await withDeal(services, c, dealId, add).catch(async (error: unknown) => {
-      // Whether it is there we do not know when the database went away: then a scheduled job finds out.
-      if (!(error instanceof Unavailable)) await clear(storageKey);
-      throw error;
-    });
-    const [added] = await asPerson(
-      services,
-      c,
-      documentOnPage(diligence_request === null ? 'simple' : 'production', id),
-    );
-    return c.json(added, 201);
-  });
-
+export function documentRoutes(services: Services) {
   const clear = (storageKey: string) =>
     services.storage
       .remove(storageKey)
@@ -112,66 +73,104 @@ export function documentRoutes(services: Services): Hono {
         services.log.warn({ err: error }, 'a body without a document waits to be cleared away'),
       );
 
-  app.patch('/documents/:source/:id', async (c) => {
-    const source = sourceOf(c);
-    const id = pathId(c);
-    const change = await readBody(c, Change);
-    if (change.filename !== undefined) {
-      // The ending tells programs what a file is, and what it is was looked at when it came.
-      const [before] = await asPerson(services, c, documentOnPage(source, id));
+  return new Hono()
+    .get('/deals/:id/documents', query(Filter), async (c) => {
+      const dealId = pathId(c);
+      const filter = c.req.valid('query');
+      const [items] = await withDeal(
+        services,
+        c,
+        dealId,
+        documentsOnPage(dealId, filter.category, filter.confidentiality, filter.search),
+      );
+      return c.json({ items });
+    })
+
+    .post('/deals/:id/documents', query(New), async (c) => {
+      const dealId = pathId(c);
+      const storageKey = newStorageKey();
+      // Who may not upload is told so before anything of the file is read.
+      const [may] = await withDeal(services, c, dealId, beginUpload(dealId, storageKey));
+      if (!may) throw notAllowed();
+      const { diligence_request, ...given } = c.req.valid('query');
+      if (Number(c.req.header('content-length') ?? 0) > largestDocument)
+        throw new Problem(413, 'too_large', 'The file is larger than 2 GB. Split it, or compress it.');
+
+      const kept = await intake(services, c, storageKey, given.filename);
+      const add = addDocument(dealId, { ...given, ...kept, storageKey }, diligence_request, originOf(c));
+      const [id] = await withDeal(services, c, dealId, add).catch(async (error: unknown) => {
+        // Whether it is there we do not know when the database went away: then a scheduled job finds out.
+        if (!(error instanceof Unavailable)) await clear(storageKey);
+        throw error;
+      });
+      const [added] = await asPerson(
+        services,
+        c,
+        documentOnPage(diligence_request === null ? 'simple' : 'production', id),
+      );
+      return c.json(orNotFound(added), 201);
+    })
+
+    .patch('/documents/:source/:id', body(Change), async (c) => {
+      const source = sourceOf(c);
+      const id = pathId(c);
+      const change = c.req.valid('json');
+      if (change.filename !== undefined) {
+        // The ending tells programs what a file is, and what it is was looked at when it came.
+        const [before] = await asPerson(services, c, documentOnPage(source, id));
+        if (before === null) throw nothingThere();
+        const ending = endingOf(before.filename);
+        if (endingOf(change.filename) !== ending)
+          throw invalid([{ path: 'filename', message: `The name must end in .${ending}, as it did.` }]);
+      }
+      const [changed, now] = await asPerson(
+        services,
+        c,
+        changeDocument(source, id, change, originOf(c)),
+        documentOnPage(source, id),
+      );
+      if (now === null) throw nothingThere();
+      if (!changed) throw notAllowed();
+      return c.json(now);
+    })
+
+    .delete('/documents/:source/:id', async (c) => {
+      const source = sourceOf(c);
+      const id = pathId(c);
+      const [before, removed] = await asPerson(
+        services,
+        c,
+        documentOnPage(source, id),
+        removeDocument(source, id, originOf(c)),
+      );
       if (before === null) throw nothingThere();
-      const ending = endingOf(before.filename);
-      if (endingOf(change.filename) !== ending)
-        throw invalid([{ path: 'filename', message: `The name must end in .${ending}, as it did.` }]);
-    }
-    const [changed, now] = await asPerson(
-      services,
-      c,
-      changeDocument(source, id, change, originOf(c)),
-      documentOnPage(source, id),
-    );
-    if (now === null) throw nothingThere();
-    if (!changed) throw notAllowed();
-    return c.json(now);
-  });
+      if (!removed) throw notAllowed();
+      return c.body(null, 204);
+    })
 
-  app.delete('/documents/:source/:id', async (c) => {
-    const source = sourceOf(c);
-    const id = pathId(c);
-    const [before, removed] = await asPerson(
-      services,
-      c,
-      documentOnPage(source, id),
-      removeDocument(source, id, originOf(c)),
-    );
-    if (before === null) throw nothingThere();
-    if (!removed) throw notAllowed();
-    return c.body(null, 204);
-  });
+    .post('/documents/:source/:id/restore', async (c) => {
+      const source = sourceOf(c);
+      const id = pathId(c);
+      const [restored, now] = await asPerson(
+        services,
+        c,
+        restoreDocument(source, id, originOf(c)),
+        documentOnPage(source, id),
+      );
+      if (!restored || now === null) throw nothingThere();
+      return c.json(now);
+    })
 
-  app.post('/documents/:source/:id/restore', async (c) => {
-    const source = sourceOf(c);
-    const id = pathId(c);
-    const [restored, now] = await asPerson(
-      services,
-      c,
-      restoreDocument(source, id, originOf(c)),
-      documentOnPage(source, id),
-    );
-    if (!restored || now === null) throw nothingThere();
-    return c.json(now);
-  });
+    .get('/documents/:source/:id/content', (c) => sendDocument(services, c, sourceOf(c), pathId(c), 'attachment'))
 
-  app.get('/documents/:source/:id/content', (c) => sendDocument(services, c, sourceOf(c), pathId(c), 'attachment'));
-  app.get('/documents/:source/:id/preview', (c) => sendDocument(services, c, sourceOf(c), pathId(c), 'inline'));
+    .get('/documents/:source/:id/preview', (c) => sendDocument(services, c, sourceOf(c), pathId(c), 'inline'))
 
-  app.get('/documents/:source/:id/openings', async (c) => {
-    const source = sourceOf(c);
-    const id = pathId(c);
-    const [seen, items] = await asPerson(services, c, documentOnPage(source, id), documentOpenings(source, id));
-    if (seen === null) throw nothingThere();
-    if (seen.openings === null) throw notAllowed();
-    return c.json({ items });
-  });
-  return app;
+    .get('/documents/:source/:id/openings', async (c) => {
+      const source = sourceOf(c);
+      const id = pathId(c);
+      const [seen, items] = await asPerson(services, c, documentOnPage(source, id), documentOpenings(source, id));
+      if (seen === null) throw nothingThere();
+      if (seen.openings === null) throw notAllowed();
+      return c.json({ items });
+    });
 }

@@ -112,7 +112,7 @@ function openStreams({ database, config, changes, log }: Services) {
   };
 }
 
-export function eventRoutes(services: Services): Hono {
+export function eventRoutes(services: Services) {
   const { database, stopping } = services;
   const streams = openStreams(services);
 
@@ -162,7 +162,7 @@ export function eventRoutes(services: Services): Hono {
           return;
         }
         const told = new Set<string>();
-        const key = ({ topic, deal_id }: SeenChange) => `${topic} ${deal_id}`;
+        const key = ({ topic, deal_id }: Change | SeenChange) => `${topic} ${deal_id}`;
         for (let at = 0; at < noted.length && !over.signal.aborted; at += asked) {
           const part = noted.slice(at, at + asked).filter((change) => !told.has(key(change)));
           const seen = part.length > 0 ? await seenOf(part) : [];

@@ -12,10 +12,10 @@ import {
   sourcesOnPage,
   sourceTypes,
 } from '../../domain/offers/financing.ts';
-import { line, pathId, readBody } from './input.ts';
+import { body, line, pathId } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
-import { nothingThere } from './problems.ts';
+import { nothingThere, orNotFound } from './problems.ts';
 
 const status = z.enum(commitmentStatuses, { error: 'Choose a status.' });
 const New = z.strictObject({
@@ -29,7 +29,7 @@ const New = z.strictObject({
 });
 const Status = z.strictObject({ commitment_status: status });
 
-export function financingRoutes(services: Services): Hono {
+export function financingRoutes(services: Services) {
   const app = new Hono();
   for (const path of ['/deals/:id/financing', '/financing/*'])
     app.use(path, async (_, next) => {
@@ -37,26 +37,33 @@ export function financingRoutes(services: Services): Hono {
       await next();
     });
 
-  app.get('/deals/:id/financing', async (c) => {
-    const dealId = pathId(c);
-    const [items, totals] = await withDeal(services, c, dealId, sourcesOnPage(dealId), financingTotals(dealId));
-    return c.json({ items, totals });
-  });
+  return app
+    .get('/deals/:id/financing', async (c) => {
+      const dealId = pathId(c);
+      const [items, totals] = await withDeal(services, c, dealId, sourcesOnPage(dealId), financingTotals(dealId));
+      return c.json({ items, totals });
+    })
 
-  app.post('/deals/:id/financing', async (c) => {
-    const dealId = pathId(c);
-    const [added] = await withDeal(services, c, dealId, addSource(dealId, await readBody(c, New), originOf(c)));
-    const [source] = await withRecord(services, c, 'financing_sources', added, sourceOnPage(added));
-    return c.json(source, 201);
-  });
+    .post('/deals/:id/financing', body(New), async (c) => {
+      const dealId = pathId(c);
+      const [added] = await withDeal(services, c, dealId, addSource(dealId, c.req.valid('json'), originOf(c)));
+      const [source] = await withRecord(services, c, 'financing_sources', added, sourceOnPage(added));
+      return c.json(orNotFound(source), 201);
+    })
 
-  app.post('/financing/:id/status', async (c) => {
-    const sourceId = pathId(c);
-    const { commitment_status } = await readBody(c, Status);
-    const move = moveSource(sourceId, commitment_status, originOf(c));
-    const [moved, source] = await withRecord(services, c, 'financing_sources', sourceId, move, sourceOnPage(sourceId));
-    if (!moved) throw notAllowed();
-    return c.json(source);
-  });
-  return app;
+    .post('/financing/:id/status', body(Status), async (c) => {
+      const sourceId = pathId(c);
+      const { commitment_status } = c.req.valid('json');
+      const move = moveSource(sourceId, commitment_status, originOf(c));
+      const [moved, source] = await withRecord(
+        services,
+        c,
+        'financing_sources',
+        sourceId,
+        move,
+        sourceOnPage(sourceId),
+      );
+      if (!moved) throw notAllowed();
+      return c.json(orNotFound(source));
+    });
 }

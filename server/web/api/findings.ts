@@ -12,10 +12,10 @@ import {
   setFindingStatus,
   severities,
 } from '../../domain/diligence/findings.ts';
-import { id, line, optional, pathId, readBody, text } from './input.ts';
+import { body, id, line, optional, pathId, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
-import { nothingThere } from './problems.ts';
+import { nothingThere, orNotFound } from './problems.ts';
 
 const New = z.strictObject({
   category: line(64),
@@ -30,7 +30,7 @@ const Status = z.strictObject({
 });
 const Comment = z.strictObject({ body: text(8000) });
 
-export function findingRoutes(services: Services): Hono {
+export function findingRoutes(services: Services) {
   const app = new Hono();
   for (const path of ['/deals/:id/findings', '/findings/*'])
     app.use(path, async (_, next) => {
@@ -38,42 +38,41 @@ export function findingRoutes(services: Services): Hono {
       await next();
     });
 
-  app.get('/deals/:id/findings', async (c) => {
-    const dealId = pathId(c);
-    const [items] = await withDeal(services, c, dealId, findingsOnPage(dealId));
-    return c.json({ items });
-  });
+  return app
+    .get('/deals/:id/findings', async (c) => {
+      const dealId = pathId(c);
+      const [items] = await withDeal(services, c, dealId, findingsOnPage(dealId));
+      return c.json({ items });
+    })
 
-  app.post('/deals/:id/findings', async (c) => {
-    const dealId = pathId(c);
-    const { category, title, description, severity, owner_user_id } = await readBody(c, New);
-    const finding = { dealId, category, title, description, severity, ownerUserId: owner_user_id };
-    const [added] = await withDeal(services, c, dealId, addFinding(finding, originOf(c)));
-    const [found] = await withRecord(services, c, 'findings', added, findingOnPage(added));
-    return c.json(found, 201);
-  });
+    .post('/deals/:id/findings', body(New), async (c) => {
+      const dealId = pathId(c);
+      const { category, title, description, severity, owner_user_id } = c.req.valid('json');
+      const finding = { dealId, category, title, description, severity, ownerUserId: owner_user_id };
+      const [added] = await withDeal(services, c, dealId, addFinding(finding, originOf(c)));
+      const [found] = await withRecord(services, c, 'findings', added, findingOnPage(added));
+      return c.json(orNotFound(found), 201);
+    })
 
-  app.get('/findings/:id', async (c) => {
-    const findingId = pathId(c);
-    const [found] = await withRecord(services, c, 'findings', findingId, findingOnPage(findingId));
-    return c.json(found);
-  });
+    .get('/findings/:id', async (c) => {
+      const findingId = pathId(c);
+      const [found] = await withRecord(services, c, 'findings', findingId, findingOnPage(findingId));
+      return c.json(orNotFound(found));
+    })
 
-  app.post('/findings/:id/status', async (c) => {
-    const findingId = pathId(c);
-    const { status, status_notes } = await readBody(c, Status);
-    const change = setFindingStatus(findingId, status, status_notes, originOf(c));
-    const [changed, found] = await withRecord(services, c, 'findings', findingId, change, findingOnPage(findingId));
-    if (!changed) throw notAllowed();
-    return c.json(found);
-  });
+    .post('/findings/:id/status', body(Status), async (c) => {
+      const findingId = pathId(c);
+      const { status, status_notes } = c.req.valid('json');
+      const change = setFindingStatus(findingId, status, status_notes, originOf(c));
+      const [changed, found] = await withRecord(services, c, 'findings', findingId, change, findingOnPage(findingId));
+      if (!changed) throw notAllowed();
+      return c.json(orNotFound(found));
+    })
 
-  app.post('/findings/:id/comments', async (c) => {
-    const findingId = pathId(c);
-    const { body } = await readBody(c, Comment);
-    const comment = addFindingComment(findingId, body, originOf(c));
-    const [, found] = await withRecord(services, c, 'findings', findingId, comment, findingOnPage(findingId));
-    return c.json(found, 201);
-  });
-  return app;
+    .post('/findings/:id/comments', body(Comment), async (c) => {
+      const findingId = pathId(c);
+      const comment = addFindingComment(findingId, c.req.valid('json').body, originOf(c));
+      const [, found] = await withRecord(services, c, 'findings', findingId, comment, findingOnPage(findingId));
+      return c.json(orNotFound(found), 201);
+    });
 }

@@ -7,7 +7,7 @@ import { waitingInvitations } from '../../domain/deals/participants.ts';
 import { dealsByState, queue, runningExclusivities } from '../../domain/deals/home.ts';
 import { asPerson } from './person.ts';
 
-export function homeRoutes(services: Services): Hono {
+export function homeRoutes(services: Services) {
   return new Hono().get('/home', async (c) => {
     const [waiting, invitations, exclusivities, deals_by_state, activity] = await asPerson(
       services,

@@ -1,6 +1,6 @@
 /** Reads what a request of the web application carries, and says of each fault where it is and what is allowed. */
 
-import type { Context } from 'hono';
+import type { Context, Env, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
 import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.ts';
@@ -17,10 +17,10 @@ function faultsOf(error: z.ZodError): Fault[] {
 }
 
 /** The JSON body, as `parse` reads it, as the schema gives it. Throws 400, 413 or 415. */
-export async function readBody<T extends z.ZodType>(
+async function readBody<T extends z.ZodType>(
   c: Context,
   schema: T,
-  parse: (text: string) => unknown = JSON.parse,
+  parse: (text: string) => unknown,
 ): Promise<z.output<T>> {
   if (bodyType(c).type !== 'application/json') throw new Problem(415, 'validation_error', 'Send JSON.');
   const body = await boundedText(c, largestBody);
@@ -38,8 +38,41 @@ export async function readBody<T extends z.ZodType>(
   return parsed.data;
 }
 
+/** An id in the path. Throws 404: under what is no id there is nothing. */
+export function pathId(c: Context, name = 'id'): string {
+  const id = c.req.param(name) ?? '';
+  if (!uuid.test(id)) throw nothingThere();
+  return id.toLowerCase();
+}
+
+/** Throws 404 where an id in the path, named `id` or `…_id`, is none. */
+function checkIds(c: Context): void {
+  for (const name of Object.keys(c.req.param())) if (/(^|_)id$/.test(name)) pathId(c, name);
+}
+
+type Checked<Target extends 'json' | 'query', S extends z.ZodType> = {
+  in: { [T in Target]: z.input<S> };
+  out: { [T in Target]: z.output<S> };
+};
+
+/**
+ * Reads the JSON body for the handler behind it, which gets it by `c.req.valid('json')` as the schema gives it; the type
+ * of the route says what the body must be. `parse` reads the text. Answers 400, 413 or 415 for what does not fit, and
+ * first 404 for what is no id in the path.
+ */
+export const body =
+  <S extends z.ZodType, E extends Env, P extends string>(
+    schema: S,
+    parse: (text: string) => unknown = JSON.parse,
+  ): MiddlewareHandler<E, P, Checked<'json', S>, never> =>
+  async (c, next) => {
+    checkIds(c);
+    c.req.addValidatedData('json', (await readBody(c, schema, parse)) as object);
+    await next();
+  };
+
 /** The query as the schema gives it; a parameter that repeats is an array where the schema wants one. Throws 400. */
-export function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
+function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
   const values = Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, all]) => [name, all.length === 1 ? all[0] : all]),
   );
@@ -48,12 +81,16 @@ export function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<
   return parsed.data;
 }
 
-/** An id in the path. Throws 404: under what is no id there is nothing. */
-export function pathId(c: Context, name = 'id'): string {
-  const id = c.req.param(name) ?? '';
-  if (!uuid.test(id)) throw nothingThere();
-  return id.toLowerCase();
-}
+/** The same for the query: `c.req.valid('query')`. Answers 400 for what does not fit. */
+export const query =
+  <S extends z.ZodType, E extends Env, P extends string>(
+    schema: S,
+  ): MiddlewareHandler<E, P, Checked<'query', S>, never> =>
+  async (c, next) => {
+    checkIds(c);
+    c.req.addValidatedData('query', readQuery(c, schema) as object);
+    await next();
+  };
 
 // Lone surrogates and NUL cannot be stored, and the database would say so in the middle of the work.
 const storable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
@@ -90,9 +127,29 @@ export const text = (max: number) =>
     .refine((value) => value.trim() !== '', 'Write something here.')
     .refine(storable, 'This contains characters that cannot be stored.');
 
+type Several<T extends z.ZodType> = z.ZodType<
+  z.output<T>[] | undefined,
+  z.input<T> | readonly z.input<T>[] | undefined
+> & { _zod: { optin: 'optional' } };
+
+/** A query parameter that may be left out, and may repeat. */
+export const several = <T extends z.ZodType>(one: T) =>
+  z.preprocess(
+    (value) => (value === undefined || Array.isArray(value) ? value : [value]),
+    z.array(one).optional(),
+  ) as z.ZodType as Several<T>;
+
+/** What an {@link optional} field takes and gives: its type says that it may be left out. */
+type Optional<T extends z.ZodType> = z.ZodType<z.output<T> | null, z.input<T> | null | undefined> & {
+  _zod: { optin: 'optional' };
+};
+
 /** An optional field: absent, null and empty are null. */
 export const optional = <T extends z.ZodType>(schema: T) =>
-  z.preprocess((value) => (value === undefined || value === '' ? null : value), schema.nullable());
+  z.preprocess(
+    (value) => (value === undefined || value === '' ? null : value),
+    schema.nullable(),
+  ) as z.ZodType as Optional<T>;
 
 export const id = z.uuid('Choose one.');
 // The calendar of PostgreSQL begins with the year 1.

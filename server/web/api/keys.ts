@@ -19,7 +19,7 @@ import {
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';
-import { instant, optional, pathId, readBody, visibleLine } from './input.ts';
+import { body, instant, optional, pathId, visibleLine } from './input.ts';
 import { withRecord } from './visible-record.ts';
 import { asPerson, originOf } from './person.ts';
 import { nothingThere } from './problems.ts';
@@ -78,9 +78,7 @@ async function orNothing<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-export function keyRoutes(services: Services): Hono {
-  const app = new Hono();
-
+export function keyRoutes(services: Services) {
   /** The key after the change; whoever gets a token has proved lately who they are. */
   const issue = async (c: Context, id: string, change: Statement<unknown>, token: string) => {
     const recently = requireRecentSignIn(sessionDigest(c));
@@ -89,42 +87,42 @@ export function keyRoutes(services: Services): Hono {
     return { key: shown(key), token };
   };
 
-  app.get('/brokerages/:id/keys', async (c) => {
-    const id = pathId(c);
-    const [keys] = await withRecord(services, c, 'brokerages', id, apiKeysOf(id));
-    return c.json({ items: keys.map(shown) });
-  });
+  return new Hono()
+    .get('/brokerages/:id/keys', async (c) => {
+      const id = pathId(c);
+      const [keys] = await withRecord(services, c, 'brokerages', id, apiKeysOf(id));
+      return c.json({ items: keys.map(shown) });
+    })
 
-  app.post('/brokerages/:id/keys', async (c) => {
-    const brokerageId = pathId(c);
-    const { expires_at: expiresAt, ...key } = await readBody(c, New);
-    const minted = mintApiKey(key.environment);
-    const [, , id] = await asPerson(
-      services,
-      c,
-      mustSee('brokerages', brokerageId),
-      requireRecentSignIn(sessionDigest(c)),
-      createApiKey({ ...key, brokerageId, expiresAt }, minted, originOf(c)),
-    );
-    const [made] = await asPerson(services, c, apiKey(id));
-    if (!made) throw nothingThere();
-    return c.json({ key: shown(made), token: minted.token }, 201);
-  });
+    .post('/brokerages/:id/keys', body(New), async (c) => {
+      const brokerageId = pathId(c);
+      const { expires_at: expiresAt, ...key } = c.req.valid('json');
+      const minted = mintApiKey(key.environment);
+      const [, , id] = await asPerson(
+        services,
+        c,
+        mustSee('brokerages', brokerageId),
+        requireRecentSignIn(sessionDigest(c)),
+        createApiKey({ ...key, brokerageId, expiresAt }, minted, originOf(c)),
+      );
+      const [made] = await asPerson(services, c, apiKey(id));
+      if (!made) throw nothingThere();
+      return c.json({ key: shown(made), token: minted.token }, 201);
+    })
 
-  app.post('/keys/:id/rotate', async (c) => {
-    const id = pathId(c);
-    const { overlap_seconds } = await readBody(c, Rotation);
-    const [key] = await asPerson(services, c, apiKey(id));
-    if (!key) throw nothingThere();
-    const minted = mintApiKey(key.environment);
-    return c.json(await issue(c, id, rotateApiKey(id, overlap_seconds, minted, originOf(c)), minted.token));
-  });
+    .post('/keys/:id/rotate', body(Rotation), async (c) => {
+      const id = pathId(c);
+      const { overlap_seconds } = c.req.valid('json');
+      const [key] = await asPerson(services, c, apiKey(id));
+      if (!key) throw nothingThere();
+      const minted = mintApiKey(key.environment);
+      return c.json(await issue(c, id, rotateApiKey(id, overlap_seconds, minted, originOf(c)), minted.token));
+    })
 
-  app.post('/keys/:id/revoke', async (c) => {
-    const id = pathId(c);
-    const [, key] = await orNothing(asPerson(services, c, revokeApiKey(id, originOf(c)), apiKey(id)));
-    if (!key) throw nothingThere();
-    return c.json(shown(key));
-  });
-  return app;
+    .post('/keys/:id/revoke', async (c) => {
+      const id = pathId(c);
+      const [, key] = await orNothing(asPerson(services, c, revokeApiKey(id, originOf(c)), apiKey(id)));
+      if (!key) throw nothingThere();
+      return c.json(shown(key));
+    });
 }

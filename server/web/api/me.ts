@@ -10,12 +10,12 @@ import { recoveryCodesLeft } from '../../domain/accounts/second-factor.ts';
 import { csrfToken } from '../../http/csrf.ts';
 import { deploymentDraftKeys } from '../../http/draft-keys.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
-import { properName, readBody } from './input.ts';
+import { body, properName } from './input.ts';
 import { withPerson } from './person.ts';
 
 const Rename = z.strictObject({ name: properName });
 
-export function meRoutes(services: Services): Hono {
+export function meRoutes(services: Services) {
   const draftKey = deploymentDraftKeys(services.database);
   const about = async (c: Context) => {
     const digest = sessionDigest(c);
@@ -37,8 +37,8 @@ export function meRoutes(services: Services): Hono {
       second_factor_owed: owed,
     });
   };
-  return new Hono().get('/me', about).patch('/me', async (c) => {
-    const { name } = await readBody(c, Rename);
+  return new Hono().get('/me', about).patch('/me', body(Rename), async (c) => {
+    const { name } = c.req.valid('json');
     await withPerson(services, c, renameOneself(name));
     return about(c);
   });

@@ -4,56 +4,58 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { nda, ndas, ndaTerms, revokeNda, sendNda, signNda } from '../../domain/deals/ndas.ts';
-import { id, instant, properName, optional, pathId, readBody, text } from './input.ts';
+import { body, id, instant, optional, pathId, properName, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
-import { Problem } from './problems.ts';
+import { orNotFound, Problem } from './problems.ts';
 
 const New = z.strictObject({ participant_id: id, terms: text(40_000), expires_at: optional(instant) });
 const Signature = z.strictObject({ signed_name: properName });
 
-export function ndaRoutes(services: Services): Hono {
-  const app = new Hono();
+export function ndaRoutes(services: Services) {
+  return new Hono()
+    .get('/deals/:id/ndas', async (c) => {
+      const dealId = pathId(c);
+      const [items] = await withDeal(services, c, dealId, ndas(dealId));
+      return c.json({ items });
+    })
 
-  app.get('/deals/:id/ndas', async (c) => {
-    const dealId = pathId(c);
-    const [items] = await withDeal(services, c, dealId, ndas(dealId));
-    return c.json({ items });
-  });
+    .get('/deals/:id/ndas/template', async (c) => {
+      const dealId = pathId(c);
+      const [terms] = await withDeal(services, c, dealId, ndaTerms(dealId));
+      return c.json({ terms });
+    })
 
-  app.get('/deals/:id/ndas/template', async (c) => {
-    const dealId = pathId(c);
-    const [terms] = await withDeal(services, c, dealId, ndaTerms(dealId));
-    return c.json({ terms });
-  });
+    .post('/deals/:id/ndas', body(New), async (c) => {
+      const dealId = pathId(c);
+      const [sent] = await withDeal(services, c, dealId, sendNda(dealId, c.req.valid('json'), originOf(c)));
+      return c.json(orNotFound(sent), 201);
+    })
 
-  app.post('/deals/:id/ndas', async (c) => {
-    const dealId = pathId(c);
-    const [sent] = await withDeal(services, c, dealId, sendNda(dealId, await readBody(c, New), originOf(c)));
-    return c.json(sent, 201);
-  });
+    .post('/ndas/:id/sign', body(Signature), async (c) => {
+      const ndaId = pathId(c);
+      const { signed_name } = c.req.valid('json');
+      const [signed, now] = await withRecord(
+        services,
+        c,
+        'ndas',
+        ndaId,
+        signNda(ndaId, signed_name, originOf(c)),
+        nda(ndaId),
+      );
+      if (signed) return c.json(orNotFound(now));
+      if (!now?.mine) throw new Problem(403, 'denied', 'Only the buyer to whom the NDA was sent can sign it.');
+      throw new Problem(
+        409,
+        'nda_not_waiting',
+        'This NDA no longer waits for a signature. Reload the page to see why.',
+      );
+    })
 
-  app.post('/ndas/:id/sign', async (c) => {
-    const ndaId = pathId(c);
-    const { signed_name } = await readBody(c, Signature);
-    const [signed, now] = await withRecord(
-      services,
-      c,
-      'ndas',
-      ndaId,
-      signNda(ndaId, signed_name, originOf(c)),
-      nda(ndaId),
-    );
-    if (signed) return c.json(now);
-    if (!now?.mine) throw new Problem(403, 'denied', 'Only the buyer to whom the NDA was sent can sign it.');
-    throw new Problem(409, 'nda_not_waiting', 'This NDA no longer waits for a signature. Reload the page to see why.');
-  });
-
-  app.post('/ndas/:id/revoke', async (c) => {
-    const ndaId = pathId(c);
-    const [revoked, now] = await withRecord(services, c, 'ndas', ndaId, revokeNda(ndaId, originOf(c)), nda(ndaId));
-    if (!revoked && now?.status !== 'revoked') throw notAllowed();
-    return c.json(now);
-  });
-  return app;
+    .post('/ndas/:id/revoke', async (c) => {
+      const ndaId = pathId(c);
+      const [revoked, now] = await withRecord(services, c, 'ndas', ndaId, revokeNda(ndaId, originOf(c)), nda(ndaId));
+      if (!revoked && now?.status !== 'revoked') throw notAllowed();
+      return c.json(orNotFound(now));
+    });
 }

@@ -19,10 +19,10 @@ import {
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { deploymentCursors } from './cursor.ts';
-import { day, decimal, instant, optional, pathId, readBody, readQuery, text } from './input.ts';
+import { body, day, decimal, instant, optional, pathId, query, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { asPerson, originOf, withPerson } from './person.ts';
-import { nothingThere } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const amount = optional(decimal());
 
@@ -55,67 +55,64 @@ const Page = z.object({
     .default(mostOffersAPage),
 });
 
-export function offerRoutes(services: Services): Hono {
-  const app = new Hono();
+export function offerRoutes(services: Services) {
   const cursors = deploymentCursors(services);
 
-  app.get('/deals/:id/offers', async (c) => {
-    const dealId = pathId(c);
-    const { cursor, limit } = readQuery(c, Page);
-    const { seal, unseal } = await cursors();
-    const list = `offers ${dealId}`;
-    const after = cursor === undefined ? null : unseal(cursor);
-    const [person, , { items, next }, agreed] = await withPerson(
-      services,
-      c,
-      mustSee('deals', dealId),
-      dealOffers(dealId, after?.place ?? null, limit),
-      agreedOffer(dealId),
-    );
-    after?.check(list, person.user_id);
-    return c.json({ items, agreed, next_cursor: next && seal(list, person.user_id, next) });
-  });
+  return new Hono()
+    .get('/deals/:id/offers', query(Page), async (c) => {
+      const dealId = pathId(c);
+      const { cursor, limit } = c.req.valid('query');
+      const { seal, unseal } = await cursors();
+      const list = `offers ${dealId}`;
+      const after = cursor === undefined ? null : unseal(cursor);
+      const [person, , { items, next }, agreed] = await withPerson(
+        services,
+        c,
+        mustSee('deals', dealId),
+        dealOffers(dealId, after?.place ?? null, limit),
+        agreedOffer(dealId),
+      );
+      after?.check(list, person.user_id);
+      return c.json({ items, agreed, next_cursor: next && seal(list, person.user_id, next) });
+    })
 
-  app.get('/deals/:id/offers/:buyer/revisions', async (c) => {
-    const dealId = pathId(c);
-    const buyer = pathId(c, 'buyer');
-    const { cursor, limit } = readQuery(c, Page);
-    const { seal, unseal } = await cursors();
-    const list = `offers ${dealId} ${buyer}`;
-    const after = cursor === undefined ? null : unseal(cursor);
-    const statement = offerRevisions(dealId, buyer, after?.place ?? null, limit);
-    const [person, , { items, next }] = await withPerson(services, c, mustSee('deals', dealId), statement);
-    after?.check(list, person.user_id);
-    return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
-  });
+    .get('/deals/:id/offers/:buyer_user_id/revisions', query(Page), async (c) => {
+      const dealId = pathId(c);
+      const buyer = pathId(c, 'buyer_user_id');
+      const { cursor, limit } = c.req.valid('query');
+      const { seal, unseal } = await cursors();
+      const list = `offers ${dealId} ${buyer}`;
+      const after = cursor === undefined ? null : unseal(cursor);
+      const statement = offerRevisions(dealId, buyer, after?.place ?? null, limit);
+      const [person, , { items, next }] = await withPerson(services, c, mustSee('deals', dealId), statement);
+      after?.check(list, person.user_id);
+      return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
+    })
 
-  app.post('/deals/:id/offers', async (c) => {
-    const dealId = pathId(c);
-    const { payload } = await readBody(c, Submission, exactly);
-    const [submitted] = await withDeal(services, c, dealId, submitOffer(dealId, payload, originOf(c)));
-    return c.json(submitted, 201);
-  });
+    .post('/deals/:id/offers', body(Submission, exactly), async (c) => {
+      const dealId = pathId(c);
+      const { payload } = c.req.valid('json');
+      const [submitted] = await withDeal(services, c, dealId, submitOffer(dealId, payload, originOf(c)));
+      return c.json(orNotFound(submitted), 201);
+    })
 
-  app.post('/offers/:id/accept', async (c) => {
-    const offerId = pathId(c);
-    const { expires_at } = await readBody(c, Acceptance);
-    const change = acceptOffer(offerId, expires_at, originOf(c));
-    const [accepted, dealId] = await withRecord(services, c, 'offers', offerId, change, dealOfOffer(offerId));
-    if (!accepted) throw notAllowed();
-    const page = asDealPage(await asPerson(services, c, ...dealPage(dealId ?? '')));
-    if (!page) throw nothingThere();
-    return c.json(page);
-  });
+    .post('/offers/:id/accept', body(Acceptance), async (c) => {
+      const offerId = pathId(c);
+      const { expires_at } = c.req.valid('json');
+      const change = acceptOffer(offerId, expires_at, originOf(c));
+      const [accepted, dealId] = await withRecord(services, c, 'offers', offerId, change, dealOfOffer(offerId));
+      if (!accepted) throw notAllowed();
+      const page = asDealPage(await asPerson(services, c, ...dealPage(dealId ?? '')));
+      return c.json(orNotFound(page));
+    })
 
-  app.post('/offers/:id/decision', async (c) => {
-    const offerId = pathId(c);
-    const { decision } = await readBody(c, Decision);
-    const change = decideOffer(offerId, decision, originOf(c));
-    const [decided, dealId] = await withRecord(services, c, 'offers', offerId, change, dealOfOffer(offerId));
-    if (!decided) throw notAllowed();
-    const page = asDealPage(await asPerson(services, c, ...dealPage(dealId ?? '')));
-    if (!page) throw nothingThere();
-    return c.json(page);
-  });
-  return app;
+    .post('/offers/:id/decision', body(Decision), async (c) => {
+      const offerId = pathId(c);
+      const { decision } = c.req.valid('json');
+      const change = decideOffer(offerId, decision, originOf(c));
+      const [decided, dealId] = await withRecord(services, c, 'offers', offerId, change, dealOfOffer(offerId));
+      if (!decided) throw notAllowed();
+      const page = asDealPage(await asPerson(services, c, ...dealPage(dealId ?? '')));
+      return c.json(orNotFound(page));
+    });
 }

@@ -11,7 +11,12 @@ export interface Fault {
   message: string;
 }
 
-/** An answer that is not 2xx: `{error: {code, message, details?}}`. */
+/** Every answer that is not 2xx. */
+export interface ErrorBody {
+  error: { code: string; message: string; details?: Fault[] };
+}
+
+/** An answer that is not 2xx: {@link ErrorBody}. */
 export class Problem extends Error {
   readonly status: ContentfulStatusCode;
   readonly code: string;
@@ -27,6 +32,12 @@ export class Problem extends Error {
 
 /** What is not there, and what the person may not see: the same answer for both. */
 export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There is nothing here, or not for you.');
+
+/** What was looked up. Throws 404 where it is null: it is not there, or not for the person. */
+export function orNotFound<T>(answer: T | null): T {
+  if (answer === null) throw nothingThere();
+  return answer;
+}
 
 /** 400 with each fault at its field. */
 export const invalid = (details: Fault[]): Problem =>
@@ -53,5 +64,5 @@ export function problemOf(error: unknown): Problem | null {
 /** The problem as an answer. */
 export function answerProblem(c: Context, { status, code, message, details }: Problem): Response {
   if (code === 'too_many_mails') c.header('Retry-After', '3600');
-  return c.json({ error: { code, message, ...(details ? { details } : {}) } }, status);
+  return c.json({ error: { code, message, ...(details ? { details } : {}) } } satisfies ErrorBody, status);
 }

@@ -16,10 +16,10 @@ import { boundedBytes } from '../../http/bounded-body.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders } from './csv.ts';
-import { line, optional, pathId, readQuery } from './input.ts';
+import { line, optional, pathId, query } from './input.ts';
 import { notAllowed, withDeal } from './visible-record.ts';
 import { asPerson, originOf } from './person.ts';
-import { Problem, problemOf } from './problems.ts';
+import { orNotFound, Problem, problemOf } from './problems.ts';
 
 const largestFile = 5_242_880;
 const choose = { error: 'Choose what is in the file.' };
@@ -38,9 +38,7 @@ function reasonOf({ faults }: ReadBooks): string {
   return `${rows} faults. Row ${first?.row}: ${first?.message}`.slice(0, 2000);
 }
 
-export function qoeImportRoutes(services: Services): Hono {
-  const app = new Hono();
-
+export function qoeImportRoutes(services: Services) {
   /** What the file in the body holds. Throws 403 to all but editors, before the file is read. */
   const read = async (c: Context, dealId: string, type: z.output<typeof About>['snapshot_type']) => {
     const [into] = await withDeal(services, c, dealId, importsInto(dealId));
@@ -50,34 +48,36 @@ export function qoeImportRoutes(services: Services): Hono {
     return readBooks(bytes, type, { id: dealId, currency: into.currency });
   };
 
-  app.post('/deals/:id/qoe/snapshots/preview', async (c) => {
-    const { snapshot_type } = readQuery(c, About);
-    const { columns, rows, row_count, faults } = await read(c, pathId(c), snapshot_type);
-    return c.json({ columns, rows, row_count, faults });
-  });
+  return new Hono()
+    .post('/deals/:id/qoe/snapshots/preview', query(About), async (c) => {
+      const { snapshot_type } = c.req.valid('query');
+      const { columns, rows, row_count, faults } = await read(c, pathId(c), snapshot_type);
+      return c.json({ columns, rows, row_count, faults });
+    })
 
-  app.post('/deals/:id/qoe/snapshots', async (c) => {
-    const dealId = pathId(c);
-    const { snapshot_type, filename } = readQuery(c, About);
-    const books = await read(c, dealId, snapshot_type);
-    const request = requestSnapshot(dealId, snapshot_type, filename, originOf(c));
-    const [, id] = await asPerson(services, c, failAbandonedSnapshots(), request);
-    await asPerson(services, c, processSnapshot(id));
-    if (books.faults.length > 0) await asPerson(services, c, failSnapshot(id, reasonOf(books), originOf(c)));
-    else
-      await asPerson(services, c, ...completeSnapshot(dealId, id, books, originOf(c))).catch(async (error: unknown) => {
-        services.log.warn({ requestId: requestIdOf(c), err: error }, 'the rows of a snapshot could not be stored');
-        const reason = problemOf(error)?.message ?? 'The rows could not be stored: upload the file again.';
-        await asPerson(services, c, failSnapshot(id, reason, originOf(c)));
-      });
-    const [snapshot] = await withDeal(services, c, dealId, snapshotOnPage(id));
-    return c.json(snapshot, 201);
-  });
+    .post('/deals/:id/qoe/snapshots', query(About), async (c) => {
+      const dealId = pathId(c);
+      const { snapshot_type, filename } = c.req.valid('query');
+      const books = await read(c, dealId, snapshot_type);
+      const request = requestSnapshot(dealId, snapshot_type, filename, originOf(c));
+      const [, id] = await asPerson(services, c, failAbandonedSnapshots(), request);
+      await asPerson(services, c, processSnapshot(id));
+      if (books.faults.length > 0) await asPerson(services, c, failSnapshot(id, reasonOf(books), originOf(c)));
+      else
+        await asPerson(services, c, ...completeSnapshot(dealId, id, books, originOf(c))).catch(
+          async (error: unknown) => {
+            services.log.warn({ requestId: requestIdOf(c), err: error }, 'the rows of a snapshot could not be stored');
+            const reason = problemOf(error)?.message ?? 'The rows could not be stored: upload the file again.';
+            await asPerson(services, c, failSnapshot(id, reason, originOf(c)));
+          },
+        );
+      const [snapshot] = await withDeal(services, c, dealId, snapshotOnPage(id));
+      return c.json(orNotFound(snapshot), 201);
+    })
 
-  app.get('/qoe/template', async (c) => {
-    const { snapshot_type } = readQuery(c, Template);
-    await asPerson(services, c);
-    return c.body(booksTemplate(snapshot_type), 200, csvHeaders(snapshot_type.replaceAll('_', '-')));
-  });
-  return app;
+    .get('/qoe/template', query(Template), async (c) => {
+      const { snapshot_type } = c.req.valid('query');
+      await asPerson(services, c);
+      return c.body(booksTemplate(snapshot_type), 200, csvHeaders(snapshot_type.replaceAll('_', '-')));
+    });
 }

@@ -15,9 +15,10 @@ import { admitToQoe, dismissFromQoe, editsQoe, memberOnPage, membersOnPage } fro
 import { bridgeOnPage, concentrationOnPage, periodsOnPage } from '../../domain/diligence/figures.ts';
 import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
-import { day, exactDecimal, line, optional, pathId, readBody, readQuery, text } from './input.ts';
+import { body, day, exactDecimal, line, optional, pathId, query, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
+import { orNotFound } from './problems.ts';
 
 const Span = z.object({ start_date: optional(day), end_date: optional(day) });
 const AsOf = z.object({ as_of_period: optional(day) });
@@ -38,105 +39,103 @@ const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choo
 /** How many snapshots the overview shows. */
 const recent = 5;
 
-export function qoeRoutes(services: Services): Hono {
-  const app = new Hono();
+export function qoeRoutes(services: Services) {
+  return new Hono()
+    .get('/deals/:id/qoe', async (c) => {
+      const id = pathId(c);
+      const [progress, snapshots, editor] = await withDeal(
+        services,
+        c,
+        id,
+        checklist(id, null),
+        snapshotsOnPage(id),
+        editsQoe(id),
+      );
+      return c.json({ progress, recent_accounting_snapshots: snapshots.slice(0, recent), editor });
+    })
 
-  app.get('/deals/:id/qoe', async (c) => {
-    const id = pathId(c);
-    const [progress, snapshots, editor] = await withDeal(
-      services,
-      c,
-      id,
-      checklist(id, null),
-      snapshotsOnPage(id),
-      editsQoe(id),
-    );
-    return c.json({ progress, recent_accounting_snapshots: snapshots.slice(0, recent), editor });
-  });
+    .get('/deals/:id/qoe/snapshots', async (c) => {
+      const id = pathId(c);
+      const [items] = await withDeal(services, c, id, snapshotsOnPage(id));
+      return c.json({ items });
+    })
 
-  app.get('/deals/:id/qoe/snapshots', async (c) => {
-    const id = pathId(c);
-    const [items] = await withDeal(services, c, id, snapshotsOnPage(id));
-    return c.json({ items });
-  });
+    .get('/deals/:id/qoe/periods', query(Span), async (c) => {
+      const id = pathId(c);
+      const { start_date, end_date } = c.req.valid('query');
+      const [items] = await withDeal(services, c, id, periodsOnPage(id, start_date, end_date));
+      return c.json({ items });
+    })
 
-  app.get('/deals/:id/qoe/periods', async (c) => {
-    const id = pathId(c);
-    const { start_date, end_date } = readQuery(c, Span);
-    const [items] = await withDeal(services, c, id, periodsOnPage(id, start_date, end_date));
-    return c.json({ items });
-  });
+    .get('/deals/:id/qoe/customers', query(AsOf), async (c) => {
+      const id = pathId(c);
+      const { as_of_period } = c.req.valid('query');
+      const [concentration] = await withDeal(services, c, id, concentrationOnPage(id, as_of_period));
+      return c.json(concentration);
+    })
 
-  app.get('/deals/:id/qoe/customers', async (c) => {
-    const id = pathId(c);
-    const { as_of_period } = readQuery(c, AsOf);
-    const [concentration] = await withDeal(services, c, id, concentrationOnPage(id, as_of_period));
-    return c.json(concentration);
-  });
+    .get('/deals/:id/qoe/bridge', query(Label), async (c) => {
+      const id = pathId(c);
+      const { period_label } = c.req.valid('query');
+      const [bridge] = await withDeal(services, c, id, bridgeOnPage(id, period_label));
+      return c.json(orNotFound(bridge));
+    })
 
-  app.get('/deals/:id/qoe/bridge', async (c) => {
-    const id = pathId(c);
-    const { period_label } = readQuery(c, Label);
-    const [bridge] = await withDeal(services, c, id, bridgeOnPage(id, period_label));
-    return c.json(bridge);
-  });
+    .get('/deals/:id/qoe/normalizations', async (c) => {
+      const id = pathId(c);
+      const [items] = await withDeal(services, c, id, normalizationsOnPage(id));
+      return c.json({ items });
+    })
 
-  app.get('/deals/:id/qoe/normalizations', async (c) => {
-    const id = pathId(c);
-    const [items] = await withDeal(services, c, id, normalizationsOnPage(id));
-    return c.json({ items });
-  });
+    .get('/deals/:id/qoe/members', async (c) => {
+      const id = pathId(c);
+      const [items] = await withDeal(services, c, id, membersOnPage(id));
+      return c.json({ items });
+    })
 
-  app.get('/deals/:id/qoe/members', async (c) => {
-    const id = pathId(c);
-    const [items] = await withDeal(services, c, id, membersOnPage(id));
-    return c.json({ items });
-  });
+    .post('/deals/:id/qoe/checklist', body(Row), async (c) => {
+      const id = pathId(c);
+      const { category, title } = c.req.valid('json');
+      const [added] = await withDeal(services, c, id, addChecklistRow(id, category, title, originOf(c)));
+      return c.json(orNotFound(added), 201);
+    })
 
-  app.post('/deals/:id/qoe/checklist', async (c) => {
-    const id = pathId(c);
-    const { category, title } = await readBody(c, Row);
-    const [added] = await withDeal(services, c, id, addChecklistRow(id, category, title, originOf(c)));
-    return c.json(added, 201);
-  });
+    .patch('/qoe/checklist/:id', body(Status), async (c) => {
+      const id = pathId(c);
+      const { status } = c.req.valid('json');
+      const [changed] = await withRecord(services, c, 'qoe_checklist', id, setChecklistStatus(id, status, originOf(c)));
+      if (!changed) throw notAllowed();
+      return c.json(changed);
+    })
 
-  app.patch('/qoe/checklist/:id', async (c) => {
-    const id = pathId(c);
-    const { status } = await readBody(c, Status);
-    const [changed] = await withRecord(services, c, 'qoe_checklist', id, setChecklistStatus(id, status, originOf(c)));
-    if (!changed) throw notAllowed();
-    return c.json(changed);
-  });
+    .post('/deals/:id/qoe/normalizations', body(Adjustment), async (c) => {
+      const dealId = pathId(c);
+      const given = c.req.valid('json');
+      const [id] = await withDeal(services, c, dealId, addNormalization(dealId, given, originOf(c)));
+      const [added] = await withRecord(services, c, 'normalizations', id, normalizationOnPage(id));
+      return c.json(orNotFound(added), 201);
+    })
 
-  app.post('/deals/:id/qoe/normalizations', async (c) => {
-    const dealId = pathId(c);
-    const given = await readBody(c, Adjustment);
-    const [id] = await withDeal(services, c, dealId, addNormalization(dealId, given, originOf(c)));
-    const [added] = await withRecord(services, c, 'normalizations', id, normalizationOnPage(id));
-    return c.json(added, 201);
-  });
+    .delete('/qoe/normalizations/:id', async (c) => {
+      const id = pathId(c);
+      const [removed] = await withRecord(services, c, 'normalizations', id, removeNormalization(id, originOf(c)));
+      if (!removed) throw notAllowed();
+      return c.body(null, 204);
+    })
 
-  app.delete('/qoe/normalizations/:id', async (c) => {
-    const id = pathId(c);
-    const [removed] = await withRecord(services, c, 'normalizations', id, removeNormalization(id, originOf(c)));
-    if (!removed) throw notAllowed();
-    return c.body(null, 204);
-  });
+    .put('/deals/:id/qoe/members/:participant_id', body(Place), async (c) => {
+      const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
+      const { role } = c.req.valid('json');
+      const admit = admitToQoe(dealId, id, role, originOf(c));
+      const [, , member] = await withDeal(services, c, dealId, mustSee('participants', id), admit, memberOnPage(id));
+      return c.json(orNotFound(member));
+    })
 
-  app.put('/deals/:id/qoe/members/:participant_id', async (c) => {
-    const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
-    const { role } = await readBody(c, Place);
-    const admit = admitToQoe(dealId, id, role, originOf(c));
-    const [, , member] = await withDeal(services, c, dealId, mustSee('participants', id), admit, memberOnPage(id));
-    return c.json(member);
-  });
-
-  app.delete('/deals/:id/qoe/members/:participant_id', async (c) => {
-    const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
-    const dismiss = dismissFromQoe(dealId, id, originOf(c));
-    const [, dismissed] = await withDeal(services, c, dealId, mustSee('participants', id), dismiss);
-    if (!dismissed) throw notAllowed();
-    return c.body(null, 204);
-  });
-  return app;
+    .delete('/deals/:id/qoe/members/:participant_id', async (c) => {
+      const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
+      const dismiss = dismissFromQoe(dealId, id, originOf(c));
+      const [, dismissed] = await withDeal(services, c, dealId, mustSee('participants', id), dismiss);
+      if (!dismissed) throw notAllowed();
+      return c.body(null, 204);
+    });
 }

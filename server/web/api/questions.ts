@@ -16,9 +16,10 @@ import {
   releaseQuestion,
   withdrawQuestion,
 } from '../../domain/diligence/questions.ts';
-import { optional, pathId, readBody, text } from './input.ts';
+import { body, optional, pathId, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
 import { originOf } from './person.ts';
+import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({
   category: z.enum(questionCategories, { error: 'Choose what the question is about.' }),
@@ -28,50 +29,55 @@ const Rejection = z.strictObject({ rejection_reason: optional(text(2000)) });
 const Answer = z.strictObject({ answer_text: text(8000) });
 const Distribution = z.strictObject({ distributed_response: text(8000) });
 
-export function questionRoutes(services: Services): Hono {
-  const app = new Hono();
-
+export function questionRoutes(services: Services) {
   /** Makes the change, which tells whether it took place, and answers the question as it is then. */
-  const change = async (c: Context, ...steps: [...Statement<unknown>[], Statement<boolean>]) => {
+  const change = async (c: Context, step: Statement<boolean>) => {
     const id = pathId(c);
-    const answers = await withRecord(services, c, 'questions', id, ...steps, questionOnPage(id));
-    if (answers.at(-2) !== true) throw notAllowed();
-    return c.json(answers.at(-1));
+    const [changed, question] = await withRecord(services, c, 'questions', id, step, questionOnPage(id));
+    if (!changed) throw notAllowed();
+    return c.json(orNotFound(question));
   };
 
-  app.get('/deals/:id/questions', async (c) => {
-    const dealId = pathId(c);
-    const [items] = await withDeal(services, c, dealId, questionsOnPage(dealId));
-    return c.json({ items });
-  });
+  return new Hono()
+    .get('/deals/:id/questions', async (c) => {
+      const dealId = pathId(c);
+      const [items] = await withDeal(services, c, dealId, questionsOnPage(dealId));
+      return c.json({ items });
+    })
 
-  app.post('/deals/:id/questions', async (c) => {
-    const dealId = pathId(c);
-    const { category, question_text } = await readBody(c, New);
-    const [id] = await withDeal(services, c, dealId, askQuestion(dealId, category, question_text, originOf(c)));
-    const [asked] = await withRecord(services, c, 'questions', id, questionOnPage(id));
-    return c.json(asked, 201);
-  });
+    .post('/deals/:id/questions', body(New), async (c) => {
+      const dealId = pathId(c);
+      const { category, question_text } = c.req.valid('json');
+      const [id] = await withDeal(services, c, dealId, askQuestion(dealId, category, question_text, originOf(c)));
+      const [asked] = await withRecord(services, c, 'questions', id, questionOnPage(id));
+      return c.json(orNotFound(asked), 201);
+    })
 
-  app.post('/deals/:id/questions/read', async (c) => {
-    const dealId = pathId(c);
-    await withDeal(services, c, dealId, readAnswers(dealId));
-    return c.body(null, 204);
-  });
+    .post('/deals/:id/questions/read', async (c) => {
+      const dealId = pathId(c);
+      await withDeal(services, c, dealId, readAnswers(dealId));
+      return c.body(null, 204);
+    })
 
-  app.post('/questions/:id/release', (c) => change(c, releaseQuestion(pathId(c), originOf(c))));
-  app.post('/questions/:id/withdraw', (c) => change(c, withdrawQuestion(pathId(c), originOf(c))));
-  app.post('/questions/:id/reject', async (c) => {
-    const { rejection_reason } = await readBody(c, Rejection);
-    return change(c, rejectQuestion(pathId(c), rejection_reason, originOf(c)));
-  });
-  app.post('/questions/:id/answer', async (c) => {
-    const { answer_text } = await readBody(c, Answer);
-    return change(c, ...answerQuestion(pathId(c), answer_text, originOf(c)));
-  });
-  app.post('/questions/:id/distribute', async (c) => {
-    const { distributed_response } = await readBody(c, Distribution);
-    return change(c, distributeQuestion(pathId(c), distributed_response, originOf(c)));
-  });
-  return app;
+    .post('/questions/:id/release', (c) => change(c, releaseQuestion(pathId(c), originOf(c))))
+
+    .post('/questions/:id/withdraw', (c) => change(c, withdrawQuestion(pathId(c), originOf(c))))
+
+    .post('/questions/:id/reject', body(Rejection), async (c) => {
+      const { rejection_reason } = c.req.valid('json');
+      return change(c, rejectQuestion(pathId(c), rejection_reason, originOf(c)));
+    })
+
+    .post('/questions/:id/answer', body(Answer), async (c) => {
+      const id = pathId(c);
+      const steps = answerQuestion(id, c.req.valid('json').answer_text, originOf(c));
+      const [, answered, question] = await withRecord(services, c, 'questions', id, ...steps, questionOnPage(id));
+      if (!answered) throw notAllowed();
+      return c.json(orNotFound(question));
+    })
+
+    .post('/questions/:id/distribute', body(Distribution), async (c) => {
+      const { distributed_response } = c.req.valid('json');
+      return change(c, distributeQuestion(pathId(c), distributed_response, originOf(c)));
+    });
 }

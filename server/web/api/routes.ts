@@ -35,8 +35,8 @@ const formLimit = bodyAtMost(65_536, (c) =>
   answerProblem(c, new Problem(413, 'validation_error', 'This is too much at once.')),
 );
 
-/** Every route behind the CSRF guard; nothing here is ever kept by a cache. */
-export function apiRoutes(services: Services): Hono {
+/** Every route behind the CSRF guard; nothing here is ever kept by a cache. Its type is what the pages' client is made of. */
+export function apiRoutes(services: Services) {
   const routes = new Hono();
   routes.use(async (c, next) => {
     await next();
@@ -46,32 +46,6 @@ export function apiRoutes(services: Services): Hono {
   routes.use((c, next) => (bodyType(c).type === 'application/x-www-form-urlencoded' ? formLimit(c, next) : next()));
   // Who asks is known before the first byte of a body is read, whichever route it is for.
   routes.use(csrfGuardWith((c) => answerProblem(c, signedOut())));
-
-  const resources = [
-    meRoutes,
-    eventRoutes,
-    homeRoutes,
-    dealRoutes,
-    dealPeopleRoutes,
-    ndaRoutes,
-    documentRoutes,
-    offerRoutes,
-    conditionRoutes,
-    questionRoutes,
-    qoeRoutes,
-    qoeImportRoutes,
-    findingRoutes,
-    contactRoutes,
-    brokerageRoutes,
-    keyRoutes,
-    clientRoutes,
-    toolRoutes,
-    auditRoutes,
-    financingRoutes,
-    activityRoutes,
-    dealToolRoutes,
-  ];
-  for (const route of resources) routes.route('/', route(services));
 
   routes.notFound((c) => answerProblem(c, nothingThere()));
   routes.onError((error, c) => {
@@ -96,5 +70,30 @@ export function apiRoutes(services: Services): Hono {
       ),
     );
   });
-  return routes;
+  return routes
+    .route('/', meRoutes(services))
+    .route('/', eventRoutes(services))
+    .route('/', homeRoutes(services))
+    .route('/', dealRoutes(services))
+    .route('/', dealPeopleRoutes(services))
+    .route('/', ndaRoutes(services))
+    .route('/', documentRoutes(services))
+    .route('/', offerRoutes(services))
+    .route('/', conditionRoutes(services))
+    .route('/', questionRoutes(services))
+    .route('/', qoeRoutes(services))
+    .route('/', qoeImportRoutes(services))
+    .route('/', findingRoutes(services))
+    .route('/', contactRoutes(services))
+    .route('/', brokerageRoutes(services))
+    .route('/', keyRoutes(services))
+    .route('/', clientRoutes(services))
+    .route('/', toolRoutes(services))
+    .route('/', auditRoutes(services))
+    .route('/', financingRoutes(services))
+    .route('/', activityRoutes(services))
+    .route('/', dealToolRoutes(services));
 }
+
+/** The routes with what each takes and answers, for server/contract.ts. */
+export type ApiRoutes = ReturnType<typeof apiRoutes>;

@@ -3,6 +3,7 @@
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
+import type { Results } from '../../database/database.ts';
 import type { Statement } from '../../database/statement.ts';
 import { connectedClients, type ConnectedClient } from '../../domain/clients/connected-clients.ts';
 import { liveOptIns } from '../../domain/clients/deal-opt-ins.ts';
@@ -15,7 +16,7 @@ import {
   writeToolTitles,
   type WriteTool,
 } from '../../domain/clients/tool-grants.ts';
-import { id, instant, optional, pathId, readBody } from './input.ts';
+import { body, id, instant, optional, pathId } from './input.ts';
 import { asPerson, originOf } from './person.ts';
 import { nothingThere } from './problems.ts';
 
@@ -34,19 +35,13 @@ const shownClient = ({ id: client, name, scopes, disabled }: ConnectedClient) =>
   disabled,
 });
 
-export function toolRoutes(services: Services): Hono {
-  const app = new Hono();
+export function toolRoutes(services: Services) {
   const { features } = services.config;
   const available = (tool: WriteTool) =>
     tool.startsWith('svc_findings') ? features.findings : tool.startsWith('svc_financing') ? features.financing : true;
 
   const settings = () => [connectedClients(), liveToolGrants(), liveOptIns()] as const;
-  const answer = (
-    c: Context,
-    clients: readonly ConnectedClient[],
-    grants: readonly object[],
-    optIns: readonly object[],
-  ) =>
+  const answer = (c: Context, ...[clients, grants, optIns]: Results<ReturnType<typeof settings>>) =>
     c.json({
       clients: clients.map(shownClient),
       write_tools: writeTools.map((name) => ({
@@ -62,21 +57,21 @@ export function toolRoutes(services: Services): Hono {
     return { done, found };
   };
 
-  app.get('/tools', async (c) => answer(c, ...(await asPerson(services, c, ...settings()))));
+  return new Hono()
+    .get('/tools', async (c) => answer(c, ...(await asPerson(services, c, ...settings()))))
 
-  app.put('/tools/grants', async (c) => {
-    const { client_id, tool, expires_at } = await readBody(c, Grant);
-    const { done, found } = await change(c, grantTool(client_id, tool, expires_at, originOf(c)));
-    if (!done) throw nothingThere();
-    return answer(c, ...found);
-  });
+    .put('/tools/grants', body(Grant), async (c) => {
+      const { client_id, tool, expires_at } = c.req.valid('json');
+      const { done, found } = await change(c, grantTool(client_id, tool, expires_at, originOf(c)));
+      if (!done) throw nothingThere();
+      return answer(c, ...found);
+    })
 
-  // What is off already stays off.
-  app.delete('/tools/grants/:client_id/:tool', async (c) => {
-    const tool = c.req.param('tool');
-    if (!isWriteTool(tool)) throw nothingThere();
-    const { found } = await change(c, withdrawTool(pathId(c, 'client_id'), tool, originOf(c)));
-    return answer(c, ...found);
-  });
-  return app;
+    .delete('/tools/grants/:client_id/:tool', async (c) => {
+      const tool = c.req.param('tool');
+      if (!isWriteTool(tool)) throw nothingThere();
+      // What is off already stays off.
+      const { found } = await change(c, withdrawTool(pathId(c, 'client_id'), tool, originOf(c)));
+      return answer(c, ...found);
+    });
 }

@@ -45,7 +45,7 @@ export async function changeDeal(
   dealId: string,
   change: Statement<boolean>,
   otherwise: (page: DealPage) => Problem = notAllowed,
-): Promise<Response> {
+) {
   const [changed, ...answers] = await withDeal(services, c, dealId, change, ...dealPage(dealId));
   const page = asDealPage(answers);
   if (changed) return page ? c.json(page) : c.body(null, 204);

@@ -1,0 +1,55 @@
+/**
+ * What the web application may ask of the service, and what it is answered, as types: read from the routes themselves.
+ * The pages import this file alone of the server, and only its types; `web/src/api/client.ts` says how they ask.
+ */
+
+import type { ExtractSchema } from 'hono/types';
+import type { ApiRoutes } from './web/api/routes.ts';
+
+export type { ErrorBody } from './web/api/problems.ts';
+
+type Below<Prefix extends string, Routes> = {
+  [Path in keyof Routes as Path extends string ? `${Prefix}${Path}` : never]: Routes[Path];
+};
+
+/** Every route by its path below /api and its method: `Contract['/web/deals/:id']['$get']`. */
+export type Contract = Below<'/web', ExtractSchema<ApiRoutes>>;
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** The paths that can be asked by a method. */
+export type PathOf<M extends Method> = {
+  [P in keyof Contract]: `$${M}` extends keyof Contract[P] ? P : never;
+}[keyof Contract];
+
+type Endpoint<M extends Method, P extends PathOf<M>> = Contract[P][`$${M}` & keyof Contract[P]];
+
+type Json<E> = E extends { outputFormat: 'json'; output: infer Output } ? Output : undefined;
+
+/** What is answered when it went well; undefined where that may be nothing (204). */
+export type Answer<M extends Method, P extends PathOf<M>> = Json<Endpoint<M, P>>;
+
+/** What is sent as the body. */
+export type RequestBody<M extends Method, P extends PathOf<M>> =
+  Endpoint<M, P> extends { input: { json: infer Sent } } ? Sent : never;
+
+/** What can be sent as the query. */
+export type RequestQuery<M extends Method, P extends PathOf<M>> =
+  Endpoint<M, P> extends { input: { query: infer Q } } ? Asked<Q> : never;
+
+/** Numbers and truth values are written as text, and what is null is left out. */
+type Asked<Q> = {
+  [K in keyof Q]: Q[K] | null | (string extends Q[K] ? number : never) | ('true' extends Q[K] ? boolean : never);
+};
+
+type Input<E> = E extends { input: infer I }
+  ? (I extends { param: infer Param } ? { param: Param } : unknown) &
+      (I extends { query: infer Q } ? ({} extends Q ? { query?: Asked<Q> } : { query: Asked<Q> }) : unknown) &
+      (I extends { json: infer Sent } ? { json: Sent } : unknown)
+  : unknown;
+
+/** What a request takes besides its path: the ids in it, its query, its body. */
+export type RequestOptions<M extends Method, P extends PathOf<M>> = Input<Endpoint<M, P>>;
+
+/** What GET /api/web/events sends as the data of each event. */
+export type { SeenChange as LiveEvent } from './domain/visibility/changes.ts';
