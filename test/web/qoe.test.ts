@@ -362,7 +362,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await choose('month,revenue\n1994-01,1\n1994-02,none\n');
     await page.getByText('Fix these').waitFor();
     await expectAccessible(page);
-    expect(await page.getByRole('button', { name: 'Store', exact: true }).isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
     await choose('month,revenue\n1994-01,1\n1994-02,2\n');
     await page.getByRole('button', { name: 'Save 2 rows' }).waitFor();
     await page.keyboard.press('Escape');
