@@ -3,9 +3,9 @@
 import { mintApiKey, type KeyEnvironment, type KeyScope } from '../../server/domain/clients/api-keys.ts';
 import { writeTools } from '../../server/domain/clients/tool-grants.ts';
 import { audit } from './audit.ts';
-import { ago, type Moment } from './moments.ts';
+import { ago, type RelativeTime } from './relative-times.ts';
 import type { BrokerageKey, PersonKey } from './people.ts';
-import type { Telling } from './tell.ts';
+import type { LoadContext } from './deal-rows.ts';
 
 /** Where the connected clients of the demo take their codes: a program on the same machine. */
 export const redirectUri = 'http://127.0.0.1:8765/callback';
@@ -17,10 +17,10 @@ interface Key {
   readonly environment: KeyEnvironment;
   readonly scopes: readonly KeyScope[];
   readonly ceiling?: number;
-  readonly made: Moment;
-  readonly expires?: Moment;
-  readonly revoked?: Moment;
-  readonly used?: Moment;
+  readonly made: RelativeTime;
+  readonly expires?: RelativeTime;
+  readonly revoked?: RelativeTime;
+  readonly used?: RelativeTime;
 }
 
 const everything: readonly KeyScope[] = ['contacts:read', 'contacts:write'];
@@ -87,8 +87,8 @@ const keys = {
 export type KeyName = keyof typeof keys;
 
 /** Keeps the API keys; the token and the id of each. */
-export function issueKeys(telling: Telling): Record<KeyName, { id: string; token: string }> {
-  const { ledger, calendar, userIds, brokerageIds } = telling;
+export function issueKeys(context: LoadContext): Record<KeyName, { id: string; token: string }> {
+  const { collector, calendar, userIds, brokerageIds } = context;
   const issue = (key: Key) => {
     const { name, environment, scopes, ceiling = null } = key;
     const { token, digest, lastFour } = mintApiKey(environment);
@@ -96,7 +96,7 @@ export function issueKeys(telling: Telling): Record<KeyName, { id: string; token
     const brokerage_id = brokerageIds[key.brokerage];
     const user_id = userIds[key.by];
     const expires_at = key.expires ? calendar.at(key.expires) : null;
-    const id = ledger.add('api_keys', made, {
+    const id = collector.add('api_keys', made, {
       brokerage_id,
       name,
       environment,
@@ -110,10 +110,10 @@ export function issueKeys(telling: Telling): Record<KeyName, { id: string; token
       revoked_by: key.revoked ? user_id : null,
       last_used_at: key.used ? calendar.at(key.used) : null,
     });
-    ledger.put('vault.api_key_digests', { digest, key_id: id, issued_by: user_id, issued_at: made });
+    collector.put('vault.api_key_digests', { digest, key_id: id, issued_by: user_id, issued_at: made });
     const record = { user_id, brokerage_id, subject_id: id };
-    audit(telling, made, { ...record, action: 'api_key.create' }, { name, environment, scopes, ceiling, expires_at });
-    if (key.revoked) audit(telling, calendar.at(key.revoked), { ...record, action: 'api_key.revoke' });
+    audit(context, made, { ...record, action: 'api_key.create' }, { name, environment, scopes, ceiling, expires_at });
+    if (key.revoked) audit(context, calendar.at(key.revoked), { ...record, action: 'api_key.revoke' });
     return { id, token };
   };
   return {
@@ -127,10 +127,10 @@ export function issueKeys(telling: Telling): Record<KeyName, { id: string; token
 }
 
 /** Keeps a connected client of the person's own; its id, which is the OAuth client_id. `brokerageId`: theirs, if any. */
-export function connectClient(telling: Telling, person: PersonKey, brokerageId: string | null): string {
-  const { ledger, calendar, userIds } = telling;
+export function connectClient(context: LoadContext, person: PersonKey, brokerageId: string | null): string {
+  const { collector, calendar, userIds } = context;
   const made = calendar.at(ago(21, '15:05'));
-  const id = ledger.add('connected_clients', made, {
+  const id = collector.add('connected_clients', made, {
     created_by: userIds[person],
     brokerage_id: null,
     name: 'Assistant on my computer',
@@ -139,7 +139,7 @@ export function connectClient(telling: Telling, person: PersonKey, brokerageId: 
     updated_at: made,
     disabled: false,
   });
-  audit(telling, made, {
+  audit(context, made, {
     user_id: userIds[person],
     brokerage_id: brokerageId,
     action: 'client.create',
@@ -156,17 +156,17 @@ export interface Writer {
 }
 
 /** Turns every writing tool on for the person's client, and writing through tools for the deal. */
-export function letWrite(telling: Telling, { person, clientId, deal, brokerageId }: Writer): void {
-  const { ledger, calendar, userIds } = telling;
+export function allowWriting(context: LoadContext, { person, clientId, deal, brokerageId }: Writer): void {
+  const { collector, calendar, userIds } = context;
   const user_id = userIds[person];
   const granted = calendar.at(ago(20, '14:45'));
   for (const tool of writeTools) {
-    ledger.put('tool_grants', { user_id, client_id: clientId, tool, expires_at: null, granted_at: granted });
+    collector.put('tool_grants', { user_id, client_id: clientId, tool, expires_at: null, granted_at: granted });
     const record = { user_id, brokerage_id: brokerageId, action: 'tool_grant.on', subject_id: clientId };
-    audit(telling, granted, record, { tool, expires_at: null });
+    audit(context, granted, record, { tool, expires_at: null });
   }
   const opted = calendar.at(ago(20, '14:52'));
-  ledger.put('deal_opt_ins', { user_id, deal_id: deal.id, expires_at: null, opted_in_at: opted });
+  collector.put('deal_opt_ins', { user_id, deal_id: deal.id, expires_at: null, opted_in_at: opted });
   const record = { user_id, brokerage_id: deal.brokerageId, deal_id: deal.id, action: 'deal_opt_in.on' };
-  audit(telling, opted, { ...record, subject_id: deal.id }, { expires_at: null });
+  audit(context, opted, { ...record, subject_id: deal.id }, { expires_at: null });
 }

@@ -1,6 +1,6 @@
 /** What is left in the audit trail of what people did in the web application. */
 
-import type { Ledger } from './ledger.ts';
+import type { RowCollector } from './row-collector.ts';
 
 interface Done {
   readonly user_id: string;
@@ -12,11 +12,11 @@ interface Done {
 
 /** Keeps a record of something done at that time. */
 export function audit(
-  { ledger }: { readonly ledger: Ledger },
+  { collector }: { readonly collector: RowCollector },
   at: Date,
   { user_id, brokerage_id, deal_id, action, subject_id }: Done,
   details: Readonly<Record<string, unknown>> = {},
 ): void {
   const what = { brokerage_id, deal_id: deal_id ?? null, user_id, action, subject_id, outcome: 'done', details };
-  ledger.add('audit_records', at, { at, address: '203.0.113.24', ...what });
+  collector.add('audit_records', at, { at, address: '203.0.113.24', ...what });
 }

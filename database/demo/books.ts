@@ -1,6 +1,6 @@
 /** Profit and loss, and revenue by customer, computed in whole cents so that every line adds up. */
 
-import { daysOf, yearBefore } from './moments.ts';
+import { daysOf, yearBefore } from './relative-times.ts';
 import { decimal, dollars, share } from './money.ts';
 
 /** Operating expenses are without the owner's compensation and without depreciation, which have lines of their own. */

@@ -1,19 +1,19 @@
-/** The bodies of the demo's documents, for whoever keeps files: the rows tell the same keys, sizes and digests. */
+/** The bodies of the demo's documents, for whoever keeps files: the rows have the same keys, sizes and digests. */
 
 import { createHash } from 'node:crypto';
 import { deals } from './deals/all.ts';
-import type { DealStory, Document } from './shape.ts';
+import type { DemoDeal, Document } from './deal-types.ts';
 
 const digest = (content: string | Buffer): Buffer => createHash('sha256').update(content).digest();
 
 /** Where the body of a document is kept: the same key in every load. */
-export function storageKey(deal: DealStory, document: Document): string {
+export function storageKey(deal: DemoDeal, document: Document): string {
   const name = JSON.stringify([deal.key, document.request ?? null, document.filename]);
   return `demo-${digest(name).toString('hex').slice(0, 32)}`;
 }
 
 /** The columns that describe a body. */
-export function bodyColumns(deal: DealStory, document: Document) {
+export function bodyColumns(deal: DemoDeal, document: Document) {
   const { mediaType, bytes } = document.body;
   return {
     size_bytes: bytes.length,

@@ -1,16 +1,16 @@
-/** Loads the demo: two brokerages with their people, contacts and deals, as of this moment. */
+/** Loads the demo: two brokerages with their people, contacts and deals, as of now. */
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
-import { connectClient, issueKeys, letWrite, redirectUri, type KeyName } from './access.ts';
+import { connectClient, issueKeys, allowWriting, redirectUri, type KeyName } from './access.ts';
 import { addressBooks } from './contacts.ts';
 import { deals, namedDeals } from './deals/all.ts';
-import { Ledger } from './ledger.ts';
-import { ago, Calendar, type Moment } from './moments.ts';
+import { RowCollector } from './row-collector.ts';
+import { ago, Calendar, type RelativeTime } from './relative-times.ts';
 import { brokerages, leads, people, type BrokerageKey, type Lead, type PersonKey } from './people.ts';
-import { tellDiligence } from './tell-diligence.ts';
-import { openDeal, tellExchange, type Telling } from './tell.ts';
+import { addDiligence } from './diligence-rows.ts';
+import { openDeal, addExchange, type LoadContext } from './deal-rows.ts';
 
 export { demoBodies, type DemoBody } from './files.ts';
 
@@ -43,27 +43,27 @@ function mapKeys<K extends string, V>(keys: readonly K[], value: (key: K) => V):
 
 /** When a person came to Dealkeep: with their brokerage, or invited to their first deal. */
 function arrival(person: PersonKey, calendar: Calendar): Date {
-  const moments: Moment[] = [
+  const given: RelativeTime[] = [
     ...brokerageKeys
       .flatMap((key) => brokerages[key].members.filter((member) => member.person === person))
       .map(({ joined }) => joined),
     ...deals.flatMap(({ parts }) => parts.filter((part) => part.person === person)).map(({ since }) => since),
   ];
-  const times = (moments.length > 0 ? moments : [ago(52, '18:20')]).map((moment) => calendar.at(moment).getTime());
+  const times = (given.length > 0 ? given : [ago(52, '18:20')]).map((time) => calendar.at(time).getTime());
   return new Date(Math.min(...times));
 }
 
-function introduceBrokerages(ledger: Ledger, calendar: Calendar): Telling {
+function introduceBrokerages(collector: RowCollector, calendar: Calendar): LoadContext {
   const userIds = mapKeys(peopleKeys, (person) => {
     const created_at = arrival(person, calendar);
-    return ledger.add('users', created_at, { ...people[person], created_at, updated_at: created_at });
+    return collector.add('users', created_at, { ...people[person], created_at, updated_at: created_at });
   });
   const brokerageIds = mapKeys(brokerageKeys, (key) => {
     const { slug, name, founded, members } = brokerages[key];
     const created_at = calendar.at(founded);
-    const id = ledger.add('brokerages', created_at, { slug, name, created_at, updated_at: created_at });
+    const id = collector.add('brokerages', created_at, { slug, name, created_at, updated_at: created_at });
     for (const member of members) {
-      ledger.put('members', {
+      collector.put('members', {
         brokerage_id: id,
         user_id: userIds[member.person],
         role: member.role,
@@ -74,18 +74,18 @@ function introduceBrokerages(ledger: Ledger, calendar: Calendar): Telling {
     }
     return id;
   });
-  return { ledger, calendar, userIds, brokerageIds };
+  return { collector, calendar, userIds, brokerageIds };
 }
 
 function fillAddressBook(
-  { ledger, calendar, userIds, brokerageIds }: Telling,
+  { collector, calendar, userIds, brokerageIds }: LoadContext,
   brokerage: BrokerageKey,
   keyId: string,
 ): void {
   for (const [index, contact] of addressBooks[brokerage].entries()) {
     const added = calendar.at(ago(contact.added, `${14 + (index % 6)}:${String((index * 7) % 60).padStart(2, '0')}`));
     const archived_at = contact.archived ? calendar.at(ago(contact.archived)) : null;
-    ledger.add('contacts', added, {
+    collector.add('contacts', added, {
       brokerage_id: brokerageIds[brokerage],
       type: contact.type,
       display_name: contact.displayName,
@@ -100,33 +100,33 @@ function fillAddressBook(
   }
 }
 
-/** Puts everything into the ledger, and tells what demo.json needs of it. */
-function tell(
-  ledger: Ledger,
+/** Collects all rows; returns what demo.json needs of them. */
+function collectRows(
+  collector: RowCollector,
   calendar: Calendar,
   passwords: Readonly<Record<Lead, { plain: string; phc: string }>>,
 ): Demo {
-  const telling = introduceBrokerages(ledger, calendar);
-  const { userIds, brokerageIds } = telling;
-  const keys = issueKeys(telling);
-  fillAddressBook(telling, 'bramwellOakes', keys.full.id);
-  fillAddressBook(telling, 'pelicanQuay', keys.other_brokerage.id);
+  const context = introduceBrokerages(collector, calendar);
+  const { userIds, brokerageIds } = context;
+  const keys = issueKeys(context);
+  fillAddressBook(context, 'bramwellOakes', keys.full.id);
+  fillAddressBook(context, 'pelicanQuay', keys.other_brokerage.id);
 
   const dealIds = new Map<string, string>();
-  for (const story of deals) {
-    const deal = openDeal(telling, story);
-    tellExchange(deal);
-    tellDiligence(deal);
-    dealIds.set(story.key, deal.dealId);
+  for (const demoDeal of deals) {
+    const deal = openDeal(context, demoDeal);
+    addExchange(deal);
+    addDiligence(deal);
+    dealIds.set(demoDeal.key, deal.dealId);
   }
   const idOf = (name: keyof typeof namedDeals) => dealIds.get(namedDeals[name]) ?? '';
 
   const { bramwellOakes } = brokerageIds;
   const employer = (lead: Lead) =>
     brokerages.bramwellOakes.members.some(({ person }) => person === leads[lead]) ? bramwellOakes : null;
-  const clientIds = mapKeys(leadKeys, (lead) => connectClient(telling, leads[lead], employer(lead)));
+  const clientIds = mapKeys(leadKeys, (lead) => connectClient(context, leads[lead], employer(lead)));
   for (const lead of ['broker', 'buyer'] as const) {
-    letWrite(telling, {
+    allowWriting(context, {
       person: leads[lead],
       clientId: clientIds[lead],
       deal: { id: idOf('with_everything'), brokerageId: bramwellOakes },
@@ -136,7 +136,7 @@ function tell(
   for (const lead of leadKeys) {
     const changed_at = arrival(leads[lead], calendar);
     const { phc } = passwords[lead];
-    ledger.put('vault.passwords', { user_id: userIds[leads[lead]], phc, changed_at, address_proven_at: changed_at });
+    collector.put('vault.passwords', { user_id: userIds[leads[lead]], phc, changed_at, address_proven_at: changed_at });
   }
   return {
     people: mapKeys(leadKeys, (lead) => ({
@@ -165,7 +165,7 @@ function tell(
 }
 
 /**
- * Loads the demo into a migrated database as its owner, in one transaction, and tells what demo.json says of it. Passwords,
+ * Loads the demo into a migrated database as its owner, in one transaction, and returns what demo.json says of it. Passwords,
  * API keys and ids are new in every load, and stored as digests only; times are counted from now.
  */
 export async function loadDemo(owner: pg.ClientConfig, { password }: DemoOptions = {}): Promise<Demo> {
@@ -180,10 +180,10 @@ export async function loadDemo(owner: pg.ClientConfig, { password }: DemoOptions
   try {
     await client.query('begin');
     const { rows } = await client.query<{ now: Date }>('select app.now() as now');
-    const ledger = new Ledger();
+    const collector = new RowCollector();
     const passwords = Object.fromEntries(hashed) as Record<Lead, { plain: string; phc: string }>;
-    const demo = tell(ledger, new Calendar(rows[0]?.now ?? new Date()), passwords);
-    await ledger.write(client);
+    const demo = collectRows(collector, new Calendar(rows[0]?.now ?? new Date()), passwords);
+    await collector.write(client);
     await client.query('commit');
     return demo;
   } finally {

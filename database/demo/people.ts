@@ -1,6 +1,6 @@
 /** Everybody in the demo, and the two brokerages. All of them are made up; their addresses can never exist. */
 
-import { ago, type Moment } from './moments.ts';
+import { ago, type RelativeTime } from './relative-times.ts';
 
 interface Person {
   readonly name: string;
@@ -73,8 +73,8 @@ interface Member {
   readonly person: PersonKey;
   readonly role: 'admin' | 'broker' | 'staff';
   readonly status?: 'invited' | 'removed';
-  readonly joined: Moment;
-  readonly changed?: Moment;
+  readonly joined: RelativeTime;
+  readonly changed?: RelativeTime;
 }
 
 export const brokerages = {
@@ -101,6 +101,6 @@ export const brokerages = {
       { person: 'lorna', role: 'staff', joined: ago(377, '14:40') },
     ],
   },
-} as const satisfies Record<string, { slug: string; name: string; founded: Moment; members: readonly Member[] }>;
+} as const satisfies Record<string, { slug: string; name: string; founded: RelativeTime; members: readonly Member[] }>;
 
 export type BrokerageKey = keyof typeof brokerages;

@@ -1,10 +1,10 @@
 /** A dental laboratory whose broker has left the brokerage: buyers under NDA, a seller, and nobody in between. */
 
 import { csv, pdf } from '../bodies.ts';
-import { ago, ahead } from '../moments.ts';
-import type { DealStory } from '../shape.ts';
+import { ago, ahead } from '../relative-times.ts';
+import type { DemoDeal } from '../deal-types.ts';
 
-export const dentalLab: DealStory = {
+export const dentalLab: DemoDeal = {
   key: 'dental-lab',
   brokerage: 'bramwellOakes',
   title: 'Full-service dental laboratory',

@@ -2,11 +2,11 @@
 
 import { annualBooks } from '../books.ts';
 import { pdf } from '../bodies.ts';
-import { ago } from '../moments.ts';
-import type { DealStory } from '../shape.ts';
+import { ago } from '../relative-times.ts';
+import type { DemoDeal } from '../deal-types.ts';
 
 /** A draft of the demo broker; no buyer has been told. */
-export const machineShop: DealStory = {
+export const machineShop: DemoDeal = {
   key: 'machine-shop',
   brokerage: 'bramwellOakes',
   title: 'Precision CNC machine shop, Miami Valley',
@@ -56,7 +56,7 @@ Owner wants to sell to somebody who keeps the apprenticeship going. Building can
 };
 
 /** A draft of a colleague, which the demo broker does not see. */
-export const physicalTherapy: DealStory = {
+export const physicalTherapy: DemoDeal = {
   key: 'physical-therapy',
   brokerage: 'bramwellOakes',
   title: 'Outpatient physical therapy practice, three clinics',

@@ -1,10 +1,10 @@
 /** A landscaping company that is about to close. */
 
 import { pdf } from '../bodies.ts';
-import { ago, ahead } from '../moments.ts';
-import type { DealStory } from '../shape.ts';
+import { ago, ahead } from '../relative-times.ts';
+import type { DemoDeal } from '../deal-types.ts';
 
-export const landscaping: DealStory = {
+export const landscaping: DemoDeal = {
   key: 'landscaping',
   brokerage: 'bramwellOakes',
   title: 'Commercial landscaping and snow company',

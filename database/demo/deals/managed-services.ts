@@ -2,10 +2,10 @@
 
 import { csv, pdf } from '../bodies.ts';
 import { annualBooks } from '../books.ts';
-import { ago, ahead } from '../moments.ts';
-import type { DealStory } from '../shape.ts';
+import { ago, ahead } from '../relative-times.ts';
+import type { DemoDeal } from '../deal-types.ts';
 
-export const managedServices: DealStory = {
+export const managedServices: DemoDeal = {
   key: 'managed-services',
   brokerage: 'bramwellOakes',
   title: 'IT managed-services firm for professional offices',

@@ -2,10 +2,10 @@
 
 import { annualBooks } from '../books.ts';
 import { pdf } from '../bodies.ts';
-import { ago, ahead } from '../moments.ts';
-import type { DealStory } from '../shape.ts';
+import { ago, ahead } from '../relative-times.ts';
+import type { DemoDeal } from '../deal-types.ts';
 
-export const boatyard: DealStory = {
+export const boatyard: DemoDeal = {
   key: 'boatyard',
   brokerage: 'pelicanQuay',
   title: 'Marine engine repair yard with 40 slips',
@@ -81,7 +81,7 @@ export const boatyard: DealStory = {
   ],
 };
 
-export const seafood: DealStory = {
+export const seafood: DemoDeal = {
   key: 'seafood',
   brokerage: 'pelicanQuay',
   title: 'Shrimp and oyster wholesaler with own dock',
@@ -130,7 +130,7 @@ export const seafood: DealStory = {
   ],
 };
 
-export const rentals: DealStory = {
+export const rentals: DemoDeal = {
   key: 'rentals',
   brokerage: 'pelicanQuay',
   title: 'Vacation rental manager, 118 beach units',

@@ -1,10 +1,10 @@
 /** An online brand of pet supplements; the demo buyer is invited and has not answered. */
 
 import { pdf } from '../bodies.ts';
-import { ago, ahead } from '../moments.ts';
-import type { DealStory } from '../shape.ts';
+import { ago, ahead } from '../relative-times.ts';
+import type { DemoDeal } from '../deal-types.ts';
 
-export const petSupplements: DealStory = {
+export const petSupplements: DemoDeal = {
   key: 'pet-supplements',
   brokerage: 'bramwellOakes',
   title: 'E-commerce brand for pet joint and skin supplements',

@@ -2,10 +2,10 @@
 
 import { pdf } from '../bodies.ts';
 import { annualBooks } from '../books.ts';
-import { ago, ahead } from '../moments.ts';
-import type { DealStory } from '../shape.ts';
+import { ago, ahead } from '../relative-times.ts';
+import type { DemoDeal } from '../deal-types.ts';
 
-export const veterinary: DealStory = {
+export const veterinary: DemoDeal = {
   key: 'veterinary',
   brokerage: 'bramwellOakes',
   title: 'Two-location veterinary clinic group',

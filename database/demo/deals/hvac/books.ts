@@ -1,7 +1,7 @@
 /** Three years of a commercial HVAC contractor: busy in summer and in deep winter, growing slowly, forty customers. */
 
 import { customersOf, type Books, type Lines, type Period } from '../../books.ts';
-import { daysOf, monthsBefore, yearBefore } from '../../moments.ts';
+import { daysOf, monthsBefore, yearBefore } from '../../relative-times.ts';
 import { dollars } from '../../money.ts';
 
 /** What a month is to the average month, January first, in thousandths. */

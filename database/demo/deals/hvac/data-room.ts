@@ -1,8 +1,8 @@
 /** The data room of the HVAC contractor. */
 
 import { csv, floorPlan, pdf } from '../../bodies.ts';
-import { ago } from '../../moments.ts';
-import type { Document } from '../../shape.ts';
+import { ago } from '../../relative-times.ts';
+import type { Document } from '../../deal-types.ts';
 
 export const dataRoom: readonly Document[] = [
   {

@@ -1,7 +1,7 @@
 /** The deal with everything: a commercial HVAC contractor in diligence with one buyer. */
 
-import { ago, ahead, minutesAgo } from '../../moments.ts';
-import type { DealStory } from '../../shape.ts';
+import { ago, ahead, minutesAgo } from '../../relative-times.ts';
+import type { DemoDeal } from '../../deal-types.ts';
 import { books, customersAtListing } from './books.ts';
 import { checklist, conditions, findings } from './diligence.ts';
 import { dataRoom } from './data-room.ts';
@@ -9,7 +9,7 @@ import { addBacks, financing, offers } from './money.ts';
 import { production } from './production.ts';
 import { questions } from './questions.ts';
 
-export const hvac: DealStory = {
+export const hvac: DemoDeal = {
   key: 'hvac',
   brokerage: 'bramwellOakes',
   title: 'Commercial HVAC contractor, central Ohio',
@@ -93,7 +93,7 @@ The owner is 66, has no successor in the family, and will stay for a year. Selle
     {
       type: 'profit_and_loss',
       status: 'processing',
-      source: 'General ledger export.csv',
+      source: 'General collector export.csv',
       by: 'ron',
       requested: minutesAgo(95),
     },

@@ -1,7 +1,7 @@
 /** Checklist, findings and closing conditions of the HVAC contractor. */
 
-import { ago, ahead } from '../../moments.ts';
-import type { Check, Condition, Finding } from '../../shape.ts';
+import { ago, ahead } from '../../relative-times.ts';
+import type { Check, Condition, Finding } from '../../deal-types.ts';
 
 export const checklist: readonly Check[] = [
   {

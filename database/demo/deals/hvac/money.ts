@@ -1,7 +1,7 @@
 /** Offers, add-backs and financing of the HVAC contractor. */
 
-import { ago, ahead } from '../../moments.ts';
-import type { AddBack, Financing, Offers } from '../../shape.ts';
+import { ago, ahead } from '../../relative-times.ts';
+import type { AddBack, Financing, Offers } from '../../deal-types.ts';
 
 export const offers: readonly Offers[] = [
   {

@@ -1,8 +1,8 @@
 /** What was produced when the buyer of the HVAC contractor asked for it. */
 
 import { csv, floorPlan, pdf } from '../../bodies.ts';
-import { ago } from '../../moments.ts';
-import type { Document } from '../../shape.ts';
+import { ago } from '../../relative-times.ts';
+import type { Document } from '../../deal-types.ts';
 
 export const production: readonly Document[] = [
   {

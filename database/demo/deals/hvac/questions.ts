@@ -1,7 +1,7 @@
 /** What the buyer and their accountant asked about the HVAC contractor, and how far each question has come. */
 
-import { ago } from '../../moments.ts';
-import type { Question } from '../../shape.ts';
+import { ago } from '../../relative-times.ts';
+import type { Question } from '../../deal-types.ts';
 
 export const questions: readonly Question[] = [
   {

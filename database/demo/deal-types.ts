@@ -1,50 +1,50 @@
-/** What the story of a deal is told in; tell.ts makes rows of it. */
+/** The shapes in which a deal of the demo is written down; deal-rows.ts makes rows of them. */
 
 import type { Body } from './bodies.ts';
 import type { Books } from './books.ts';
-import type { Moment } from './moments.ts';
+import type { RelativeTime } from './relative-times.ts';
 import type { BrokerageKey, PersonKey } from './people.ts';
 
-export interface Part {
+export interface DemoParticipant {
   readonly person: PersonKey;
   readonly role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
   readonly advises?: PersonKey;
   /** When they were invited or joined. */
-  readonly since: Moment;
+  readonly since: RelativeTime;
   readonly status?: 'invited' | 'removed';
   /** When they were removed. */
-  readonly until?: Moment;
+  readonly until?: RelativeTime;
 }
 
 export interface Nda {
   readonly buyer: PersonKey;
   readonly sentBy: PersonKey;
-  readonly sent: Moment;
+  readonly sent: RelativeTime;
   readonly status: 'sent' | 'active' | 'expired' | 'revoked';
-  readonly signed?: Moment;
-  readonly expires: Moment;
-  readonly revoked?: Moment;
+  readonly signed?: RelativeTime;
+  readonly expires: RelativeTime;
+  readonly revoked?: RelativeTime;
 }
 
 export interface Exclusivity {
   readonly buyer: PersonKey;
   readonly grantedBy: PersonKey;
-  readonly granted: Moment;
-  readonly expires: Moment;
+  readonly granted: RelativeTime;
+  readonly expires: RelativeTime;
 }
 
-export interface Seat {
+export interface WorkspaceMember {
   readonly person: PersonKey;
   readonly role: 'reader' | 'editor';
   readonly addedBy: PersonKey;
-  readonly added: Moment;
+  readonly added: RelativeTime;
 }
 
 export interface Check {
   readonly category: string;
   readonly title: string;
   readonly status: 'not_started' | 'in_progress' | 'completed' | 'not_applicable';
-  readonly completed?: Moment;
+  readonly completed?: RelativeTime;
 }
 
 export interface Snapshot {
@@ -53,8 +53,8 @@ export interface Snapshot {
   readonly source: string;
   readonly failure?: string;
   readonly by: PersonKey;
-  readonly requested: Moment;
-  readonly completed?: Moment;
+  readonly requested: RelativeTime;
+  readonly completed?: RelativeTime;
   /** What was read from it. */
   readonly books?: Books;
 }
@@ -66,7 +66,7 @@ export interface AddBack {
   readonly amount: string;
   readonly rationale: string;
   readonly by: PersonKey;
-  readonly at: Moment;
+  readonly at: RelativeTime;
 }
 
 type QuestionCategory =
@@ -86,13 +86,13 @@ export interface Question {
   readonly category: QuestionCategory;
   readonly text: string;
   readonly by: PersonKey;
-  readonly asked: Moment;
+  readonly asked: RelativeTime;
   readonly status: 'pending_broker_review' | 'with_seller' | 'answered' | 'distributed' | 'rejected' | 'withdrawn';
-  /** When it came to this status, where neither an answer nor a response tells. */
-  readonly moved?: Moment;
+  /** When it came to this status, where neither an answer nor a response says so. */
+  readonly moved?: RelativeTime;
   readonly rejection?: string;
-  readonly answer?: { readonly text: string; readonly by: PersonKey; readonly at: Moment };
-  readonly response?: { readonly text: string; readonly at: Moment };
+  readonly answer?: { readonly text: string; readonly by: PersonKey; readonly at: RelativeTime };
+  readonly response?: { readonly text: string; readonly at: RelativeTime };
 }
 
 export interface Document {
@@ -100,12 +100,12 @@ export interface Document {
   readonly category: string;
   readonly confidentiality: 'public' | 'nda_gated' | 'selected_buyer_only';
   readonly by: PersonKey;
-  readonly at: Moment;
-  readonly removed?: Moment;
+  readonly at: RelativeTime;
+  readonly removed?: RelativeTime;
   readonly body: Body;
   /** What was asked for: makes it a document produced for diligence. */
   readonly request?: string;
-  readonly openings?: readonly { readonly person: PersonKey; readonly at: Moment }[];
+  readonly openings?: readonly { readonly person: PersonKey; readonly at: RelativeTime }[];
 }
 
 export interface Terms {
@@ -122,9 +122,9 @@ export interface Terms {
 export interface Offers {
   readonly buyer: PersonKey;
   readonly revisions: readonly {
-    readonly at: Moment;
-    readonly open: Moment;
-    readonly close: Moment;
+    readonly at: RelativeTime;
+    readonly open: RelativeTime;
+    readonly close: RelativeTime;
     readonly terms: Terms;
   }[];
 }
@@ -133,9 +133,9 @@ export interface Condition {
   readonly name: string;
   readonly status: 'open' | 'in_progress' | 'satisfied' | 'waived';
   readonly owner?: PersonKey;
-  readonly deadline?: Moment;
-  readonly added: Moment;
-  readonly completed?: Moment;
+  readonly deadline?: RelativeTime;
+  readonly added: RelativeTime;
+  readonly completed?: RelativeTime;
 }
 
 type FindingStatus = 'open' | 'mitigated' | 'accepted' | 'resolved';
@@ -144,7 +144,7 @@ export interface Finding {
   /** Whose side it belongs to. */
   readonly side: PersonKey;
   readonly by: PersonKey;
-  readonly at: Moment;
+  readonly at: RelativeTime;
   readonly category: string;
   readonly title: string;
   readonly description: string;
@@ -154,17 +154,17 @@ export interface Finding {
   readonly moves?: readonly {
     readonly to: FindingStatus;
     readonly by: PersonKey;
-    readonly at: Moment;
+    readonly at: RelativeTime;
     readonly notes: string;
   }[];
-  readonly comments?: readonly { readonly by: PersonKey; readonly at: Moment; readonly body: string }[];
+  readonly comments?: readonly { readonly by: PersonKey; readonly at: RelativeTime; readonly body: string }[];
 }
 
 export interface Financing {
   readonly side: PersonKey;
   readonly by: PersonKey;
-  readonly at: Moment;
-  readonly changed?: Moment;
+  readonly at: RelativeTime;
+  readonly changed?: RelativeTime;
   readonly type:
     | 'sba_7a'
     | 'sba_504'
@@ -181,7 +181,7 @@ export interface Financing {
   readonly status: 'identified' | 'applied' | 'term_sheet' | 'committed' | 'funded' | 'expired' | 'withdrawn';
 }
 
-export interface DealStory {
+export interface DemoDeal {
   readonly key: string;
   readonly brokerage: BrokerageKey;
   readonly title: string;
@@ -191,13 +191,13 @@ export interface DealStory {
   readonly askingPrice: string;
   readonly state: 'draft' | 'listed' | 'under_offer' | 'exclusivity' | 'diligence' | 'closing' | 'closed' | 'withdrawn';
   readonly by: PersonKey;
-  readonly opened: Moment;
-  readonly changed: Moment;
-  readonly closed?: Moment;
-  readonly parts: readonly Part[];
+  readonly opened: RelativeTime;
+  readonly changed: RelativeTime;
+  readonly closed?: RelativeTime;
+  readonly parts: readonly DemoParticipant[];
   readonly ndas?: readonly Nda[];
   readonly exclusivity?: Exclusivity;
-  readonly workspace?: readonly Seat[];
+  readonly workspace?: readonly WorkspaceMember[];
   readonly checklist?: readonly Check[];
   readonly snapshots?: readonly Snapshot[];
   readonly addBacks?: readonly AddBack[];

@@ -1,15 +1,15 @@
-/** Times of the demo, told as distances from the moment of loading, so that the demo is never out of date. */
+/** Times of the demo, counted from when it is loaded, so that it is never out of date. */
 
-/** A moment so many days before (negative: after) the load, at a time of day in UTC; or so many minutes before it. */
-export type Moment = { readonly daysAgo: number; readonly time: string } | { readonly minutesAgo: number };
+/** A time so many days before (negative: after) the load, at a time of day in UTC; or so many minutes before it. */
+export type RelativeTime = { readonly daysAgo: number; readonly time: string } | { readonly minutesAgo: number };
 
 /** So many days ago; without a time, in the middle of an American working day. */
-export const ago = (daysAgo: number, time = '16:40'): Moment => ({ daysAgo, time });
+export const ago = (daysAgo: number, time = '16:40'): RelativeTime => ({ daysAgo, time });
 
 /** So many days from now. */
-export const ahead = (days: number, time = '21:00'): Moment => ago(-days, time);
+export const ahead = (days: number, time = '21:00'): RelativeTime => ago(-days, time);
 
-export const minutesAgo = (minutes: number): Moment => ({ minutesAgo: minutes });
+export const minutesAgo = (minutes: number): RelativeTime => ({ minutesAgo: minutes });
 
 export interface Month {
   readonly year: number;
@@ -20,7 +20,7 @@ export interface Month {
 const dayMillis = 86_400_000;
 const isoDate = (date: Date): string => date.toISOString().slice(0, 10);
 
-/** Turns moments into times, counted from `now`. */
+/** Turns relative times into times, counted from `now`. */
 export class Calendar {
   readonly now: Date;
   readonly #midnight: number;
@@ -30,15 +30,15 @@ export class Calendar {
     this.#midnight = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
   }
 
-  at(moment: Moment): Date {
-    if ('minutesAgo' in moment) return new Date(this.now.getTime() - moment.minutesAgo * 60_000);
-    const [hours = 0, minutes = 0] = moment.time.split(':').map(Number);
-    return new Date(this.#midnight - moment.daysAgo * dayMillis + (hours * 60 + minutes) * 60_000);
+  at(time: RelativeTime): Date {
+    if ('minutesAgo' in time) return new Date(this.now.getTime() - time.minutesAgo * 60_000);
+    const [hours = 0, minutes = 0] = time.time.split(':').map(Number);
+    return new Date(this.#midnight - time.daysAgo * dayMillis + (hours * 60 + minutes) * 60_000);
   }
 
   /** YYYY-MM-DD */
-  date(moment: Moment): string {
-    return isoDate(this.at(moment));
+  date(time: RelativeTime): string {
+    return isoDate(this.at(time));
   }
 }
 

@@ -1,33 +1,33 @@
-/** Turns the story of a deal into rows: the deal, its people, and what was said and shown. */
+/** Makes rows of a deal of the demo: the deal, its people, documents, questions, NDAs and offers. */
 
 import { audit } from './audit.ts';
 import { bodyColumns } from './files.ts';
-import type { Ledger } from './ledger.ts';
-import type { Calendar, Moment } from './moments.ts';
+import type { RowCollector } from './row-collector.ts';
+import type { Calendar, RelativeTime } from './relative-times.ts';
 import { ndaTemplate } from '../../server/domain/deals/nda-template.ts';
 import { brokerages, people, type BrokerageKey, type PersonKey } from './people.ts';
-import type { DealStory, Document, Nda, Offers, Part, Question } from './shape.ts';
+import type { DemoDeal, Document, Nda, Offers, DemoParticipant, Question } from './deal-types.ts';
 
-export interface Telling {
-  readonly ledger: Ledger;
+export interface LoadContext {
+  readonly collector: RowCollector;
   readonly calendar: Calendar;
   readonly userIds: Readonly<Record<PersonKey, string>>;
   readonly brokerageIds: Readonly<Record<BrokerageKey, string>>;
 }
 
-/** One deal being told: its id, and who its people are. */
-export interface DealTelling extends Telling {
-  readonly deal: DealStory;
+/** One deal whose rows are being made: its id, and who its people are. */
+export interface DealContext extends LoadContext {
+  readonly deal: DemoDeal;
   readonly dealId: string;
   /** The id of a person's own part in the deal. */
   readonly partOf: (person: PersonKey) => string;
   /** The part through which a person sees the deal: that of whom they advise. */
   readonly sideOf: (person: PersonKey) => string;
-  readonly at: (moment: Moment) => Date;
-  readonly atOrNull: (moment: Moment | undefined) => Date | null;
+  readonly at: (time: RelativeTime) => Date;
+  readonly atOrNull: (time: RelativeTime | undefined) => Date | null;
   /** Leaves in the audit trail what somebody did on the deal. */
   readonly note: (
-    moment: Moment,
+    time: RelativeTime,
     person: PersonKey,
     action: string,
     subjectId: string,
@@ -36,11 +36,11 @@ export interface DealTelling extends Telling {
 }
 
 /** Keeps the deal and its participants. */
-export function openDeal(telling: Telling, deal: DealStory): DealTelling {
-  const { ledger, calendar, userIds, brokerageIds } = telling;
-  const at = (moment: Moment) => calendar.at(moment);
-  const atOrNull = (moment: Moment | undefined) => (moment ? calendar.at(moment) : null);
-  const dealId = ledger.add('deals', at(deal.opened), {
+export function openDeal(context: LoadContext, deal: DemoDeal): DealContext {
+  const { collector, calendar, userIds, brokerageIds } = context;
+  const at = (time: RelativeTime) => calendar.at(time);
+  const atOrNull = (time: RelativeTime | undefined) => (time ? calendar.at(time) : null);
+  const dealId = collector.add('deals', at(deal.opened), {
     organization_id: brokerageIds[deal.brokerage],
     title: deal.title,
     state: deal.state,
@@ -54,19 +54,19 @@ export function openDeal(telling: Telling, deal: DealStory): DealTelling {
     created_at: at(deal.opened),
     updated_at: at(deal.changed),
   });
-  const note: DealTelling['note'] = (moment, person, action, subjectId, details) => {
+  const note: DealContext['note'] = (time, person, action, subjectId, details) => {
     const done = { user_id: userIds[person], brokerage_id: brokerageIds[deal.brokerage], deal_id: dealId };
-    audit(telling, at(moment), { ...done, action, subject_id: subjectId }, details);
+    audit(context, at(time), { ...done, action, subject_id: subjectId }, details);
   };
   note(deal.opened, deal.by, 'deal.open', dealId);
-  const parts = new Map<PersonKey, { id: string; part: Part }>();
+  const parts = new Map<PersonKey, { id: string; part: DemoParticipant }>();
   const find = (person: PersonKey) => {
     const found = parts.get(person);
     if (!found) throw new Error(`${person} takes no part in ${deal.key}`);
     return found;
   };
   for (const part of deal.parts) {
-    const id = ledger.add('participants', at(part.since), {
+    const id = collector.add('participants', at(part.since), {
       deal_id: dealId,
       user_id: userIds[part.person],
       role: part.role,
@@ -80,11 +80,11 @@ export function openDeal(telling: Telling, deal: DealStory): DealTelling {
   }
   const partOf = (person: PersonKey) => find(person).id;
   const sideOf = (person: PersonKey) => partOf(find(person).part.advises ?? person);
-  return { ...telling, deal, dealId, partOf, sideOf, at, atOrNull, note };
+  return { ...context, deal, dealId, partOf, sideOf, at, atOrNull, note };
 }
 
-function tellNda({ ledger, deal, dealId, userIds, partOf, at, atOrNull, note }: DealTelling, nda: Nda): void {
-  const id = ledger.add('ndas', at(nda.sent), {
+function tellNda({ collector, deal, dealId, userIds, partOf, at, atOrNull, note }: DealContext, nda: Nda): void {
+  const id = collector.add('ndas', at(nda.sent), {
     deal_id: dealId,
     participant_id: partOf(nda.buyer),
     status: nda.status,
@@ -101,9 +101,12 @@ function tellNda({ ledger, deal, dealId, userIds, partOf, at, atOrNull, note }: 
   if (nda.signed) note(nda.signed, nda.buyer, 'nda.sign', id);
 }
 
-function tellQuestion({ ledger, dealId, userIds, sideOf, at, atOrNull, note }: DealTelling, question: Question): void {
+function tellQuestion(
+  { collector, dealId, userIds, sideOf, at, atOrNull, note }: DealContext,
+  question: Question,
+): void {
   const { answer, response } = question;
-  const id = ledger.add('questions', at(question.asked), {
+  const id = collector.add('questions', at(question.asked), {
     deal_id: dealId,
     category: question.category,
     status: question.status,
@@ -119,7 +122,7 @@ function tellQuestion({ ledger, dealId, userIds, sideOf, at, atOrNull, note }: D
   note(question.asked, question.by, 'question.ask', id);
   if (answer) {
     note(answer.at, answer.by, 'question.answer', id);
-    ledger.put('question_answers', {
+    collector.put('question_answers', {
       question_id: id,
       deal_id: dealId,
       answer_text: answer.text,
@@ -129,7 +132,7 @@ function tellQuestion({ ledger, dealId, userIds, sideOf, at, atOrNull, note }: D
   }
 }
 
-function tellDocument({ ledger, deal, dealId, userIds, at, atOrNull, note }: DealTelling, document: Document): void {
+function tellDocument({ collector, deal, dealId, userIds, at, atOrNull, note }: DealContext, document: Document): void {
   const row = {
     deal_id: dealId,
     filename: document.filename,
@@ -142,11 +145,11 @@ function tellDocument({ ledger, deal, dealId, userIds, at, atOrNull, note }: Dea
   };
   const id =
     document.request === undefined
-      ? ledger.add('documents', at(document.at), row)
-      : ledger.add('production_documents', at(document.at), { ...row, diligence_request: document.request });
+      ? collector.add('documents', at(document.at), row)
+      : collector.add('production_documents', at(document.at), { ...row, diligence_request: document.request });
   note(document.at, document.by, 'document.upload', id);
   for (const opening of document.openings ?? []) {
-    ledger.add('document_openings', at(opening.at), {
+    collector.add('document_openings', at(opening.at), {
       deal_id: dealId,
       document_id: id,
       source: document.request === undefined ? 'simple' : 'production',
@@ -158,11 +161,11 @@ function tellDocument({ ledger, deal, dealId, userIds, at, atOrNull, note }: Dea
 
 /** Keeps the revisions of one buyer's offer; the id of the current one. */
 function tellOffers(
-  { ledger, calendar, dealId, userIds, partOf, at, note }: DealTelling,
+  { collector, calendar, dealId, userIds, partOf, at, note }: DealContext,
   { buyer, revisions }: Offers,
 ): string | undefined {
   const ids = revisions.map((revision, index) => {
-    const id = ledger.add('offers', at(revision.at), {
+    const id = collector.add('offers', at(revision.at), {
       deal_id: dealId,
       participant_id: partOf(buyer),
       buyer_user_id: userIds[buyer],
@@ -183,17 +186,17 @@ function tellOffers(
 }
 
 /** Keeps what the people of a deal agreed, asked, showed and offered. */
-export function tellExchange(telling: DealTelling): void {
-  const { ledger, deal, dealId, userIds, partOf, at, note } = telling;
-  for (const nda of deal.ndas ?? []) tellNda(telling, nda);
-  const current = new Map((deal.offers ?? []).map((offers) => [offers.buyer, tellOffers(telling, offers)]));
+export function addExchange(context: DealContext): void {
+  const { collector, deal, dealId, userIds, partOf, at, note } = context;
+  for (const nda of deal.ndas ?? []) tellNda(context, nda);
+  const current = new Map((deal.offers ?? []).map((offers) => [offers.buyer, tellOffers(context, offers)]));
   if (deal.exclusivity) {
     const accepted = current.get(deal.exclusivity.buyer);
     const [action, subject] = accepted
       ? ['offer.accept', accepted]
       : ['exclusivity.grant', partOf(deal.exclusivity.buyer)];
     note(deal.exclusivity.granted, deal.exclusivity.grantedBy, action, subject);
-    ledger.add('exclusivities', at(deal.exclusivity.granted), {
+    collector.add('exclusivities', at(deal.exclusivity.granted), {
       deal_id: dealId,
       participant_id: partOf(deal.exclusivity.buyer),
       buyer_user_id: userIds[deal.exclusivity.buyer],
@@ -203,6 +206,6 @@ export function tellExchange(telling: DealTelling): void {
       expires_at: at(deal.exclusivity.expires),
     });
   }
-  for (const question of deal.questions ?? []) tellQuestion(telling, question);
-  for (const document of deal.documents ?? []) tellDocument(telling, document);
+  for (const question of deal.questions ?? []) tellQuestion(context, question);
+  for (const document of deal.documents ?? []) tellDocument(context, document);
 }

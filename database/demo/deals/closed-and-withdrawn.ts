@@ -1,10 +1,10 @@
 /** Deals that are over: two sold, one taken off the market. */
 
 import { pdf } from '../bodies.ts';
-import { ago, ahead } from '../moments.ts';
-import type { DealStory } from '../shape.ts';
+import { ago, ahead } from '../relative-times.ts';
+import type { DemoDeal } from '../deal-types.ts';
 
-export const roaster: DealStory = {
+export const roaster: DemoDeal = {
   key: 'roaster',
   brokerage: 'bramwellOakes',
   title: 'Specialty coffee roaster with two cafes',
@@ -96,7 +96,7 @@ export const roaster: DealStory = {
   ],
 };
 
-export const janitorial: DealStory = {
+export const janitorial: DemoDeal = {
   key: 'janitorial',
   brokerage: 'bramwellOakes',
   title: 'Janitorial services contractor, medical offices',
@@ -126,7 +126,7 @@ export const janitorial: DealStory = {
   ],
 };
 
-export const plumbing: DealStory = {
+export const plumbing: DemoDeal = {
   key: 'plumbing',
   brokerage: 'bramwellOakes',
   title: 'Residential plumbing and drain company',

@@ -1,13 +1,13 @@
 /** Turns what was found out about a business into rows: the QoE workspace, findings, financing and closing conditions. */
 
 import { amounts } from './books.ts';
-import { yearBefore } from './moments.ts';
+import { yearBefore } from './relative-times.ts';
 import { decimal } from './money.ts';
-import type { AddBack, Finding, Snapshot } from './shape.ts';
-import type { DealTelling } from './tell.ts';
+import type { AddBack, Finding, Snapshot } from './deal-types.ts';
+import type { DealContext } from './deal-rows.ts';
 
-function tellSnapshot({ ledger, dealId, userIds, at, atOrNull }: DealTelling, snapshot: Snapshot): void {
-  const id = ledger.add('accounting_snapshots', at(snapshot.requested), {
+function tellSnapshot({ collector, dealId, userIds, at, atOrNull }: DealContext, snapshot: Snapshot): void {
+  const id = collector.add('accounting_snapshots', at(snapshot.requested), {
     deal_id: dealId,
     snapshot_type: snapshot.type,
     status: snapshot.status,
@@ -20,7 +20,7 @@ function tellSnapshot({ ledger, dealId, userIds, at, atOrNull }: DealTelling, sn
   const made = at(snapshot.completed ?? snapshot.requested);
   const read = snapshot.books?.(made);
   for (const { label, first, last, lines } of read?.periods ?? []) {
-    ledger.add('pl_periods', made, {
+    collector.add('pl_periods', made, {
       deal_id: dealId,
       snapshot_id: id,
       period_label: label,
@@ -32,7 +32,7 @@ function tellSnapshot({ ledger, dealId, userIds, at, atOrNull }: DealTelling, sn
   }
   for (const { first, last, customers } of read?.customers ?? []) {
     for (const customer of customers) {
-      ledger.add('customer_revenues', made, {
+      collector.add('customer_revenues', made, {
         deal_id: dealId,
         snapshot_id: id,
         customer_name: customer.name,
@@ -46,9 +46,9 @@ function tellSnapshot({ ledger, dealId, userIds, at, atOrNull }: DealTelling, sn
 }
 
 /** `lastYear`: the last one that was over when people began to adjust. */
-function tellAddBack({ ledger, dealId, userIds, at }: DealTelling, addBack: AddBack, lastYear: number): void {
+function tellAddBack({ collector, dealId, userIds, at }: DealContext, addBack: AddBack, lastYear: number): void {
   const { period } = addBack;
-  ledger.add('normalizations', at(addBack.at), {
+  collector.add('normalizations', at(addBack.at), {
     deal_id: dealId,
     period_label: period === 'last_twelve_months' ? 'TTM' : `FY${lastYear - period.yearsBack}`,
     adjustment_category: addBack.category,
@@ -59,10 +59,10 @@ function tellAddBack({ ledger, dealId, userIds, at }: DealTelling, addBack: AddB
   });
 }
 
-function tellFinding({ ledger, dealId, userIds, partOf, at }: DealTelling, finding: Finding): void {
+function tellFinding({ collector, dealId, userIds, partOf, at }: DealContext, finding: Finding): void {
   const moves = finding.moves ?? [];
   const latest = moves.at(-1);
-  const id = ledger.add('findings', at(finding.at), {
+  const id = collector.add('findings', at(finding.at), {
     deal_id: dealId,
     participant_id: partOf(finding.side),
     category: finding.category,
@@ -78,7 +78,7 @@ function tellFinding({ ledger, dealId, userIds, partOf, at }: DealTelling, findi
   });
   let status: string | null = null;
   for (const move of [{ to: 'open', by: finding.by, at: finding.at, notes: null }, ...moves]) {
-    ledger.add('finding_changes', at(move.at), {
+    collector.add('finding_changes', at(move.at), {
       finding_id: id,
       from_status: status,
       to_status: move.to,
@@ -89,7 +89,7 @@ function tellFinding({ ledger, dealId, userIds, partOf, at }: DealTelling, findi
     status = move.to;
   }
   for (const comment of finding.comments ?? []) {
-    ledger.add('finding_comments', at(comment.at), {
+    collector.add('finding_comments', at(comment.at), {
       finding_id: id,
       body: comment.body,
       created_by: userIds[comment.by],
@@ -99,10 +99,10 @@ function tellFinding({ ledger, dealId, userIds, partOf, at }: DealTelling, findi
 }
 
 /** Keeps the QoE workspace of a deal, and how far it is from closing. */
-export function tellDiligence(telling: DealTelling): void {
-  const { ledger, calendar, deal, dealId, userIds, partOf, at, atOrNull } = telling;
+export function addDiligence(context: DealContext): void {
+  const { collector, calendar, deal, dealId, userIds, partOf, at, atOrNull } = context;
   for (const seat of deal.workspace ?? []) {
-    ledger.put('qoe_workspace_members', {
+    collector.put('qoe_workspace_members', {
       deal_id: dealId,
       participant_id: partOf(seat.person),
       role: seat.role,
@@ -112,7 +112,7 @@ export function tellDiligence(telling: DealTelling): void {
   }
   const began = at(deal.workspace?.[0]?.added ?? deal.opened);
   for (const [position, check] of (deal.checklist ?? []).entries()) {
-    ledger.add('qoe_checklist', began, {
+    collector.add('qoe_checklist', began, {
       deal_id: dealId,
       category: check.category,
       title: check.title,
@@ -123,12 +123,12 @@ export function tellDiligence(telling: DealTelling): void {
       updated_at: at(check.completed ?? deal.workspace?.[0]?.added ?? deal.opened),
     });
   }
-  for (const snapshot of deal.snapshots ?? []) tellSnapshot(telling, snapshot);
+  for (const snapshot of deal.snapshots ?? []) tellSnapshot(context, snapshot);
   const [firstAddBack] = deal.addBacks ?? [];
   for (const addBack of deal.addBacks ?? [])
-    tellAddBack(telling, addBack, yearBefore(at(firstAddBack?.at ?? addBack.at)));
+    tellAddBack(context, addBack, yearBefore(at(firstAddBack?.at ?? addBack.at)));
   for (const condition of deal.conditions ?? []) {
-    ledger.add('closing_conditions', at(condition.added), {
+    collector.add('closing_conditions', at(condition.added), {
       deal_id: dealId,
       name: condition.name,
       status: condition.status,
@@ -139,9 +139,9 @@ export function tellDiligence(telling: DealTelling): void {
       updated_at: at(condition.completed ?? condition.added),
     });
   }
-  for (const finding of deal.findings ?? []) tellFinding(telling, finding);
+  for (const finding of deal.findings ?? []) tellFinding(context, finding);
   for (const source of deal.financing ?? []) {
-    ledger.add('financing_sources', at(source.at), {
+    collector.add('financing_sources', at(source.at), {
       deal_id: dealId,
       participant_id: partOf(source.side),
       source_type: source.type,

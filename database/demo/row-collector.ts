@@ -55,7 +55,7 @@ function idMadeAt(at: Date): string {
 // PostgreSQL reads the rows from JSON, where decimals are strings and bytes are written in hexadecimal.
 const asJson = (field: Field): unknown => (Buffer.isBuffer(field) ? `\\x${field.toString('hex')}` : field);
 
-export class Ledger {
+export class RowCollector {
   readonly #rows = new Map<Table, Row[]>();
 
   /** Keeps a row for a table that has no id. Every row of a table names the same columns. */
@@ -81,7 +81,7 @@ export class Ledger {
       if (rows.some((row) => Object.keys(row).join(', ') !== columns)) throw new Error(`${table}: rows differ`);
       const json = rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, of]) => [name, asJson(of)])));
       if (table === 'finding_changes') {
-        // Recording the findings has already written a change down, as of now; their history tells it better.
+        // Recording the findings has already written a change down, as of now; their history is the true one.
         const findings = rows.map((row) => row['finding_id']);
         await owner.query('delete from finding_changes where finding_id = any ($1)', [findings]);
       }
