@@ -4,6 +4,7 @@ import { ApiError } from '../api/client.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
+import { toast } from './toast.tsx';
 
 interface Question {
   title: string;
@@ -13,6 +14,8 @@ interface Question {
   action: string;
   cancel?: string;
   danger?: boolean;
+  /** What is said in passing once it is done. */
+  done?: string;
 }
 
 interface ConfirmDialogProps extends Question {
@@ -24,7 +27,7 @@ interface ConfirmDialogProps extends Question {
 
 /** Asks before what cannot be undone. */
 export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: ConfirmDialogProps) {
-  const { title, body, action, cancel = 'Cancel', danger } = question;
+  const { title, body, action, cancel = 'Cancel', danger, done } = question;
   const [pending, setPending] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
   const returning = useReturnFocus();
@@ -33,6 +36,7 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
     setFault(null);
     try {
       await onConfirm();
+      if (done !== undefined) toast(done);
       onOpenChange(false);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

@@ -88,11 +88,9 @@ function MoveButtons({ page }: { page: DealPage }) {
               ? 'Close anyway'
               : `Move to ${dealStates[to].label.toLowerCase()}`,
         danger: to === 'withdrawn' || warnings.length > 0,
+        done: `The deal is now ${dealStates[to].label.toLowerCase()}.`,
       },
-      async () => {
-        await move.mutateAsync({ to, confirm: warnings.length > 0 });
-        toast(`The deal is now ${dealStates[to].label.toLowerCase()}.`);
-      },
+      () => move.mutateAsync({ to, confirm: warnings.length > 0 }),
     );
   const moveTo = async (to: DealState) => {
     if (to !== 'closed') return ask(to, []);

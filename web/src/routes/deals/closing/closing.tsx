@@ -6,6 +6,7 @@ import type { ClosingCondition } from '../../../api/types.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
+import { ProgressBar } from '../../../components/progress-bar.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { ConditionDialog } from './condition-dialog.tsx';
@@ -25,19 +26,7 @@ function Progress({ conditions }: { conditions: readonly ClosingCondition[] }) {
         </span>
         {overdue > 0 && <Badge tone="bad">{formatCount(overdue)} overdue</Badge>}
       </p>
-      <div
-        role="progressbar"
-        aria-label="Closing conditions met"
-        aria-valuemin={0}
-        aria-valuemax={conditions.length}
-        aria-valuenow={met}
-        className="mt-2.5 h-1.5 overflow-hidden rounded-full bg-line"
-      >
-        <div
-          className="h-full rounded-full bg-accent transition-[width] duration-300"
-          style={{ width: `${(100 * met) / conditions.length}%` }}
-        />
-      </div>
+      <ProgressBar label="Closing conditions met" done={met} of={conditions.length} className="mt-2.5 h-1.5" />
     </div>
   );
 }

@@ -93,11 +93,9 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
         body: `“${condition.name}” disappears for everyone. To keep it on record as not needed, waive it instead.`,
         action: 'Remove',
         danger: true,
+        done: 'The condition is removed.',
       },
-      async () => {
-        await remove.mutateAsync(condition.id);
-        toast('The condition is removed.');
-      },
+      () => remove.mutateAsync(condition.id),
     );
   return (
     <li className="flex items-start gap-3.5 px-4 py-3.5 sm:items-center sm:px-5">

@@ -1,5 +1,6 @@
 import { CircleAlert, CircleCheck, RotateCw, X } from 'lucide-react';
 import { IconButton } from '../../../components/button.tsx';
+import { ProgressBar } from '../../../components/progress-bar.tsx';
 import { formatBytes } from '../../../lib/format.ts';
 import type { Upload } from './upload-queue.ts';
 
@@ -41,17 +42,12 @@ export function UploadList({ uploads, onStop, onRetry }: UploadListProps) {
                   {message}
                 </p>
               ) : (
-                <div
-                  role="progressbar"
-                  aria-label={`Upload of ${file.name}`}
-                  aria-valuenow={Math.round(share * 100)}
-                  className="mt-1.5 h-1 overflow-hidden rounded-full bg-line"
-                >
-                  <div
-                    style={{ transform: `scaleX(${state === 'done' ? 1 : share})` }}
-                    className="h-full origin-left rounded-full bg-accent transition-transform duration-200"
-                  />
-                </div>
+                <ProgressBar
+                  label={`Upload of ${file.name}`}
+                  done={Math.round(100 * (state === 'done' ? 1 : share))}
+                  of={100}
+                  className="mt-1.5 h-1"
+                />
               )}
             </div>
             {underWay && (

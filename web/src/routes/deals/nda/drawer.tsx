@@ -6,7 +6,6 @@ import { Fact, Facts } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Drawer } from '../../../components/dialog.tsx';
 import { Time } from '../../../components/time.tsx';
-import { toast } from '../../../components/toast.tsx';
 import { ndaStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { Terms } from './terms.tsx';
@@ -61,11 +60,9 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
             : `Documents under NDA close for ${nda.participant_name}’s side at once. What was signed is kept as a record.`,
         action: nda.status === 'sent' ? 'Withdraw' : 'Revoke NDA',
         danger: true,
+        done: 'The NDA is revoked.',
       },
-      async () => {
-        await revoke.mutateAsync(nda.id);
-        toast('The NDA is revoked.');
-      },
+      () => revoke.mutateAsync(nda.id),
     );
   return (
     <Drawer

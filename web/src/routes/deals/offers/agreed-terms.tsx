@@ -5,7 +5,6 @@ import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Money } from '../../../components/money.tsx';
 import { Time } from '../../../components/time.tsx';
-import { toast } from '../../../components/toast.tsx';
 import { useDeal } from '../context.ts';
 import { linesOf } from './history-drawer.tsx';
 
@@ -64,16 +63,15 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
             title: 'Accept this change?',
             body: 'The proposed terms take the place of those accepted before, which stay on record.',
             action: 'Accept change',
+            done: 'The change is accepted.',
           }
         : {
             title: 'Decline this change?',
             body: 'The accepted terms stay as they are. The buyer sees that the change was declined, and can propose another.',
             action: 'Decline change',
+            done: 'The change is declined.',
           },
-      async () => {
-        await decide.mutateAsync({ id: offer.id, decision });
-        toast(decision === 'accepted' ? 'The change is accepted.' : 'The change is declined.');
-      },
+      () => decide.mutateAsync({ id: offer.id, decision }),
     );
   return (
     <Card title="Accepted terms" className="mb-4">

@@ -94,11 +94,9 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
         body: 'The deal is listed again, and the buyer loses what only the selected buyer sees.',
         action: 'Release',
         danger: true,
+        done: 'Exclusivity is released; the deal is listed again.',
       },
-      async () => {
-        await releaseExclusivity.mutateAsync();
-        toast('Exclusivity is released; the deal is listed again.');
-      },
+      () => releaseExclusivity.mutateAsync(),
     );
   return (
     <Banner

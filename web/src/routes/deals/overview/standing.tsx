@@ -7,7 +7,6 @@ import { Badge } from '../../../components/badge.tsx';
 import { Banner } from '../../../components/banner.tsx';
 import { Button } from '../../../components/button.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
-import { toast } from '../../../components/toast.tsx';
 import { callerRoles, memberRoles, participantRoles } from '../../../lib/states.ts';
 
 /** The caller's own part in the deal; an admin of the brokerage may look on without one. */
@@ -42,11 +41,9 @@ export function JoinBanner({ page }: { page: DealPage }) {
         title: 'Join this deal?',
         body: 'You become one of its brokers and see its NDAs, questions, offers and figures. Everyone on the deal sees you among its people.',
         action: 'Join deal',
+        done: 'You are a broker of this deal now.',
       },
-      async () => {
-        await join.mutateAsync(user);
-        toast('You are a broker of this deal now.');
-      },
+      () => join.mutateAsync(user),
     );
   return (
     <Banner

@@ -5,6 +5,7 @@ import type { ChecklistRow, ChecklistStatus, Id } from '../../../api/types.ts';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
+import { ProgressBar } from '../../../components/progress-bar.tsx';
 import { EmptyState } from '../../../components/states.tsx';
 import { StatusSelect } from '../../../components/status-select.tsx';
 import { toastError } from '../../../components/toast.tsx';
@@ -48,19 +49,7 @@ export function ChecklistCard({
       ) : (
         <>
           <div className="px-4 pb-4 sm:px-5">
-            <div
-              role="progressbar"
-              aria-label="Checklist completed"
-              aria-valuemin={0}
-              aria-valuemax={counted.length}
-              aria-valuenow={done}
-              className="h-1.5 overflow-hidden rounded-full bg-line"
-            >
-              <div
-                style={{ transform: `scaleX(${counted.length === 0 ? 0 : done / counted.length})` }}
-                className="h-full origin-left rounded-full bg-accent"
-              />
-            </div>
+            <ProgressBar label="Checklist completed" done={done} of={counted.length} className="h-1.5" />
           </div>
           {categories.map(([category, its]) => (
             <section key={category} aria-label={category} className="border-t border-line">

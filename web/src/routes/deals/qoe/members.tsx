@@ -10,7 +10,7 @@ import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
-import { toast, toastError } from '../../../components/toast.tsx';
+import { toastError } from '../../../components/toast.tsx';
 import { AdmitDialog } from './dialogs.tsx';
 
 const roles = [
@@ -28,11 +28,9 @@ function MemberMenu({ dealId, member }: { dealId: Id; member: QoeMember }) {
         body: 'They lose access to the figures at once. What they added stays. You can add them again.',
         action: 'Remove',
         danger: true,
+        done: `${member.name} was removed from the workspace`,
       },
-      async () => {
-        await dismiss.mutateAsync(member.participant_id);
-        toast(`${member.name} was removed from the workspace`);
-      },
+      () => dismiss.mutateAsync(member.participant_id),
     );
   return (
     <Menu

@@ -9,7 +9,6 @@ import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Money } from '../../../components/money.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
-import { toast } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { sum } from '../../../lib/decimal.ts';
 import { adjustmentCategories } from '../../../lib/states.ts';
@@ -36,11 +35,9 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
           : `The adjusted EBITDA of ${one.period_label} changes at once. To have it again, add it again.`,
         action: 'Remove',
         danger: true,
+        done: 'Adjustment removed',
       },
-      async () => {
-        await removeNormalization.mutateAsync(one.id);
-        toast('Adjustment removed');
-      },
+      () => removeNormalization.mutateAsync(one.id),
     );
   return (
     <Card

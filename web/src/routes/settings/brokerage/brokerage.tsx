@@ -46,10 +46,6 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
   const withRecentSignIn = useRecentSignIn();
   const confirm = useConfirm();
   const demanded = brokerage.requires_second_factor;
-  const set = async (next: boolean) => {
-    await withRecentSignIn(() => requireFactor.mutateAsync(next));
-    toast(next ? 'Members need a second factor now' : 'Members need no second factor any more');
-  };
   const ask = () =>
     confirm(
       demanded
@@ -57,14 +53,16 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
             title: 'No longer require a second factor?',
             body: 'Members sign in with their password alone then, unless they have set up more.',
             action: 'No longer require it',
+            done: 'Members need no second factor any more',
             danger: true,
           }
         : {
             title: 'Require a second factor?',
             body: 'Members without an authenticator or a passkey reach nothing of the brokerage until they have set one up: no contacts, no deals, no settings. Their connected clients are refused meanwhile, and API keys that they made stop working.',
             action: 'Require it',
+            done: 'Members need a second factor now',
           },
-      () => set(!demanded),
+      () => withRecentSignIn(() => requireFactor.mutateAsync(!demanded)),
     );
   return (
     <Card

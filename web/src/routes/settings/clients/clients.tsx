@@ -1,147 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Ellipsis, Pencil, Plug, Plus, Power, Share2, Trash2, Unplug } from 'lucide-react';
+import { Plug, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { useMe } from '../../../api/me.ts';
-import { clientsQuery, useClientActions } from '../../../api/settings.ts';
+import { clientsQuery } from '../../../api/settings.ts';
 import type { Client, Clients } from '../../../api/types.ts';
 import { Badge } from '../../../components/badge.tsx';
-import { Button, IconButton } from '../../../components/button.tsx';
+import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
-import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';
 import { Field } from '../../../components/field.tsx';
-import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
-import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
-import { toast, toastError } from '../../../components/toast.tsx';
 import { clientScopes } from '../../../lib/states.ts';
 import { ClientDialog, RegisteredDialog } from './dialogs.tsx';
 import { SettingsPage } from '../settings-page.tsx';
-
-interface ClientMenuProps {
-  client: Client;
-  onEdit: (client: Client) => void;
-}
-
-function ClientMenu({ client, onEdit }: ClientMenuProps) {
-  const { share, turn, disconnect, remove } = useClientActions();
-  const { memberships } = useMe();
-  const confirm = useConfirm();
-  const withRecentSignIn = useRecentSignIn();
-  const { id, name, disabled, brokerage_id } = client;
-  const administered = memberships.filter(({ role }) => role === 'admin');
-  const shareWith = (brokerageId: string, done: string) =>
-    void withRecentSignIn(() => share.mutateAsync({ id, brokerage_id: brokerageId })).then(
-      () => toast(done),
-      toastError,
-    );
-  const switchOn = () =>
-    turn.mutate({ id, disabled: false }, { onError: toastError, onSuccess: () => toast(`${name} is turned on`) });
-  const switchOff = () =>
-    confirm(
-      {
-        title: `Turn off ${name}?`,
-        body: 'Everyone who connected it is disconnected at once. If you turn it on again, it has to be connected again.',
-        action: 'Turn off',
-        danger: true,
-      },
-      async () => {
-        await turn.mutateAsync({ id, disabled: true });
-        toast(`${name} is turned off`);
-      },
-    );
-  return (
-    <Menu trigger={<IconButton size="sm" label={`Actions for ${name}`} icon={<Ellipsis className="size-4.5" />} />}>
-      {client.connected_at !== null && (
-        <MenuItem
-          icon={<Unplug />}
-          onSelect={() =>
-            confirm(
-              {
-                title: `Disconnect ${name}?`,
-                body: 'It stops seeing your deals at once. To use it again you authorize it again.',
-                action: 'Disconnect',
-                danger: true,
-              },
-              async () => {
-                await disconnect.mutateAsync(id);
-                toast(`${name} is disconnected`);
-              },
-            )
-          }
-        >
-          Disconnect
-        </MenuItem>
-      )}
-      {client.can_manage && (
-        <>
-          <MenuItem icon={<Pencil />} onSelect={() => onEdit(client)}>
-            Edit
-          </MenuItem>
-          {brokerage_id === null &&
-            administered.map((brokerage) => (
-              <MenuItem
-                key={brokerage.brokerage_id}
-                icon={<Share2 />}
-                onSelect={() =>
-                  shareWith(brokerage.brokerage_id, `Members of ${brokerage.brokerage_name} can connect ${name}`)
-                }
-              >
-                Share with {brokerage.brokerage_name}
-              </MenuItem>
-            ))}
-          {brokerage_id !== null && client.mine && (
-            <MenuItem
-              icon={<Share2 />}
-              onSelect={() =>
-                confirm(
-                  {
-                    title: `Stop sharing ${name}?`,
-                    body: 'It works for you alone again. The other members are disconnected at once; when you share it again, they connect it again.',
-                    action: 'Stop sharing',
-                    danger: true,
-                  },
-                  async () => {
-                    await share.mutateAsync({ id, brokerage_id: null });
-                    toast(`${name} works for you alone again`);
-                  },
-                )
-              }
-            >
-              Stop sharing
-            </MenuItem>
-          )}
-          <MenuItem icon={<Power />} onSelect={disabled ? switchOn : switchOff}>
-            {disabled ? 'Turn on' : 'Turn off'}
-          </MenuItem>
-          <MenuSeparator />
-          <MenuItem
-            danger
-            icon={<Trash2 />}
-            onSelect={() =>
-              confirm(
-                {
-                  title: `Delete ${name}?`,
-                  body: 'Everyone who connected it is disconnected at once. This cannot be undone.',
-                  action: 'Delete client',
-                  danger: true,
-                },
-                async () => {
-                  await remove.mutateAsync(id);
-                  toast(`${name} is deleted`);
-                },
-              )
-            }
-          >
-            Delete
-          </MenuItem>
-        </>
-      )}
-    </Menu>
-  );
-}
+import { ClientMenu, type ClientMenuProps } from './menu.tsx';
 
 function ClientRow({ client, onEdit }: ClientMenuProps) {
   const hasMenu = client.can_manage || client.connected_at !== null;

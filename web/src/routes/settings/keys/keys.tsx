@@ -11,7 +11,6 @@ import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Menu, MenuItem } from '../../../components/menu.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
-import { toast } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { keyScopes, keyStates } from '../../../lib/states.ts';
 import { KeyDialog, RotateDialog, TokenDialog } from './dialogs.tsx';
@@ -43,11 +42,9 @@ function KeyMenu({ apiKey, brokerageId, onRotate }: KeyActions & { apiKey: ApiKe
               body: 'Every program that uses it is refused from the next request on. This cannot be undone.',
               action: 'Revoke key',
               danger: true,
+              done: `${apiKey.name} is revoked`,
             },
-            async () => {
-              await revoke.mutateAsync(apiKey.id);
-              toast(`${apiKey.name} is revoked`);
-            },
+            () => revoke.mutateAsync(apiKey.id),
           )
         }
       >

@@ -48,11 +48,9 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
         body: 'They are signed out everywhere, and their connected clients have to be authorized again. They can sign in again at once.',
         action: 'End sessions',
         danger: true,
+        done: `${member.name} is signed out everywhere`,
       },
-      async () => {
-        await withRecentSignIn(() => endSessions.mutateAsync(member.user_id));
-        toast(`${member.name} is signed out everywhere`);
-      },
+      () => withRecentSignIn(() => endSessions.mutateAsync(member.user_id)),
     );
   const takeBack = () =>
     confirm(
@@ -61,11 +59,9 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
         body: 'The link that they were given stops working.',
         action: 'Withdraw',
         danger: true,
+        done: 'Invitation withdrawn',
       },
-      async () => {
-        await remove.mutateAsync({ user_id: member.user_id, successor_id: null });
-        toast('Invitation withdrawn');
-      },
+      () => remove.mutateAsync({ user_id: member.user_id, successor_id: null }),
     );
   return (
     <Menu

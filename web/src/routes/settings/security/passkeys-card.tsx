@@ -107,11 +107,9 @@ function PasskeyRow({ passkey }: { passkey: OwnPasskey }) {
               body: 'It does not sign you in any more. What your device keeps of it you can delete there.',
               action: 'Remove passkey',
               danger: true,
+              done: 'The passkey is removed',
             },
-            async () => {
-              await withRecentSignIn(() => removePasskey.mutateAsync(passkey.id));
-              toast('The passkey is removed');
-            },
+            () => withRecentSignIn(() => removePasskey.mutateAsync(passkey.id)),
           )
         }
       >

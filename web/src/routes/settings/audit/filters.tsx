@@ -1,0 +1,91 @@
+import { useQuery } from '@tanstack/react-query';
+import { membersQuery, type AuditFilter } from '../../../api/settings.ts';
+import type { Day, Id } from '../../../api/types.ts';
+import { Field } from '../../../components/field.tsx';
+import { Select } from '../../../components/input.tsx';
+import { DateField } from '../../../components/value-fields.tsx';
+import { cx } from '../../../lib/cx.ts';
+import { auditSubjects, optionsOf } from '../../../lib/states.ts';
+
+interface Chosen {
+  person: Id | 'anybody';
+  subject: keyof typeof auditSubjects;
+  outcome: 'any' | 'done' | 'refused';
+  first: Day | '';
+  last: Day | '';
+}
+
+/** No filter. */
+export const everything: Chosen = { person: 'anybody', subject: 'any', outcome: 'any', first: '', last: '' };
+const outcomes = { any: 'Any', done: 'Done', refused: 'Refused' };
+
+/** The filter as the server takes it: days are whole days in the viewer's zone. */
+export function filterOf(chosen: Chosen, brokerageId: Id | null): AuditFilter {
+  const startOf = (day: Day, plus: number) => {
+    const date = new Date(`${day}T00:00:00`);
+    date.setDate(date.getDate() + plus);
+    return date.toISOString();
+  };
+  return {
+    ...(brokerageId !== null && { brokerage_id: brokerageId }),
+    ...(chosen.person !== 'anybody' && { user_id: chosen.person }),
+    ...(chosen.subject !== 'any' && { action: chosen.subject }),
+    ...(chosen.outcome !== 'any' && { outcome: chosen.outcome }),
+    ...(chosen.first !== '' && { from: startOf(chosen.first, 0) }),
+    ...(chosen.last !== '' && { to: startOf(chosen.last, 1) }),
+  };
+}
+
+interface FiltersProps {
+  chosen: Chosen;
+  change: (part: Partial<Chosen>) => void;
+  brokerageId: Id | null;
+}
+
+/** Whose records are shown, about what, how they ended, and of which days. */
+export function Filters({ chosen, change, brokerageId }: FiltersProps) {
+  const members = useQuery({ ...membersQuery(brokerageId ?? ''), enabled: brokerageId !== null }).data?.items ?? [];
+  return (
+    <div
+      className={cx(
+        'grid grid-cols-2 gap-x-2.5 gap-y-3 p-3',
+        brokerageId === null
+          ? '@2xl:grid-cols-[1fr_1fr_8.75rem_8.75rem]'
+          : '@2xl:grid-cols-[1fr_1fr_0.8fr_8.75rem_8.75rem]',
+      )}
+    >
+      {brokerageId !== null && (
+        <Field label="Person">
+          <Select
+            value={chosen.person}
+            onChange={(person) => change({ person })}
+            options={[
+              { value: 'anybody', label: 'Anyone' },
+              ...members.map(({ user_id, name }) => ({ value: user_id, label: name })),
+            ]}
+          />
+        </Field>
+      )}
+      <Field label="About">
+        <Select value={chosen.subject} onChange={(subject) => change({ subject })} options={optionsOf(auditSubjects)} />
+      </Field>
+      <Field label="Outcome" className={brokerageId === null ? '' : '@max-2xl:col-span-2'}>
+        <Select value={chosen.outcome} onChange={(outcome) => change({ outcome })} options={optionsOf(outcomes)} />
+      </Field>
+      <Field label="From">
+        <DateField
+          value={chosen.first}
+          {...(chosen.last !== '' && { max: chosen.last })}
+          onChange={(first) => change({ first })}
+        />
+      </Field>
+      <Field label="To">
+        <DateField
+          value={chosen.last}
+          {...(chosen.first !== '' && { min: chosen.first })}
+          onChange={(last) => change({ last })}
+        />
+      </Field>
+    </div>
+  );
+}

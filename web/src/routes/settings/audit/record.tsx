@@ -1,0 +1,111 @@
+/** How a record of the audit trail looks: as a row, as a card on a phone, and in full. */
+import type { AuditRecord } from '../../../api/types.ts';
+import { Badge } from '../../../components/badge.tsx';
+import { Fact, Facts } from '../../../components/card.tsx';
+import type { Column } from '../../../components/data-table.tsx';
+import { Drawer } from '../../../components/dialog.tsx';
+import { Time } from '../../../components/time.tsx';
+import { formatExactly } from '../../../lib/format.ts';
+import { actionWords, detailName, detailWords, outcomeWords } from '../../../lib/audit-words.ts';
+
+const wentWell = ({ outcome }: AuditRecord) => outcome === 'done' || outcome === 'ok';
+const whoOf = ({ user_name, key_name, user_id }: AuditRecord) =>
+  user_name ?? (key_name === null ? (user_id === null ? 'The service' : 'Someone else') : `Key ${key_name}`);
+
+function Outcome({ record }: { record: AuditRecord }) {
+  if (wentWell(record)) return <span className="text-soft">Done</span>;
+  return <Badge tone="bad">{outcomeWords(record.outcome)}</Badge>;
+}
+
+function Who({ record }: { record: AuditRecord }) {
+  return (
+    <>
+      <span className="block truncate">{whoOf(record)}</span>
+      {record.client_name !== null && (
+        <span className="block truncate text-sm text-faint">through {record.client_name}</span>
+      )}
+    </>
+  );
+}
+
+/** In words, marked where it came to nothing; the name that the exported file has for it shows when pointed at. */
+function What({ record }: { record: AuditRecord }) {
+  return (
+    <span className="block min-w-0">
+      <span className="flex items-center gap-2">
+        <span title={record.action} className="truncate font-medium text-ink">
+          {actionWords(record)}
+        </span>
+        {!wentWell(record) && <Outcome record={record} />}
+      </span>
+      {record.deal_title !== null && <span className="block truncate text-sm text-faint">{record.deal_title}</span>}
+    </span>
+  );
+}
+
+/** What is shown of each. */
+export const recordColumns: Column<AuditRecord>[] = [
+  {
+    id: 'action',
+    header: 'What',
+    width: 'minmax(11rem, 2fr)',
+    cell: (record) => <What record={record} />,
+  },
+  { id: 'who', header: 'Who', width: 'minmax(8rem, 1fr)', cell: (record) => <Who record={record} /> },
+  { id: 'at', header: 'When', width: '8rem', align: 'end', cell: ({ at }) => <Time at={at} className="text-soft" /> },
+];
+
+/** What a row becomes on a phone. */
+export const recordCard = (record: AuditRecord) => (
+  <>
+    <What record={record} />
+    <span className="mt-1 flex items-center justify-between gap-3 text-sm text-soft">
+      <span className="min-w-0 truncate">{whoOf(record)}</span>
+      <Time at={record.at} />
+    </span>
+  </>
+);
+
+/** A record in full. */
+export function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
+  const details = Object.entries(record.details);
+  return (
+    <Drawer onClose={onClose} title={actionWords(record)}>
+      <Facts>
+        <Fact label="When" wide>
+          {formatExactly(record.at)}
+        </Fact>
+        <Fact label="Who">{whoOf(record)}</Fact>
+        <Fact label="Outcome">
+          <Outcome record={record} />
+        </Fact>
+        {record.client_name !== null && <Fact label="Through">{record.client_name}</Fact>}
+        {record.key_name !== null && <Fact label="API key">{record.key_name}</Fact>}
+        {record.deal_title !== null && (
+          <Fact label="Deal" wide>
+            {record.deal_title}
+          </Fact>
+        )}
+        <Fact label="Action" wide>
+          <code>{record.action}</code>
+        </Fact>
+        {record.address !== null && <Fact label="From address">{record.address}</Fact>}
+        {record.subject_id !== null && (
+          <Fact label="Subject" wide>
+            <code className="text-sm break-all">{record.subject_id}</code>
+          </Fact>
+        )}
+        {record.request_id !== null && (
+          <Fact label="Request" wide>
+            <code className="text-sm break-all">{record.request_id}</code>
+          </Fact>
+        )}
+        {details.map(([name, value]) => (
+          <Fact key={name} label={detailName(name)}>
+            {detailWords(name, value)}
+          </Fact>
+        ))}
+      </Facts>
+    </Drawer>
+  );
+}
