@@ -7,6 +7,7 @@ import type { Id } from '../api/types.ts';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Field } from '../components/field.tsx';
+import { FormFields } from '../components/form-fields.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
 import { Notice } from '../components/notice.tsx';
@@ -39,8 +40,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: Invitati
     onDone: welcome,
   });
   return (
-    <form {...form.props} className="flex flex-col gap-4">
-      {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+    <FormFields form={form}>
       <Field label="E-mail">
         <Input value={invitation.email} readOnly disabled autoComplete="username" />
       </Field>
@@ -51,7 +51,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: Invitati
       <Button type="submit" kind="primary" pending={form.pending} className="mt-1">
         Accept and continue
       </Button>
-    </form>
+    </FormFields>
   );
 }
 

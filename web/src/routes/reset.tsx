@@ -4,6 +4,7 @@ import { askReset, resetPassword } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Field } from '../components/field.tsx';
+import { FormFields } from '../components/form-fields.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
 import { Notice } from '../components/notice.tsx';
@@ -52,15 +53,14 @@ function AskStep() {
     <>
       <EntranceTitle title="Choose a new password">We send a link to your e-mail address.</EntranceTitle>
       <Card>
-        <form {...form.props} className="flex flex-col gap-4">
-          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <FormFields form={form}>
           <Field label="E-mail" error={form.errors.email}>
             <Input {...form.text('email')} type="email" autoComplete="username" ref={first} />
           </Field>
           <Button type="submit" kind="primary" pending={form.pending}>
             Send the link
           </Button>
-        </form>
+        </FormFields>
       </Card>
       <BackToSignIn />
     </>

@@ -5,9 +5,9 @@ import { setUp } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Field } from '../components/field.tsx';
+import { FormFields } from '../components/form-fields.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
-import { Notice } from '../components/notice.tsx';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { EmptyState } from '../components/states.tsx';
@@ -42,8 +42,7 @@ function SetUpForm({ token }: { token: string }) {
         You become its first admin. Colleagues, buyers and sellers are invited afterwards.
       </EntranceTitle>
       <Card>
-        <form {...form.props} className="flex flex-col gap-4">
-          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <FormFields form={form}>
           <Field label="Brokerage" error={form.errors.brokerage_name} hint="As your clients know it.">
             <Input {...form.text('brokerage_name')} autoComplete="organization" maxLength={200} ref={first} />
           </Field>
@@ -57,7 +56,7 @@ function SetUpForm({ token }: { token: string }) {
           <Button type="submit" kind="primary" pending={form.pending} className="mt-1">
             Create brokerage
           </Button>
-        </form>
+        </FormFields>
       </Card>
     </>
   );

@@ -6,8 +6,8 @@ import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { CodeField } from '../components/code-field.tsx';
 import { Field } from '../components/field.tsx';
+import { FormFields } from '../components/form-fields.tsx';
 import { Input, PasswordInput } from '../components/input.tsx';
-import { Notice } from '../components/notice.tsx';
 import { PasskeyButton } from '../components/passkey-button.tsx';
 import { useTitle } from '../lib/use-title.ts';
 import { EntranceTitle } from '../shell/entrance-title.tsx';
@@ -61,8 +61,7 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
     <>
       <EntranceTitle title="Sign in" />
       <Card>
-        <form {...form.props} className="flex flex-col gap-4">
-          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <FormFields form={form}>
           <Field label="E-mail" error={form.errors.email}>
             <Input {...form.text('email')} type="email" autoComplete="username webauthn" ref={first} />
           </Field>
@@ -83,7 +82,7 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
           <Button type="submit" kind="primary" pending={form.pending} className="mt-1 w-full">
             Sign in
           </Button>
-        </form>
+        </FormFields>
         <Or />
         <PasskeyButton onDone={onDone} />
         {ways?.provider && (
@@ -114,13 +113,12 @@ function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () =
         Your password is right. One more thing, to be sure that it is you.
       </EntranceTitle>
       <Card>
-        <form {...form.props} className="flex flex-col gap-4">
-          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <FormFields form={form}>
           <CodeField {...form.text('code')} error={form.errors.code} />
           <Button type="submit" kind="primary" pending={form.pending} className="w-full">
             Continue
           </Button>
-        </form>
+        </FormFields>
         <Or />
         <PasskeyButton onDone={onDone} />
         <Button kind="quiet" onClick={onBack} className="mt-2.5 w-full">
