@@ -5,7 +5,13 @@ import type { Origin } from '../domain/audit/audited.ts';
 import { clientAddress } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 
+/** That of a request, of which both are always known. */
+export interface RequestOrigin extends Origin {
+  readonly address: string;
+  readonly requestId: string;
+}
+
 /** The address and the id of this request. */
-export function originOf(c: Context): Origin {
+export function originOf(c: Context): RequestOrigin {
   return { address: clientAddress(c), requestId: requestIdOf(c) };
 }

@@ -1,5 +1,7 @@
 /** The parameters of an OAuth request, whichever way they came: read strictly, so that nothing is guessed. */
 
+import { isUuid } from '../http/uuid.ts';
+
 /** Each name with its values in order; null stands for a value that is no text: not UTF-8, or with a NUL in it. */
 export class Parameters {
   readonly #values: ReadonlyMap<string, readonly (string | null)[]>;
@@ -83,11 +85,9 @@ export function jsonParameters(text: string): Parameters | null {
   return new Parameters(pairs.map(([name, value]) => [name, asText(value)]));
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 /** A client_id as we give them out, or null: whatever else it is, no client has it. */
 export function asClientId(value: string | undefined): string | null {
-  return value !== undefined && uuid.test(value) ? value : null;
+  return value !== undefined && isUuid(value) && value === value.toLowerCase() ? value : null;
 }
 
 /** A space-separated list (RFC 6749, section 3.3), each entry once; null when absent. */

@@ -4,11 +4,10 @@ import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import type { Statement } from '../database/statement.ts';
 import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyScope } from '../domain/clients/api-keys.ts';
+import { bearerToken } from '../http/bearer-token.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { Fault, insufficientScope, unauthorized } from './envelope.ts';
-
-const bearer = /^Bearer +(\S+) *$/i;
 
 export interface Callers {
   /**
@@ -84,9 +83,9 @@ export function openCallers({ database, limits }: Pick<Services, 'database' | 'l
   async function digestOf(c: Context): Promise<Buffer> {
     const count = await limits.take('rest_ip', clientAddress(c));
     if (!count.allowed) throw limited(count, 'address');
-    const header = c.req.header('authorization');
-    if (header === undefined) throw await failed(c, missingKey());
-    const digest = apiKeyDigest(bearer.exec(header)?.[1] ?? '');
+    const token = bearerToken(c);
+    if (token === null) throw await failed(c, missingKey());
+    const digest = apiKeyDigest(token);
     if (digest === null) throw await failed(c, unknownKey());
     return digest;
   }

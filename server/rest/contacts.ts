@@ -14,9 +14,9 @@ import {
   type Position,
 } from '../domain/contacts/contacts.ts';
 import type { Origin } from '../domain/audit/audited.ts';
-import { clientAddress } from '../http/client-address.ts';
-import { requestIdOf } from '../http/request-id.ts';
+import { originOf } from '../http/origin.ts';
 import { deploymentSealer, type Sealer, type Unsealed } from '../http/sealed-cursor.ts';
+import { isUuid } from '../http/uuid.ts';
 import { readBody } from './body.ts';
 import { requireScope, unknownKey, type Callers } from './caller.ts';
 import { placeOf, positionOf } from './cursor.ts';
@@ -24,7 +24,6 @@ import { Fault, invalid } from './envelope.ts';
 import { contactCreate } from './schemas.ts';
 
 const list = 'contacts';
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const badLimit = () => invalid([{ in: 'query', path: 'limit', message: 'Send one whole number from 1 to 200.' }]);
 const badCursor = () =>
@@ -122,7 +121,7 @@ export function contactEndpoints({ database, log }: Services, callers: Callers):
     async get(c) {
       const id = c.req.param('contactId') ?? '';
       const { answer: found } = await callers.ask(c, 'contacts:read', () => {
-        if (!uuid.test(id)) throw notFound();
+        if (!isUuid(id)) throw notFound();
         return contactById(id);
       });
       if (found === null) throw notFound();
@@ -131,7 +130,7 @@ export function contactEndpoints({ database, log }: Services, callers: Callers):
 
     async create(c) {
       const { caller, digest } = await callers.admit(c);
-      const from = { address: clientAddress(c), requestId: requestIdOf(c) };
+      const from = originOf(c);
       try {
         requireScope(caller, 'contacts:write');
         return await add(c, digest, from);

@@ -3,11 +3,10 @@
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import { accessTokenDigest, type TokenCaller } from '../domain/clients/tokens.ts';
+import { bearerToken } from '../http/bearer-token.ts';
 import { bearerChallenge, type ResourcePath } from '../http/resource-metadata.ts';
 import type { Exchange, Holder } from './exchange.ts';
 import { Fault } from './fault.ts';
-
-const bearer = /^Bearer +(\S+) *$/i;
 
 /**
  * 401 that leads a client to where it gets a token (RFC 9728, section 5.1). The body always says invalid_token
@@ -23,9 +22,8 @@ export function unauthorized(services: Services, path: ResourcePath, error?: 'in
 
 /** The digest of the request's token. Throws a fault of 401; a token in the URL is none, and neither is an API key or a cookie. */
 export function presentedDigest(c: Context, services: Services, path: ResourcePath): Buffer {
-  const header = c.req.header('authorization');
-  const presented = header === undefined ? undefined : bearer.exec(header)?.[1];
-  if (presented === undefined) throw unauthorized(services, path);
+  const presented = bearerToken(c);
+  if (!presented) throw unauthorized(services, path);
   const digest = accessTokenDigest(presented);
   if (digest === null) throw unauthorized(services, path, 'invalid_token');
   return digest;

@@ -4,6 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
 import { recordToolCall, recordToolRead } from '../domain/audit/audit.ts';
 import { passSecondFactor } from '../domain/clients/tool-gate.ts';
+import { isUuid } from '../http/uuid.ts';
 import type { Tool } from './define.ts';
 import { isObject, type Exchange } from './exchange.ts';
 import { featureNotAvailable, internalError, missingScope, refusalOf, type CallFacts } from './refusals.ts';
@@ -11,10 +12,8 @@ import { refusal, success, ToolRefusal, type RefusalBody } from './results.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 const asId = (value: unknown): string | null =>
-  typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : null;
+  typeof value === 'string' && isUuid(value) ? value.toLowerCase() : null;
 
 /** The record that a call ended with `outcome`, for the audit trail: on which deal, finding or source of financing. */
 function recorder({ from }: Exchange, tool: Tool, { deal_id, finding_id, source_id }: Input) {

@@ -2,6 +2,7 @@
 
 import type { Services } from '../services.ts';
 import { mapped, type Statement } from '../database/statement.ts';
+import type { RequestOrigin } from '../http/origin.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
 import { enterWithAccessToken, type TokenCaller } from '../domain/clients/tokens.ts';
 import { canonicalResource } from '../http/resource-metadata.ts';
@@ -19,7 +20,7 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 
 export interface Exchange {
   readonly services: Services;
-  readonly from: { readonly address: string; readonly requestId: string };
+  readonly from: RequestOrigin;
   /** Goes in front of the statements of a transaction; the answer is kept in {@link Exchange.caller}. */
   readonly enter: Statement<TokenCaller | null>;
   holder: Holder | null;

@@ -4,7 +4,7 @@ import { Hono, type Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { Services } from '../services.ts';
 import { Busy, Unavailable } from '../database/errors.ts';
-import { clientAddress } from '../http/client-address.ts';
+import { originOf } from '../http/origin.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
 import { admit, countCalls, presentedDigest } from './admission.ts';
@@ -92,7 +92,7 @@ export function toolServerRoutes(services: Services): Hono {
   /** The answer to anything but OPTIONS. Throws faults: that of the token goes before every other. */
   async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Response> {
     const digest = presentedDigest(c, services, path);
-    const exchange = openExchange(services, digest, { address: clientAddress(c), requestId: requestIdOf(c) });
+    const exchange = openExchange(services, digest, originOf(c));
     const holder = await holderOf(exchange, digest, path);
     exchange.holder = holder;
     try {

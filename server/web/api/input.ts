@@ -7,10 +7,10 @@ import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.
 import { keepsDirection, oneLine } from '../../domain/people/names.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { isTooDeep } from '../../http/json-text.ts';
+import { isUuid } from '../../http/uuid.ts';
 import { invalid, nothingThere, Problem, type Fault } from './problems.ts';
 
 const largestBody = 262_144;
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function faultsOf(error: z.ZodError): Fault[] {
   return error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
@@ -41,7 +41,7 @@ async function readBody<T extends z.ZodType>(
 /** An id in the path. Throws 404: under what is no id there is nothing. */
 export function pathId(c: Context, name = 'id'): string {
   const id = c.req.param(name) ?? '';
-  if (!uuid.test(id)) throw nothingThere();
+  if (!isUuid(id)) throw nothingThere();
   return id.toLowerCase();
 }
 

@@ -5,12 +5,11 @@ import type { Services } from '../../services.ts';
 import type { Results } from '../../database/database.ts';
 import { Denied, Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
-import type { Origin } from '../../domain/audit/audited.ts';
 import { enterWithSession, type SessionCaller } from '../../domain/accounts/sessions.ts';
-import { clientAddress } from '../../http/client-address.ts';
-import { requestIdOf } from '../../http/request-id.ts';
 import { sessionDigest } from '../../http/session.ts';
 import { Problem } from './problems.ts';
+
+export { originOf } from '../../http/origin.ts';
 
 /** 401: nobody is signed in, or not any more. */
 export const signedOut = (): Problem => new Problem(401, 'signed_out', 'You are signed out. Sign in and try again.');
@@ -49,6 +48,3 @@ export async function asPerson<const S extends readonly Statement<unknown>[]>(
   const [, ...answers] = await withPerson(services, c, ...statements);
   return answers as Results<S>;
 }
-
-/** Where a change comes from, for the audit trail. */
-export const originOf = (c: Context): Origin => ({ address: clientAddress(c), requestId: requestIdOf(c) });

@@ -1,0 +1,10 @@
+import type { Context } from 'hono';
+
+/**
+ * The token of `Authorization: Bearer <token>` (RFC 6750, section 2.1): null without such a header, '' when the header holds
+ * something else.
+ */
+export function bearerToken(c: Context): string | null {
+  const header = c.req.header('authorization');
+  return header === undefined ? null : (/^Bearer +(\S+) *$/i.exec(header)?.[1] ?? '');
+}
