@@ -1,11 +1,13 @@
 /** The services that a request handler needs, opened once at start. */
 
+import type pg from 'pg';
 import type { Config } from './config.ts';
-import type { Changes } from './database/changes.ts';
-import type { Database } from './database/database.ts';
-import type { RateLimits } from './http/limits.ts';
+import { openChanges, type Changes } from './database/changes.ts';
+import { openDatabase, type Database } from './database/database.ts';
+import { openLimits, type RateLimits } from './http/limits.ts';
 import type { Logger } from './log.ts';
-import type { Mailer } from './mail.ts';
+import { createMailer, type Mailer } from './mail.ts';
+import { openStorage } from './storage/open.ts';
 import type { Storage } from './storage/storage.ts';
 
 export interface Services {
@@ -22,4 +24,70 @@ export interface Services {
   readonly changes: Changes;
   /** Aborted when the server begins to stop: answers that never end by themselves end then. */
   readonly stopping: AbortSignal;
+}
+
+export interface ServicesOptions {
+  readonly log: Logger;
+  /** The clock of the tests: app.now() tells its time instead of the real one. */
+  readonly clock?: () => Date;
+  /** Takes mails instead of the mailer that the configuration asks for. */
+  readonly mail?: Mailer;
+  /** How long the database may stay silent before a connection is given up, in milliseconds. */
+  readonly silenceMillis?: number;
+}
+
+export interface OpenServices {
+  readonly services: Services;
+  /** Says that the server stops, waits for `drain`, which waits for the requests in flight, then closes everything. */
+  close(drain?: () => Promise<void>): Promise<void>;
+}
+
+/** Opens the services of one node on a database that is there and migrated; `connection` is the server's login. */
+export async function openServices(
+  config: Config,
+  connection: pg.ClientConfig,
+  { log, clock, mail, silenceMillis }: ServicesOptions,
+): Promise<OpenServices> {
+  const storage = await openStorage(config);
+  const database = openDatabase({
+    connection,
+    poolSize: config.poolSize,
+    prepare: config.prepare,
+    onConnectionLost: (error) => log.warn({ reason: error.message }, 'a connection to the database was lost'),
+    ...(clock && { clock }),
+    ...(silenceMillis !== undefined && { silenceMillis }),
+  });
+  const now = clock ?? (() => new Date());
+  const store = config.rateLimitStore === 'postgres' ? { store: connection } : {};
+  const limits = openLimits({ ceilings: config.rateLimits, clock: now, log, ...store });
+
+  const { listenDatabaseUrl } = config;
+  if (!config.prepare && !listenDatabaseUrl)
+    log.warn('pages do not hear what changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
+  const listening = listenDatabaseUrl ? { connectionString: listenDatabaseUrl } : connection;
+  const changes = openChanges(listening, (reason) =>
+    log.warn({ reason }, 'not hearing what changes: connecting again'),
+  );
+  const stopping = new AbortController();
+  return {
+    services: {
+      config,
+      database,
+      clock: now,
+      log,
+      mail: mail ?? createMailer(config, log),
+      limits,
+      storage,
+      changes,
+      stopping: stopping.signal,
+    },
+    async close(drain) {
+      stopping.abort();
+      await drain?.();
+      await changes.close();
+      await storage.close();
+      await limits.close();
+      await database.close();
+    },
+  };
 }

@@ -8,17 +8,13 @@ import { expect, inject } from 'vitest';
 import type { Demo } from '../database/demo/load.ts';
 import { createApp } from '../server/app.ts';
 import { readConfig, type Config } from '../server/config.ts';
-import type { Services } from '../server/services.ts';
+import { openServices, type Services } from '../server/services.ts';
 import { keepDemoBodies } from '../server/cli/demo.ts';
-import { openChanges } from '../server/database/changes.ts';
-import { openDatabase, type Database, type Results } from '../server/database/database.ts';
+import type { Database, Results } from '../server/database/database.ts';
 import type { Statement } from '../server/database/statement.ts';
-import { openLimits } from '../server/http/limits.ts';
 import { listen } from '../server/cli/listen.ts';
 import { createLog } from '../server/log.ts';
 import type { Mail } from '../server/mail.ts';
-import { openFileStorage } from '../server/storage/files.ts';
-import { openStorage } from '../server/storage/open.ts';
 import type { Storage } from '../server/storage/storage.ts';
 import { noteCalls } from './mutation/called.ts';
 
@@ -117,9 +113,8 @@ export async function openService({
   const lines: string[] = [];
   const mails: Mail[] = [];
 
-  // Made when the first body comes, and gone with the run at the latest.
-  const documents = path.join(inject('directory'), `documents-${name}`);
-  const files = openFileStorage(documents);
+  // Made when the first document comes, and gone with the run at the latest.
+  const dataDir = path.join(inject('directory'), name);
 
   const ownerPool = new pg.Pool({ ...owner, max: 4 });
   ownerPool.on('error', () => {});
@@ -129,40 +124,13 @@ export async function openService({
     const listener = await listen('127.0.0.1', 0);
     const origin = `http://127.0.0.1:${listener.port}`;
     const read = readConfig({ HOST: '127.0.0.1', PORT: String(listener.port), LOG_LEVEL: 'debug' });
-    const config: Config = { ...read, rateLimitStore: count > 1 ? 'postgres' : 'memory', ...changes };
+    const config: Config = { ...read, dataDir, rateLimitStore: count > 1 ? 'postgres' : 'memory', ...changes };
     const log = createLog(config.logLevel, { write: (line) => void lines.push(line) });
-    const database = openDatabase({
-      connection: server,
-      poolSize: config.poolSize,
-      prepare: config.prepare,
-      clock: clock.now,
-    });
-    const store = config.rateLimitStore === 'postgres' ? { store: server } : {};
-    const limits = openLimits({ ceilings: config.rateLimits, clock: clock.now, log, ...store });
     const mail = { send: async (sent: Mail) => void mails.push(sent) };
-    const live = openChanges(server, () => {});
-    const storage = config.s3 ? await openStorage(config) : files;
-    const stopping = new AbortController();
-    const services: Services = {
-      config,
-      database,
-      clock: clock.now,
-      log,
-      mail,
-      limits,
-      storage: demo ? withDemoBodies(storage) : storage,
-      changes: live,
-      stopping: stopping.signal,
-    };
+    const opened = await openServices(config, server, { log, clock: clock.now, mail });
+    const services = demo ? { ...opened.services, storage: withDemoBodies(opened.services.storage) } : opened.services;
     listener.answerWith(createApp(services));
-    closers.push(async () => {
-      stopping.abort();
-      await listener.close(1);
-      await live.close();
-      await storage.close();
-      await limits.close();
-      await database.close();
-    });
+    closers.push(() => opened.close(() => listener.close(1)));
     return { origin, restUrl: `${config.baseUrl}/api/v1`, mcpUrl: config.baseUrl, services };
   }
 
@@ -203,7 +171,7 @@ export async function openService({
     async close() {
       await Promise.all(closers.map((closeNode) => closeNode()));
       await ownerPool.end();
-      await rm(documents, { recursive: true, force: true });
+      await rm(dataDir, { recursive: true, force: true });
       const notes = process.env['DEALKEEP_TEST_CALLED'];
       if (notes) await noteCalls(notes, expect.getState().testPath ?? '', owner);
       await dropDatabase(inject('owner'), name);

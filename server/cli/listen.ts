@@ -13,7 +13,7 @@ export interface Listener {
   readonly port: number;
   /** From now on `app` answers; before, everything gets 503 with Retry-After. */
   answerWith(app: Hono): void;
-  /** Takes no new connections, waits for the requests in flight, at most `seconds`, then drops what is left. */
+  /** Takes no new connections, waits for the requests in flight, at most `seconds`, then drops what is left. May be called again. */
   close(seconds: number): Promise<void>;
 }
 

@@ -3,10 +3,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { newStorageKey } from '../../server/storage/storage.ts';
-import { openFileStorage } from '../../server/storage/files.ts';
 import { openWalk, type Walk } from '../http/routes.ts';
 import { addToken, allow, type Access } from '../tools/scene.ts';
 import { signInAs } from '../web/person.ts';
@@ -28,11 +27,10 @@ beforeAll(async () => {
 });
 afterAll(() => walk?.close());
 
-/** Gives every document of the scene a body in a store of its own; the store's directory. */
-async function keepBodies(): Promise<string> {
+/** Gives every document of the scene a body. */
+async function keepBodies(): Promise<void> {
   const { service } = walk;
-  const directory = path.join(inject('directory'), `documents-${service.connections.owner.database}`);
-  const storage = openFileStorage(directory);
+  const { storage } = service.services;
   const body = aPdf();
   for (const table of ['documents', 'production_documents'])
     for (const { id } of await service.sql<{ id: string }>(`select id from ${table}`)) {
@@ -45,7 +43,6 @@ async function keepBodies(): Promise<string> {
       );
       await service.sql(`update ${table} set storage_key = $2, size_bytes = $3 where id = $1`, [id, key, body.length]);
     }
-  return directory;
 }
 
 interface Server {
@@ -55,7 +52,7 @@ interface Server {
 }
 
 /** Starts a node of the service in a process of its own. */
-async function startServer(documents: string): Promise<Server> {
+async function startServer(): Promise<Server> {
   const { service } = walk;
   const child = fork(path.join(import.meta.dirname, 'server.ts'), { execArgv: [], serialization: 'advanced' });
   onTestFinished(async () => {
@@ -72,7 +69,7 @@ async function startServer(documents: string): Promise<Server> {
   const rateLimits = { ...service.config.rateLimits };
   for (const kind of Object.keys(rateLimits)) Object.assign(rateLimits, { [kind]: 1e9 });
   const config = { ...service.config, rateLimits };
-  const { origin } = await told<{ origin: string }>({ config, server: service.connections.server, documents });
+  const { origin } = await told<{ origin: string }>({ config, server: service.connections.server });
   return {
     origin,
     advance: (millis) => void child.send({ advance: millis } satisfies Asked),
@@ -97,8 +94,8 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   expect(routes.length).toBeGreaterThan(80);
   const random = randomOf(seed);
   const generate = generator(random, routes, ids, scene.deal);
-  const documents = await keepBodies();
-  const server = await startServer(documents);
+  await keepBodies();
+  const server = await startServer();
   const sessions = new Map<string, Record<string, string>>();
   const tokens = new Map<string, Access>();
   const names = catalog.map(({ name }) => name);
@@ -153,7 +150,7 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   }
 
   // Only a long run has somebody to compare with: a second process that gets plain requests in the meantime.
-  const compared = count > usual ? await startServer(documents) : null;
+  const compared = count > usual ? await startServer() : null;
   const reads = routes.filter(({ method }) => method === 'GET');
   const state = { done: false };
   let plain = 0;

@@ -4,18 +4,14 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type pg from 'pg';
 import { createApp } from '../../server/app.ts';
 import type { Config } from '../../server/config.ts';
-import { openChanges } from '../../server/database/changes.ts';
-import { openDatabase } from '../../server/database/database.ts';
-import { openLimits } from '../../server/http/limits.ts';
 import { listen } from '../../server/cli/listen.ts';
 import { createLog } from '../../server/log.ts';
-import { openFileStorage } from '../../server/storage/files.ts';
+import { openServices } from '../../server/services.ts';
 
 /** What the process is told first. */
 export interface Opening {
   readonly config: Config;
   readonly server: pg.ClientConfig;
-  readonly documents: string;
 }
 
 /** Afterwards: move the clock, or tell what was measured and begin anew. */
@@ -63,22 +59,13 @@ function measured(): Measured {
   return told;
 }
 
-async function open({ config, server, documents }: Opening): Promise<string> {
+async function open({ config, server }: Opening): Promise<string> {
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
   const log = createLog('error', { write: (line) => void errors.push(line) });
   const listener = await listen('127.0.0.1', 0);
-  const app = createApp({
-    config,
-    database: openDatabase({ connection: server, poolSize: config.poolSize, prepare: config.prepare, clock }),
-    clock,
-    log,
-    mail: { send: async () => {} },
-    limits: openLimits({ ceilings: config.rateLimits, clock, log }),
-    storage: openFileStorage(documents),
-    changes: openChanges(server, () => {}),
-    stopping: new AbortController().signal,
-  });
+  const { services } = await openServices(config, server, { log, clock, mail: { send: async () => {} } });
+  const app = createApp(services);
   const { fetch } = app;
   app.fetch = async (request, ...more) => {
     const name = `${request.method} ${new URL(request.url).pathname} ${request.headers.get('x-nth') ?? ''}`;

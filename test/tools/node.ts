@@ -2,8 +2,8 @@
 
 import type pg from 'pg';
 import { createApp } from '../../server/app.ts';
-import { openDatabase } from '../../server/database/database.ts';
 import { listen } from '../../server/cli/listen.ts';
+import { openServices } from '../../server/services.ts';
 import type { TestService } from '../harness.ts';
 
 export interface ExtraNode {
@@ -11,21 +11,18 @@ export interface ExtraNode {
   stop(): Promise<void>;
 }
 
-/** It shares the service's limits, log and public address. */
+/** It shares the service's clock, log and public address. */
 export async function startNode(
   service: TestService,
   connection: pg.ClientConfig,
-  { silenceMillis = 60_000 }: { silenceMillis?: number } = {},
+  options: { silenceMillis?: number } = {},
 ): Promise<ExtraNode> {
-  const [first] = service.nodes;
+  const { config, clock, log, mail } = service.services;
   const listener = await listen('127.0.0.1', 0);
-  const database = openDatabase({ connection, silenceMillis, clock: service.clock.now });
-  listener.answerWith(createApp({ ...first!.services, database }));
+  const { services, close } = await openServices(config, connection, { clock, log, mail, ...options });
+  listener.answerWith(createApp(services));
   return {
     mcpUrl: `http://127.0.0.1:${listener.port}`,
-    async stop() {
-      await listener.close(1);
-      await database.close();
-    },
+    stop: () => close(() => listener.close(1)),
   };
 }

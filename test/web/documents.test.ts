@@ -5,7 +5,7 @@ import { readdir } from 'node:fs/promises';
 import { request } from 'node:http';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clearBodies } from '../../server/documents/clearing.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 import { aPdf, aPng, fetchBody, upload, type UploadQuery } from './uploads.ts';
@@ -27,8 +27,7 @@ const add = async (
 
 /** Names of the files in the store, whole and unfinished. */
 async function stored(): Promise<string[]> {
-  const [{ name } = { name: '' }] = await web.service.sql<{ name: string }>('select current_database() as name');
-  const directory = path.join(inject('directory'), `documents-${name}`);
+  const directory = path.join(web.service.config.dataDir, 'documents');
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
