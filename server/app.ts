@@ -1,15 +1,14 @@
 /** Puts the interfaces of the service together: what happens to every request, then who answers it. */
 
 import { Hono } from 'hono';
-import { HTTPException } from 'hono/http-exception';
 import { authRoutes } from './auth/routes.ts';
 import type { Services } from './services.ts';
-import { Unavailable } from './database/errors.ts';
 import { addressing } from './http/client-address.ts';
 import { operations, startMetrics } from './http/operations.ts';
-import { nothingHere, problem } from './http/pages.ts';
+import { nothingHere, writeProblemPage } from './http/pages.ts';
 import { servePlainStyle } from './http/plain-style.ts';
-import { requestId, requestIdOf } from './http/request-id.ts';
+import { problemHandler } from './http/problem.ts';
+import { requestId } from './http/request-id.ts';
 import { safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin, sessionLookup } from './http/session.ts';
 import { oauthRoutes } from './oauth/routes.ts';
@@ -21,7 +20,7 @@ import { staticRoutes } from './web/static.ts';
 
 /** The whole service as one handler of requests. */
 export function createApp(services: Services): Hono {
-  const { config, log } = services;
+  const { config } = services;
   const app = new Hono();
   const metrics = startMetrics(services);
   app.use(safeHeaders(config.baseUrl));
@@ -40,21 +39,6 @@ export function createApp(services: Services): Hono {
   app.route('/', application.last);
 
   app.notFound(nothingHere);
-  app.onError((error, c) => {
-    if (error instanceof HTTPException) return error.getResponse();
-    const id = requestIdOf(c);
-    if (error instanceof Unavailable) {
-      log.warn({ requestId: id, reason: String(error.cause) }, 'the database is away');
-      c.header('Retry-After', '5');
-      return problem(c, 503, 'unavailable', 'The service cannot reach its database: try again in a moment.');
-    }
-    log.error({ requestId: id, err: error }, 'a request failed');
-    return problem(
-      c,
-      500,
-      'internal_error',
-      `Something failed on our side. Please report it with this request id: ${id}.`,
-    );
-  });
+  app.onError(problemHandler(services.log, writeProblemPage));
   return app;
 }

@@ -2,13 +2,14 @@
 
 import type { Context, MiddlewareHandler } from 'hono';
 import { refusalOf, type Refused } from './http/malformed.ts';
-import { problem } from './http/pages.ts';
+import { writeProblemPage } from './http/pages.ts';
+import { Problem } from './http/problem.ts';
 import { resourcePaths } from './http/resource-metadata.ts';
 import { endpoints } from './oauth/metadata.ts';
-import { answerError, invalidRequest } from './oauth/oauth-error.ts';
-import { answerFault, Fault, invalid } from './rest/envelope.ts';
-import { answerFault as answerToolFault, Fault as ToolFault } from './tools/fault.ts';
-import { answerProblem, Problem } from './web/api/problems.ts';
+import { writeOAuthError } from './oauth/oauth-error.ts';
+import { writeEnvelope } from './rest/envelope.ts';
+import { writeRpcError } from './tools/rpc-error.ts';
+import { answerProblem } from './web/api/problems.ts';
 
 const oauthPaths = new Set<string>(Object.values(endpoints));
 const toolPaths = new Set(resourcePaths.flatMap((path) => [path, `${path}/`]));
@@ -17,14 +18,13 @@ const isBelow = (path: string, start: string): boolean => path === start || path
 
 function answerRefused(c: Context, { status, message, header }: Refused): Response {
   const { path } = c.req;
-  if (isBelow(path, '/api/v1')) {
-    const fault = header === undefined ? null : invalid([{ in: 'header', path: header, message }], status);
-    return answerFault(c, fault ?? new Fault(status, 'validation_error', message));
-  }
-  if (toolPaths.has(path)) return answerToolFault(new ToolFault(status, message), null);
-  if (oauthPaths.has(path) || isBelow(path, '/.well-known')) return answerError(c, invalidRequest(message, status));
-  if (isBelow(path, '/api/web')) return answerProblem(c, new Problem(status, 'validation_error', message));
-  return problem(c, status, 'validation_error', message);
+  const details = header === undefined ? {} : { details: [{ in: 'header' as const, path: header, message }] };
+  const problem = new Problem(status, 'validation_error', message, details);
+  if (isBelow(path, '/api/v1')) return writeEnvelope(c, problem);
+  if (toolPaths.has(path)) return writeRpcError(c, problem);
+  if (oauthPaths.has(path) || isBelow(path, '/.well-known')) return writeOAuthError(c, problem);
+  if (isBelow(path, '/api/web')) return answerProblem(c, problem);
+  return writeProblemPage(c, problem);
 }
 
 /** Mount behind the request id, the address and the log. */

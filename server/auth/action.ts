@@ -2,30 +2,16 @@
 
 import type { Context, Handler } from 'hono';
 import { z } from 'zod';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { Busy, Conflict, Denied, Invalid, Refusal } from '../database/errors.ts';
+import { Unavailable } from '../database/errors.ts';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
 import { keepsDirection, oneLine } from '../domain/people/names.ts';
-import { TooManyHashes } from '../domain/accounts/password-hashes.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost } from '../http/bounded-body.ts';
 import { problem } from '../http/pages.ts';
+import { Problem as Fault, problemOf, setHeaders } from '../http/problem.ts';
 import { signInFirst } from '../http/sign-in-first.ts';
 
-/** It was not done; the message says what to change. */
-export class Fault extends Error {
-  override readonly name = 'Fault';
-  readonly status: ContentfulStatusCode;
-  readonly code: string;
-  /** Seconds, for 429 and 503. */
-  readonly retryAfter: number | undefined;
-  constructor(status: ContentfulStatusCode, code: string, message: string, retryAfter?: number) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.retryAfter = retryAfter;
-  }
-}
+export { Problem as Fault } from '../http/problem.ts';
 
 /** The session is missing or has ended. */
 export class SignedOut extends Error {
@@ -75,21 +61,6 @@ function isForm(c: Context): boolean {
   return mediaType(c) === 'application/x-www-form-urlencoded';
 }
 
-function asFault(error: unknown): Fault | null {
-  if (error instanceof Fault) return error;
-  if (error instanceof Refusal && error.reason === 'too_many_mails')
-    return new Fault(429, error.reason, error.message, 3600);
-  if (error instanceof Refusal) {
-    return new Fault(error.reason === 'recent_sign_in_required' ? 403 : 409, error.reason, error.message);
-  }
-  if (error instanceof Invalid) return new Fault(400, 'validation_error', error.message);
-  if (error instanceof Conflict) return new Fault(409, 'conflict', error.message);
-  if (error instanceof Denied) return new Fault(403, 'forbidden', error.message);
-  if (error instanceof TooManyHashes && error.share === 'own') return new Fault(429, 'rate_limited', error.message, 2);
-  if (error instanceof Busy || error instanceof TooManyHashes) return new Fault(503, 'busy', error.message, 2);
-  return null;
-}
-
 /** The answer to a fault: as JSON, or as the page that `show` makes of it. Anything unexpected is thrown on. */
 async function answerFault(
   c: Context,
@@ -98,9 +69,9 @@ async function answerFault(
   show: (fault: Fault) => Response | Promise<Response>,
 ): Promise<Response> {
   if (error instanceof SignedOut) return signInFirst(c);
-  const fault = asFault(error);
-  if (fault === null) throw error;
-  if (fault.retryAfter !== undefined) c.header('Retry-After', String(fault.retryAfter));
+  const fault = problemOf(error);
+  if (fault === null || error instanceof Unavailable) throw error;
+  setHeaders(c, fault);
   if (asPage) return show(fault);
   return c.json({ error: { code: fault.code, message: fault.message } }, fault.status);
 }

@@ -10,6 +10,7 @@ import { knowsDevice } from '../domain/accounts/devices.ts';
 import type { HashedFor } from '../domain/accounts/password-hashes.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
+import { retryAfter as tryAgainIn } from '../http/problem.ts';
 import { deviceDigest } from '../http/session.ts';
 import { Fault } from './action.ts';
 
@@ -25,7 +26,12 @@ export interface Attempts {
 }
 
 function tooMany({ retryAfter }: Count): Fault {
-  return new Fault(429, 'rate_limited', `Too many attempts: try again in ${retryAfter} seconds.`, retryAfter);
+  return new Fault(
+    429,
+    'rate_limited',
+    `Too many attempts: try again in ${retryAfter} seconds.`,
+    tryAgainIn(retryAfter),
+  );
 }
 
 function refuseAny(counts: readonly Count[]): void {

@@ -2,7 +2,7 @@
 
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { HTTPException } from 'hono/http-exception';
+import { Problem } from './problem.ts';
 
 /** The media type of the body in lower case, and its charset when one is named. */
 export function bodyType(c: Context): { type: string; charset: string | undefined } {
@@ -46,15 +46,15 @@ async function readBytes(c: Context, limit: number): Promise<Uint8Array | null> 
   return size > limit ? null : Buffer.concat(parts);
 }
 
-/** The body; null for more than `limit` bytes. Throws an HTTPException of 400 when the client goes away before all of it has come. */
+/** The body; null for more than `limit` bytes. Throws a problem of 400 when the client goes away before all of it has come. */
 export async function boundedBytes(c: Context, limit: number): Promise<Uint8Array | null> {
   return readBytes(c, limit).catch((cause: unknown) => {
-    throw new HTTPException(400, { message: 'The body did not arrive whole.', cause });
+    throw new Problem(400, 'validation_error', 'The body did not arrive whole.', { cause });
   });
 }
 
 /**
- * The body as text; 'too_large' for more than `limit` bytes, 'not_text' when it is not UTF-8. Throws an HTTPException of
+ * The body as text; 'too_large' for more than `limit` bytes, 'not_text' when it is not UTF-8. Throws a problem of
  * 400 when the client goes away before all of it has come.
  */
 export async function boundedText(c: Context, limit: number): Promise<{ text: string } | 'too_large' | 'not_text'> {

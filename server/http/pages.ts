@@ -5,6 +5,7 @@ import { getCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { html, type Html } from './html.ts';
 import { plainStyle } from './plain-style.ts';
+import { Problem, setHeaders, type WriteProblem } from './problem.ts';
 import { ourOrigin } from './session.ts';
 import { wantsPage } from './sign-in-first.ts';
 
@@ -130,42 +131,38 @@ const headings: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
   503: 'Dealkeep is not ready just now',
 };
 
-interface Problem {
-  readonly status: ContentfulStatusCode;
-  readonly code: string;
-  readonly message: string;
-  /** What a page says instead of the heading for the status, and of the message. */
+/** What a page says instead of the heading for the status, and of the message. */
+interface Words {
   readonly heading?: string;
   readonly words?: string;
 }
 
-function tell(c: Context, { status, code, message, heading, words }: Problem): Response {
-  if (wantsPage(c)) {
-    const title = heading ?? headings[status] ?? 'That did not work';
-    return page(c, {
-      title,
-      status,
-      body: html`<div class="card alone">
-        <h1>${title}</h1>
-        <p role="alert">${words ?? message}</p>
-        <a class="button" href="/">Go home</a>
-      </div>`,
-    });
-  }
-  return c.json({ error: { code, message } }, status);
+function tell(c: Context, told: Problem, { heading, words }: Words = {}): Response {
+  const { status, code, message } = told;
+  setHeaders(c, told);
+  if (!wantsPage(c)) return c.json({ error: { code, message } }, status);
+  const title = heading ?? headings[status] ?? 'That did not work';
+  return page(c, {
+    title,
+    status,
+    body: html`<div class="card alone">
+      <h1>${title}</h1>
+      <p role="alert">${words ?? message}</p>
+      <a class="button" href="/">Go home</a>
+    </div>`,
+  });
 }
 
 /** A page that only says what went wrong and what to do; a program gets the same as JSON `{error: {code, message}}`. */
-export function problem(c: Context, status: ContentfulStatusCode, code: string, message: string): Response {
-  return tell(c, { status, code, message });
-}
+export const writeProblemPage: WriteProblem = (c, told) => tell(c, told);
+
+/** The same for what is wrong here and now. */
+export const problem = (c: Context, status: Problem['status'], code: string, message: string): Response =>
+  tell(c, new Problem(status, code, message));
 
 /** The answer at an address that leads nowhere. */
 export function nothingHere(c: Context): Response {
-  return tell(c, {
-    status: 404,
-    code: 'not_found',
-    message: 'There is nothing at this address.',
+  return tell(c, new Problem(404, 'not_found', 'There is nothing at this address.'), {
     heading: 'There is no page at this address',
     words: 'The link may be out of date, or mistyped.',
   });

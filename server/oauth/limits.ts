@@ -8,13 +8,14 @@ import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
-import { OAuthError } from './oauth-error.ts';
+import { retryAfter as tryAgainIn, type Problem } from '../http/problem.ts';
+import { oauthError } from './oauth-error.ts';
 
 /** What a caller over a limit is told; also the shape of the answer for programs at the authorize endpoint. */
-export const tooMany = ({ retryAfter }: Count): OAuthError =>
-  new OAuthError('temporarily_unavailable', `Too many requests: try again in ${retryAfter} seconds.`, {
+export const tooMany = ({ retryAfter }: Count): Problem =>
+  oauthError('temporarily_unavailable', `Too many requests: try again in ${retryAfter} seconds.`, {
     status: 429,
-    retryAfter,
+    ...tryAgainIn(retryAfter),
   });
 
 /** Counts a request of this address at the token or revocation endpoint; throws when there were too many. */

@@ -1,8 +1,10 @@
 /** The errors of the token and revocation endpoints, as clients read them (RFC 6749, section 5.2). */
 
 import type { Context } from 'hono';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { Invalid } from '../database/errors.ts';
 import type { GrantFault } from '../domain/clients/tokens.ts';
+import { Problem, retryAfter, setHeaders, type ProblemOptions, type WriteProblem } from '../http/problem.ts';
+import { requestIdOf } from '../http/request-id.ts';
 
 export type ErrorCode =
   GrantFault | 'invalid_request' | 'unsupported_grant_type' | 'temporarily_unavailable' | 'server_error';
@@ -11,27 +13,15 @@ export type ErrorCode =
 export const describable = (text: string): string =>
   text.replaceAll(/[\u2018\u2019"]/g, "'").replaceAll(/[^ !#-[\]-~]/g, '?');
 
-/** Thrown by an endpoint; the routes turn it into its JSON answer. */
-export class OAuthError extends Error {
-  override readonly name = 'OAuthError';
-  readonly code: ErrorCode;
-  readonly status: ContentfulStatusCode;
-  readonly retryAfter: number | undefined;
+/** A problem with a code of OAuth: 400, or 401 for a client that there is not, when nothing else is said. */
+export const oauthError = (
+  code: ErrorCode,
+  description: string,
+  { status, ...options }: ProblemOptions & { status?: Problem['status'] } = {},
+): Problem => new Problem(status ?? (code === 'invalid_client' ? 401 : 400), code, description, options);
 
-  constructor(
-    code: ErrorCode,
-    description: string,
-    options: { status?: ContentfulStatusCode; retryAfter?: number } = {},
-  ) {
-    super(describable(description));
-    this.code = code;
-    this.status = options.status ?? (code === 'invalid_client' ? 401 : 400);
-    this.retryAfter = options.retryAfter;
-  }
-}
-
-export const invalidRequest = (description: string, status?: ContentfulStatusCode): OAuthError =>
-  new OAuthError('invalid_request', description, status === undefined ? {} : { status });
+export const invalidRequest = (description: string, status: Problem['status'] = 400): Problem =>
+  oauthError('invalid_request', description, { status });
 
 // One description for every fault of a code or refresh token: it does not tell a guess from one that came too late.
 const descriptions: Record<GrantFault, string> = {
@@ -42,10 +32,42 @@ const descriptions: Record<GrantFault, string> = {
   invalid_target: 'The resource is not this tool server: use the one in its metadata, or leave it out.',
 };
 
-export const grantError = (fault: GrantFault): OAuthError => new OAuthError(fault, descriptions[fault]);
+export const grantError = (fault: GrantFault): Problem => oauthError(fault, descriptions[fault]);
 
-/** Answers with an error as JSON. */
-export function answerError(c: Context, { code, status, message, retryAfter }: OAuthError): Response {
-  if (retryAfter !== undefined) c.header('Retry-After', String(retryAfter));
-  return c.json({ error: code, error_description: message }, status);
+/** What the codes that others use are to an OAuth client. */
+function inCodesOfOAuth(c: Context, problem: Problem): Problem {
+  switch (problem.code) {
+    case 'validation_error':
+      // What the database calls the value is no name of a parameter.
+      return problem.cause instanceof Invalid
+        ? invalidRequest('A parameter does not have the form that it must have.')
+        : invalidRequest(problem.message, problem.status);
+    case 'busy':
+    case 'unavailable':
+      return oauthError('temporarily_unavailable', 'Try again in a moment.', { status: 503, ...retryAfter(5) });
+    case 'internal_error':
+      return oauthError('server_error', `Something failed on our side; request id ${requestIdOf(c)}.`, { status: 500 });
+    default:
+      return problem;
+  }
 }
+
+const known: readonly string[] = [
+  ...Object.keys(descriptions),
+  'invalid_request',
+  'unsupported_grant_type',
+  'temporarily_unavailable',
+  'validation_error',
+  'busy',
+  'unavailable',
+];
+
+/** Whether an OAuth client can be told what the code means. */
+export const isKnown = (code: string): boolean => known.includes(code);
+
+/** Answers with a problem as JSON. */
+export const writeOAuthError: WriteProblem = (c, problem) => {
+  const written = inCodesOfOAuth(c, problem);
+  setHeaders(c, written);
+  return c.json({ error: written.code, error_description: describable(written.message) }, written.status);
+};

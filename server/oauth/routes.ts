@@ -1,19 +1,18 @@
 /** The authorization server (OAuth 2.1): what it serves, and how each endpoint answers when something is wrong. */
 
-import { Hono, type Context, type Handler, type MiddlewareHandler } from 'hono';
+import { Hono, type Handler, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import type { Services } from '../services.ts';
-import { Busy, Invalid, Unavailable } from '../database/errors.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { page } from '../http/pages.ts';
 import { html } from '../http/html.ts';
-import { requestIdOf } from '../http/request-id.ts';
+import { Problem, problemHandler, setHeaders } from '../http/problem.ts';
 import { wantsPage } from '../http/sign-in-first.ts';
 import { showConsent } from './authorize/get.ts';
 import { takeDecision } from './authorize/post.ts';
 import { tooMany } from './limits.ts';
 import { endpoints, serveMetadata } from './metadata.ts';
-import { answerError, invalidRequest, OAuthError } from './oauth-error.ts';
+import { invalidRequest, isKnown, writeOAuthError } from './oauth-error.ts';
 import { revocationEndpoint } from './revoke.ts';
 import { tokenEndpoint } from './token.ts';
 
@@ -30,29 +29,15 @@ const wrongMethod =
   (...allowed: string[]): Handler =>
   (c) => {
     c.header('Allow', allowed.join(', '));
-    return answerError(c, invalidRequest(`Use ${allowed[0]}.`, 405));
+    return writeOAuthError(c, invalidRequest(`Use ${allowed[0]}.`, 405));
   };
 
-const notFound: Handler = (c) => c.json({ error: 'not_found', error_description: 'There is no such document.' }, 404);
-
-function asOAuthError(services: Services, error: Error, c: Context): OAuthError {
-  if (error instanceof OAuthError) return error;
-  if (error instanceof Invalid) return invalidRequest('A parameter does not have the form that it must have.');
-  if (error instanceof Unavailable || error instanceof Busy) {
-    services.log.warn(
-      { requestId: requestIdOf(c), reason: error.message },
-      'the token endpoint could not reach its database',
-    );
-    return new OAuthError('temporarily_unavailable', 'Try again in a moment.', { status: 503, retryAfter: 5 });
-  }
-  services.log.error({ requestId: requestIdOf(c), err: error }, 'a request of the authorization server failed');
-  return new OAuthError('server_error', `Something failed on our side; request id ${requestIdOf(c)}.`, { status: 500 });
-}
+const notFound: Handler = (c) => writeOAuthError(c, new Problem(404, 'not_found', 'There is no such document.'));
 
 /** The endpoints that programs call: every answer, also to a failure, is JSON. */
 function forPrograms(services: Services): Hono {
   const routes = new Hono();
-  routes.onError((error, c) => answerError(c, asOAuthError(services, error, c)));
+  routes.onError(problemHandler(services.log, writeOAuthError, isKnown));
   const serve = (path: string, handler: Handler) =>
     routes.use(path, anyOrigin).post(path, handler).all(path, wrongMethod('POST', 'OPTIONS'));
   serve(endpoints.token, tokenEndpoint(services));
@@ -65,8 +50,8 @@ function limitAuthorize({ limits }: Services): MiddlewareHandler {
     const count = await limits.take('authorize_ip', clientAddress(c));
     if (count.allowed) return next();
     const refused = tooMany(count);
-    if (!wantsPage(c)) return answerError(c, refused);
-    c.header('Retry-After', String(count.retryAfter));
+    if (!wantsPage(c)) return writeOAuthError(c, refused);
+    setHeaders(c, refused);
     const body = html`<h1>Too many requests</h1>
       <p class="notice bad">${refused.message}</p>`;
     return page(c, { title: 'Too many requests', status: 429, body });

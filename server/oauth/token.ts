@@ -5,10 +5,11 @@ import type { Services } from '../services.ts';
 import { challengeOf, redeemCode } from '../domain/clients/authorization.ts';
 import { accessTokenSeconds, digestOf, mintTokens, refreshTokens, type Refreshed } from '../domain/clients/tokens.ts';
 import { originOf } from '../http/origin.ts';
+import { Problem } from '../http/problem.ts';
 import { resourceOf } from '../http/resource-metadata.ts';
 import { bodyParameters, required } from './body.ts';
 import { checkClient, countFailure, countSuccess, limitAddress } from './limits.ts';
-import { grantError, OAuthError } from './oauth-error.ts';
+import { grantError, oauthError } from './oauth-error.ts';
 import { Overlap } from './overlap.ts';
 import { asClientId, scopeList, type Parameters } from './parameters.ts';
 
@@ -100,8 +101,7 @@ export function tokenEndpoint(services: Services): Handler {
     const parameters = await bodyParameters(c, known);
     const arrived = performance.now();
     const grant = grants.get(required(parameters, 'grant_type'));
-    if (!grant)
-      throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
+    if (!grant) throw oauthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
     for (const name of [...grant.parameters, 'client_id']) required(parameters, name);
     const clientId = asClientId(parameters.one('client_id'));
     if (clientId === null) throw grantError('invalid_client');
@@ -109,7 +109,7 @@ export function tokenEndpoint(services: Services): Handler {
     const issued = await grant
       .exchange({ services, overlap, c, parameters, clientId, resource, arrived })
       .catch(async (error: unknown) => {
-        if (error instanceof OAuthError && error.code !== 'temporarily_unavailable')
+        if (error instanceof Problem && error.code !== 'temporarily_unavailable')
           await countFailure(services, c, clientId);
         throw error;
       });

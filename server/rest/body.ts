@@ -2,13 +2,15 @@
 
 import type { Context } from 'hono';
 import type { z } from 'zod';
-import { invalid, type Detail, type Fault } from './envelope.ts';
+import { boundedBytes } from '../http/bounded-body.ts';
+import type { Detail, Problem } from '../http/problem.ts';
+import { invalid } from './envelope.ts';
 import { JsonFault, readJson } from './json.ts';
 
 /** The most bytes of a body. */
 export const largestBody = 65_536;
 
-const refused = (message: string, status: 400 | 413 | 415, where: Detail['in'] = 'body', path = ''): Fault =>
+const refused = (message: string, status: 400 | 413 | 415, where: Detail['in'] = 'body', path = ''): Problem =>
   invalid([{ in: where, path, message }], status);
 
 function checkType(c: Context): void {
@@ -19,28 +21,6 @@ function checkType(c: Context): void {
     throw refused('Send JSON in UTF-8.', 415, 'header', 'Content-Type');
   if (!/^(identity)?$/i.test(c.req.header('content-encoding') ?? ''))
     throw refused('Send the body uncompressed.', 415, 'header', 'Content-Encoding');
-}
-
-/** At most `largestBody` bytes, announced or not. */
-async function readBytes(c: Context): Promise<Uint8Array> {
-  const tooLarge = () => refused(`The body is too large: at most ${largestBody} bytes.`, 413);
-  const announced = c.req.header('content-length');
-  if (Number(announced ?? 0) > largestBody) throw tooLarge();
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  try {
-    // Node ends a body where its announced length ends, so that one can be read at a stretch.
-    if (announced !== undefined) return new Uint8Array(await c.req.arrayBuffer());
-    for await (const part of c.req.raw.body ?? []) {
-      size += part.byteLength;
-      if (size > largestBody) break;
-      parts.push(part);
-    }
-  } catch {
-    throw refused('The body did not arrive whole.', 400);
-  }
-  if (size > largestBody) throw tooLarge();
-  return Buffer.concat(parts);
 }
 
 const shown = (key: string): string => (key.length > 100 ? `${key.slice(0, 100)}…` : key);
@@ -55,10 +35,11 @@ function detailsOf(issue: z.core.$ZodIssue): Detail[] {
   }));
 }
 
-/** The body as `schema` has it. Throws a fault of 400, 413 or 415 that says what to change. */
+/** The body as `schema` has it. Throws a problem of 400, 413 or 415 that says what to change. */
 export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
   checkType(c);
-  const bytes = await readBytes(c);
+  const bytes = await boundedBytes(c, largestBody);
+  if (bytes === null) throw refused(`The body is too large: at most ${largestBody} bytes.`, 413);
   let value: unknown;
   try {
     value = readJson(bytes);

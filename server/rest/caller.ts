@@ -7,30 +7,31 @@ import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyScope } from '..
 import { bearerToken } from '../http/bearer-token.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
-import { Fault, insufficientScope, unauthorized } from './envelope.ts';
+import { Problem } from '../http/problem.ts';
+import { insufficientScope, unauthorized } from './envelope.ts';
 
 export interface Callers {
   /**
    * Answers the query that `read` makes of the request, to its key, both in one round trip. What `read` throws is told
-   * to none but a key with the scope. Throws a fault of 401, 403 or 429.
+   * to none but a key with the scope. Throws a problem of 401, 403 or 429.
    */
   ask<T>(c: Context, scope: KeyScope, read: () => Statement<T>): Promise<{ caller: KeyCaller; answer: T }>;
   /** The key of this request, counted, before anything is done for it: for what changes something. */
   admit(c: Context): Promise<{ caller: KeyCaller; digest: Buffer }>;
 }
 
-function limited(count: Count, who: string): Fault {
+function limited(count: Count, who: string): Problem {
   const message = `Too many requests from this ${who}: at most ${count.limit} a minute. Try again in ${count.retryAfter} s.`;
-  return new Fault(429, 'rate_limited', message, {
+  return new Problem(429, 'rate_limited', message, {
     details: { limit: count.limit, retry_after: count.retryAfter },
     headers: { 'Retry-After': String(count.retryAfter) },
   });
 }
 
-const missingKey = (): Fault => unauthorized('Send an API key in the header Authorization: Bearer <key>.', false);
+const missingKey = (): Problem => unauthorized('Send an API key in the header Authorization: Bearer <key>.', false);
 
 /** 401, the same for a key that is malformed, unknown, expired, revoked or replaced. */
-export const unknownKey = (): Fault =>
+export const unknownKey = (): Problem =>
   unauthorized('This API key is not valid: it is unknown, expired, revoked or replaced.', true);
 
 /** Throws 403 when the key lacks the scope. */
@@ -75,7 +76,7 @@ export function openCallers({ database, limits }: Pick<Services, 'database' | 'l
   const holders = openHolders();
 
   /** `fault`, or 429 to an address that has failed too often. A good key behind the same address is not held up. */
-  async function failed(c: Context, fault: Fault): Promise<Fault> {
+  async function failed(c: Context, fault: Problem): Promise<Problem> {
     const count = await limits.take('rest_auth_failure_ip', clientAddress(c));
     return count.allowed ? fault : limited(count, 'address');
   }

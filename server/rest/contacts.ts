@@ -15,12 +15,13 @@ import {
 } from '../domain/contacts/contacts.ts';
 import type { Origin } from '../domain/audit/audited.ts';
 import { originOf } from '../http/origin.ts';
+import { Problem } from '../http/problem.ts';
 import { deploymentSealer, type Sealer, type Unsealed } from '../http/sealed-cursor.ts';
 import { isUuid } from '../http/uuid.ts';
 import { readBody } from './body.ts';
 import { requireScope, unknownKey, type Callers } from './caller.ts';
 import { placeOf, positionOf } from './cursor.ts';
-import { Fault, invalid } from './envelope.ts';
+import { invalid } from './envelope.ts';
 import { contactCreate } from './schemas.ts';
 
 const list = 'contacts';
@@ -34,7 +35,7 @@ const badCursor = () =>
       message: 'Send nextCursor of an earlier answer to this brokerage, unchanged, or start again without it.',
     },
   ]);
-const notFound = () => new Fault(404, 'contact_not_found', 'There is no such contact.');
+const notFound = () => new Problem(404, 'contact_not_found', 'There is no such contact.');
 
 /** `limit`: 1 to 200, default 50; never clamped. */
 function readLimit(c: Context): number {
@@ -93,7 +94,7 @@ export function contactEndpoints({ database, log }: Services, callers: Callers):
   }
 
   async function recordFailure(digest: Buffer, error: unknown, from: Origin): Promise<void> {
-    const { status, code } = error instanceof Fault ? error : { status: 500, code: 'internal_error' };
+    const { status, code } = error instanceof Problem ? error : { status: 500, code: 'internal_error' };
     const record = recordNotCreated(status < 500 ? 'refused' : 'failed', { status, code }, from);
     await database.together(enterWithApiKey(digest), record).catch((lost: unknown) => {
       log.error({ err: lost, requestId: from.requestId }, 'A refused contact left no audit record');

@@ -1,10 +1,8 @@
 /** Every error of the REST API is an ErrorEnvelope (specification, sections 2.1 and 7.1). */
 
-import type { Context, ErrorHandler } from 'hono';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { Busy, Invalid, Unavailable } from '../database/errors.ts';
+import type { Context } from 'hono';
+import { Problem, retryAfter, setHeaders, type Detail, type WriteProblem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
-import type { Logger } from '../log.ts';
 
 /** The codes of the specification, then those that it has none for. */
 export const errorCodes = [
@@ -17,86 +15,58 @@ export const errorCodes = [
   'method_not_allowed',
   'internal_error',
 ] as const;
-export type ErrorCode = (typeof errorCodes)[number];
 
-/** One thing to change in a request. */
-export interface Detail {
-  in: 'body' | 'query' | 'header';
-  /** The property, parameter or header; '' is the body as a whole. */
-  path: string;
-  message: string;
-}
+const passing = ['busy', 'unavailable'];
+const known: readonly string[] = [...errorCodes, ...passing];
 
-/** Ends a request with an error answer; thrown from wherever the fault is found. */
-export class Fault extends Error {
-  override readonly name = 'Fault';
-  readonly status: ContentfulStatusCode;
-  readonly code: ErrorCode;
-  readonly details: Readonly<Record<string, unknown>> | undefined;
-  readonly headers: Readonly<Record<string, string>>;
+/** Whether an envelope can say what the code means. */
+export const isKnown = (code: string): boolean => known.includes(code);
 
-  constructor(
-    status: ContentfulStatusCode,
-    code: ErrorCode,
-    message: string,
-    more: { details?: Readonly<Record<string, unknown>>; headers?: Readonly<Record<string, string>> } = {},
-  ) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.details = more.details;
-    this.headers = more.headers ?? {};
-  }
+function summary([first, ...others]: readonly Detail[]): string {
+  const more = others.length === 0 ? '' : ` (and ${others.length} more: see details)`;
+  return `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'The request is not valid.'}${more}`;
 }
 
 /** 400, or another status of 4xx when the request cannot even be looked at: lists each fault with its path. */
-export function invalid(faults: readonly Detail[], status: 400 | 408 | 413 | 415 | 417 | 431 = 400): Fault {
-  const [first, ...others] = faults;
-  const more = others.length === 0 ? '' : ` (and ${others.length} more: see details)`;
-  const message = `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'The request is not valid.'}${more}`;
-  return new Fault(status, 'validation_error', message, { details: { faults } });
-}
+export const invalid = (details: readonly Detail[], status: 400 | 413 | 415 = 400): Problem =>
+  new Problem(status, 'validation_error', summary(details), { details });
 
 /** 401 with the challenge of RFC 6750: without a code when no key came at all. */
-export function unauthorized(message: string, presented: boolean): Fault {
+export function unauthorized(message: string, presented: boolean): Problem {
   const challenge = presented ? 'Bearer realm="dealkeep", error="invalid_token"' : 'Bearer realm="dealkeep"';
-  return new Fault(401, 'invalid_token', message, { headers: { 'WWW-Authenticate': challenge } });
+  return new Problem(401, 'invalid_token', message, { headers: { 'WWW-Authenticate': challenge } });
 }
 
 /** 403 with the scope that is missing (RFC 6750, section 3.1). */
-export function insufficientScope(scope: string): Fault {
-  return new Fault(403, 'insufficient_scope', `This needs an API key with the scope ${scope}.`, {
+export function insufficientScope(scope: string): Problem {
+  return new Problem(403, 'insufficient_scope', `This needs an API key with the scope ${scope}.`, {
     details: { required_scope: scope },
     headers: { 'WWW-Authenticate': `Bearer realm="dealkeep", error="insufficient_scope", scope="${scope}"` },
   });
 }
 
-/** Sends the envelope of a fault. */
-export function answerFault(c: Context, fault: Fault): Response {
-  for (const [name, value] of Object.entries(fault.headers)) c.header(name, value);
-  const { code, message, details } = fault;
-  return c.json({ error: details === undefined ? { code, message } : { code, message, details } }, fault.status);
-}
-
-/** What an error becomes: a fault of the request, or one on our side that says nothing but the request's id. */
-function faultOf(error: Error, requestId: string): Fault {
-  if (error instanceof Fault) return error;
-  if (error instanceof Invalid) return invalid([{ in: 'body', path: error.field ?? '', message: error.message }]);
-  const again = error instanceof Busy || error instanceof Unavailable;
-  return new Fault(
-    500,
-    'internal_error',
-    `Something went wrong on our side${again ? ': try again in a moment' : ''}. When you report it, name the request ${requestId}.`,
-    { details: { request_id: requestId }, headers: again ? { 'Retry-After': '1' } : {} },
-  );
-}
-
-/** Hono's error handler: the envelope for the caller, the cause for the log. */
-export function onError(log: Logger): ErrorHandler {
-  return (error, c) => {
+/** The problem with a code of ours, and what it lists as the `faults` of its details. */
+function ours(c: Context, problem: Problem): Problem {
+  const { status, code, details, headers } = problem;
+  const again = passing.includes(code);
+  if (again || code === 'internal_error') {
     const requestId = requestIdOf(c);
-    const fault = faultOf(error, requestId);
-    if (fault.status === 500) log.error({ err: error, requestId }, 'A REST request failed');
-    return answerFault(c, fault);
-  };
+    return new Problem(
+      500,
+      'internal_error',
+      `Something went wrong on our side${again ? ': try again in a moment' : ''}. When you report it, name the request ${requestId}.`,
+      { details: { request_id: requestId }, ...(again ? retryAfter(1) : {}) },
+    );
+  }
+  if (!Array.isArray(details)) return problem;
+  const faults = (details as readonly Detail[]).map((detail) => ({ in: 'body', ...detail }));
+  return new Problem(status, code, summary(details as readonly Detail[]), { details: { faults }, headers });
 }
+
+/** Answers with the envelope of a problem. */
+export const writeEnvelope: WriteProblem = (c, problem) => {
+  const written = ours(c, problem);
+  setHeaders(c, written);
+  const { code, message, details } = written;
+  return c.json({ error: details === undefined ? { code, message } : { code, message, details } }, written.status);
+};

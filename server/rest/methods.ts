@@ -1,7 +1,7 @@
 /** What answers the methods that a path does not have. */
 
 import type { Handler } from 'hono';
-import { answerFault, Fault } from './envelope.ts';
+import { Problem } from '../http/problem.ts';
 
 /** 405 with the methods that there are; OPTIONS is told the same without an error. Other sites' pages are not let in (no CORS). */
 export function only(...methods: string[]): Handler {
@@ -9,6 +9,6 @@ export function only(...methods: string[]): Handler {
   return (c) => {
     if (c.req.method === 'OPTIONS') return c.body(null, 204, { Allow: allow });
     const message = `${c.req.method} is not possible here, only ${allow}.`;
-    return answerFault(c, new Fault(405, 'method_not_allowed', message, { headers: { Allow: allow } }));
+    throw new Problem(405, 'method_not_allowed', message, { headers: { Allow: allow } });
   };
 }

@@ -5,14 +5,15 @@ import type { Services } from '../services.ts';
 import { openCallers } from './caller.ts';
 import { contactEndpoints } from './contacts.ts';
 import { serveDocs } from './docs.ts';
-import { answerFault, Fault, onError } from './envelope.ts';
+import { Problem, problemHandler } from '../http/problem.ts';
+import { isKnown, writeEnvelope } from './envelope.ts';
 import { only } from './methods.ts';
 
 /** Mount at /api/v1, behind the request id and the client's address. */
 export function restRoutes(services: Services): Hono {
   const routes = new Hono();
   const contacts = contactEndpoints(services, openCallers(services));
-  routes.onError(onError(services.log));
+  routes.onError(problemHandler(services.log, writeEnvelope, isKnown));
 
   routes.get('/contacts', contacts.list);
   routes.post('/contacts', contacts.create);
@@ -22,6 +23,6 @@ export function restRoutes(services: Services): Hono {
 
   serveDocs(routes, services.config.baseUrl);
 
-  routes.all('*', (c) => answerFault(c, new Fault(404, 'not_found', 'There is nothing at this path.')));
+  routes.all('*', (c) => writeEnvelope(c, new Problem(404, 'not_found', 'There is nothing at this path.')));
   return routes;
 }

@@ -4,23 +4,23 @@ import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import { accessTokenDigest, type TokenCaller } from '../domain/clients/tokens.ts';
 import { bearerToken } from '../http/bearer-token.ts';
+import { Problem } from '../http/problem.ts';
 import { bearerChallenge, type ResourcePath } from '../http/resource-metadata.ts';
 import type { Exchange, Holder } from './exchange.ts';
-import { Fault } from './fault.ts';
 
 /**
  * 401 that leads a client to where it gets a token (RFC 9728, section 5.1). The body always says invalid_token
  * (specification, section 7.2); the challenge says it only of a token that was sent (RFC 6750, section 3.1).
  */
-export function unauthorized(services: Services, path: ResourcePath, error?: 'invalid_token'): Fault {
+export function unauthorized(services: Services, path: ResourcePath, error?: 'invalid_token'): Problem {
   const message = error
     ? 'The access token is unknown, expired or revoked: refresh it, or authorize again.'
     : 'Send an access token in the header Authorization: Bearer <token>; WWW-Authenticate says where to get one.';
   const challenge = bearerChallenge({ baseUrl: services.config.baseUrl, path, ...(error ? { error } : {}) });
-  return new Fault(401, message, { headers: { 'WWW-Authenticate': challenge }, oauth: 'invalid_token' });
+  return new Problem(401, 'invalid_token', message, { headers: { 'WWW-Authenticate': challenge } });
 }
 
-/** The digest of the request's token. Throws a fault of 401; a token in the URL is none, and neither is an API key or a cookie. */
+/** The digest of the request's token. Throws a problem of 401; a token in the URL is none, and neither is an API key or a cookie. */
 export function presentedDigest(c: Context, services: Services, path: ResourcePath): Buffer {
   const presented = bearerToken(c);
   if (!presented) throw unauthorized(services, path);
@@ -29,7 +29,7 @@ export function presentedDigest(c: Context, services: Services, path: ResourcePa
   return digest;
 }
 
-/** Who calls; the database is asked unless it has been. Throws a fault of 401 when the token is not valid. */
+/** Who calls; the database is asked unless it has been. Throws a problem of 401 when the token is not valid. */
 export async function admit(exchange: Exchange, path: ResourcePath): Promise<TokenCaller> {
   const caller = exchange.caller === undefined ? await exchange.services.database.run(exchange.enter) : exchange.caller;
   if (caller === null) throw unauthorized(exchange.services, path, 'invalid_token');
@@ -38,7 +38,7 @@ export async function admit(exchange: Exchange, path: ResourcePath): Promise<Tok
 
 /**
  * Counts a request that holds this many tool calls, for the person and client together; what calls no tool is counted
- * apart. The headers that tell where that leaves the client. Throws a fault of 429.
+ * apart. The headers that tell where that leaves the client. Throws a problem of 429.
  */
 export async function countCalls(
   { limits }: Services,
@@ -54,7 +54,7 @@ export async function countCalls(
     'X-RateLimit-Reset': String(count.resetAt),
   };
   if (count.allowed) return headers;
-  throw new Fault(429, `At most ${count.limit} calls a minute: try again in ${count.retryAfter} s.`, {
+  throw new Problem(429, 'rate_limited', `At most ${count.limit} calls a minute: try again in ${count.retryAfter} s.`, {
     headers: { ...headers, 'Retry-After': String(count.retryAfter) },
   });
 }

@@ -3,28 +3,29 @@
 import type { Context } from 'hono';
 import { bodyType, boundedText } from '../http/bounded-body.ts';
 import { isTooDeep } from '../http/json-text.ts';
-import { Fault } from './fault.ts';
+import { Problem } from '../http/problem.ts';
 
 /** The most bytes of a body: 1 MiB. */
 export const largestBody = 1_048_576;
 
 const revisionWithArrays = '2025-03-26';
 
-const parseError = (message: string) => new Fault(400, message, { code: -32_700 });
+const parseError = (message: string) => new Problem(400, 'parse_error', message);
 
 /** Throws 406 to a client that does not take JSON, which is what is answered. */
 export function checkAccept(c: Context): void {
   const accept = c.req.header('accept');
   if (accept === undefined || /(^|[,\s])(\*\/\*|application\/(json|\*))\s*($|[,;])/i.test(accept)) return;
-  throw new Fault(406, 'Answers are JSON: send Accept: application/json, text/event-stream.');
+  throw new Problem(406, 'not_acceptable', 'Answers are JSON: send Accept: application/json, text/event-stream.');
 }
 
-/** The body as a value of JSON. Throws faults of 400, 413 and 415. */
+/** The body as a value of JSON. Throws problems of 400, 413 and 415. */
 export async function readMessage(c: Context): Promise<unknown> {
   if (bodyType(c).type !== 'application/json')
-    throw new Fault(415, 'Send JSON with the header Content-Type: application/json.');
+    throw new Problem(415, 'unsupported_media_type', 'Send JSON with the header Content-Type: application/json.');
   const body = await boundedText(c, largestBody);
-  if (body === 'too_large') throw new Fault(413, `The body is too large: at most ${largestBody} bytes (1 MiB).`);
+  if (body === 'too_large')
+    throw new Problem(413, 'too_large', `The body is too large: at most ${largestBody} bytes (1 MiB).`);
   if (body === 'not_text') throw parseError('Parse error: the body is not UTF-8.');
   if (isTooDeep(body.text)) throw parseError('Parse error: the body is nested too deeply.');
   let message: unknown;
@@ -37,7 +38,7 @@ export async function readMessage(c: Context): Promise<unknown> {
   return message;
 }
 
-const invalidRequest = (message: string) => new Fault(400, `Invalid Request: ${message}`, { code: -32_600 });
+const invalidRequest = (message: string) => new Problem(400, 'invalid_request', `Invalid Request: ${message}`);
 
 /** Only revision 2025-03-26 has arrays of messages; it is also that of a client that names none. */
 function checkArray(c: Context, messages: readonly unknown[]): void {

@@ -1,7 +1,7 @@
 /** Why a call comes to nothing, and what the model is told about it (specification, section 7.2; decisions, "Tool server"). */
 
-import { Busy, Conflict, Denied, Invalid, Refusal, Unavailable } from '../database/errors.ts';
 import { gateReasons, type GateReason } from '../domain/clients/tool-gate.ts';
+import { problemOf, type Detail } from '../http/problem.ts';
 import type { Tool } from './define.ts';
 import { invalidInput, nobodysId } from './inputs.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';
@@ -83,30 +83,35 @@ export function featureNotAvailable(tool: Tool): RefusalBody {
  */
 export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null {
   if (error instanceof ToolRefusal) return error.body;
-  if (error instanceof Refusal) {
-    if (isGateReason(error.reason)) return permissionDenied(error.reason, error.message, facts);
-    if (error.reason === 'second_factor_required') return secondFactorRequired(error.message, facts);
-    if (error.reason === 'owner_takes_no_part') return invalidInput([nobodysId('owner_user_id')]);
-    return { error: 'submission_rejected', message: error.message };
+  const problem = problemOf(error);
+  if (problem === null) return null;
+  // What the database itself said: a problem is worded for a person in front of a page.
+  const { message } = error as Error;
+  const { code, details } = problem;
+  if (isGateReason(code)) return permissionDenied(code, message, facts);
+  switch (code) {
+    case 'second_factor_required':
+      return secondFactorRequired(message, facts);
+    case 'owner_takes_no_part':
+      return invalidInput([nobodysId('owner_user_id')]);
+    case 'denied':
+      return facts.tool.denied ?? null;
+    case 'validation_error':
+      return {
+        error: code,
+        message: `Nothing was done, because the input does not fit. ${message}`,
+        details: (details as readonly Detail[]).map((detail) => ({ ...detail, allowed: 'as the input schema says' })),
+      };
+    case 'busy':
+      return { error: code, message: `Nothing was done. ${message}` };
+    case 'unavailable': {
+      const doubt =
+        facts.tool.scope === 'mcp:write' ? ' Whether it was written is not known: look before calling again.' : '';
+      return { error: code, message: `${message}${doubt}` };
+    }
+    default:
+      return { error: 'submission_rejected', message };
   }
-  if (error instanceof Denied && facts.tool.denied) return facts.tool.denied;
-  if (error instanceof Invalid) {
-    const path = error.field ?? '';
-    const details = [{ path, message: error.message, allowed: 'as the input schema says' }];
-    return {
-      error: 'validation_error',
-      message: `Nothing was done, because the input does not fit. ${error.message}`,
-      details,
-    };
-  }
-  if (error instanceof Conflict) return { error: 'submission_rejected', message: error.message };
-  if (error instanceof Busy) return { error: 'busy', message: `Nothing was done. ${error.message}` };
-  if (error instanceof Unavailable) {
-    const doubt =
-      facts.tool.scope === 'mcp:write' ? ' Whether it was written is not known: look before calling again.' : '';
-    return { error: 'unavailable', message: `${error.message}${doubt}` };
-  }
-  return null;
 }
 
 /** What is told of a fault of ours: nothing but where to look for it. */

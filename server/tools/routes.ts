@@ -1,18 +1,16 @@
 /** The tool server: MCP over Streamable HTTP at /api/mcp and, the same, at /mcp (specification, sections 4.3 and 5.2). */
 
 import { Hono, type Context } from 'hono';
-import { HTTPException } from 'hono/http-exception';
 import type { Services } from '../services.ts';
-import { Busy, Unavailable } from '../database/errors.ts';
 import { originOf } from '../http/origin.ts';
-import { requestIdOf } from '../http/request-id.ts';
+import { Problem, reported } from '../http/problem.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
 import { admit, countCalls, presentedDigest } from './admission.ts';
 import { openExchange, openHolders, type Exchange, type Holder } from './exchange.ts';
-import { answerFault, Fault } from './fault.ts';
 import { checkAccept, idOf, methodOf, readMessage } from './message.ts';
 import { corsHeaders, originCheck, preflightHeaders } from './origins.ts';
 import { openProtocol } from './protocol.ts';
+import { writeRpcError } from './rpc-error.ts';
 
 /** What is known of a request by the time that something is wrong with it. */
 interface Progress {
@@ -21,25 +19,12 @@ interface Progress {
 
 const everyAnswer = { 'Cache-Control': 'no-store', Vary: 'Origin' };
 
-function asFault(error: unknown, { log }: Services, requestId: string): Fault {
-  if (error instanceof Fault) return error;
-  if (error instanceof HTTPException) return new Fault(error.status, error.message);
-  if (error instanceof Unavailable || error instanceof Busy) {
-    log.warn({ requestId, reason: String(error.cause) }, 'the tool server could not reach its database');
-    const message =
-      'The service cannot reach its database: try again in a moment. Whether a change under way was kept is not known.';
-    return new Fault(503, message, { headers: { 'Retry-After': '5' } });
-  }
-  log.error({ requestId, err: error }, 'a request of the tool server failed');
-  return new Fault(500, `Something failed on our side; request id ${requestId}.`, { code: -32_603 });
-}
-
 function withHeaders(response: Response, ...headers: Readonly<Record<string, string>>[]): Response {
   for (const [name, value] of headers.flatMap((some) => Object.entries(some))) response.headers.set(name, value);
   return response;
 }
 
-const forbidden = (): Fault => new Fault(403, 'Pages of this origin may not call the tool server.');
+const forbidden = (): Problem => new Problem(403, 'forbidden', 'Pages of this origin may not call the tool server.');
 
 function callsIn(message: unknown): number {
   const messages: unknown[] = Array.isArray(message) ? message : [message];
@@ -62,14 +47,15 @@ export function toolServerRoutes(services: Services): Hono {
     return holder;
   }
 
-  /** Whether the request may be answered at all. Throws faults of 403, 405 and 406. */
+  /** Whether the request may be answered at all. Throws problems of 403, 405 and 406. */
   function checkRequest(c: Context, origin: string | undefined): void {
     if (origin !== undefined && !mayCall(origin)) throw forbidden();
-    if (c.req.method !== 'POST') throw new Fault(405, 'Use POST.', { headers: { Allow: 'POST' } });
+    if (c.req.method !== 'POST')
+      throw new Problem(405, 'method_not_allowed', 'Use POST.', { headers: { Allow: 'POST' } });
     checkAccept(c);
   }
 
-  /** The answer to what the holder of a token sends. Throws faults. */
+  /** The answer to what the holder of a token sends. Throws problems. */
   async function answerHolder(
     c: Context,
     path: ResourcePath,
@@ -89,7 +75,7 @@ export function toolServerRoutes(services: Services): Hono {
     return withHeaders(response, limits);
   }
 
-  /** The answer to anything but OPTIONS. Throws faults: that of the token goes before every other. */
+  /** The answer to anything but OPTIONS. Throws problems: that of the token goes before every other. */
   async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Response> {
     const digest = presentedDigest(c, services, path);
     const exchange = openExchange(services, digest, originOf(c));
@@ -100,7 +86,7 @@ export function toolServerRoutes(services: Services): Hono {
     } catch (error) {
       // Whose token it is was remembered, maybe: whether it is still good is asked before another fault is told. Over the
       // limit of calls the database is left alone.
-      if (error instanceof Fault && error.status !== 429) await admit(exchange, path);
+      if (error instanceof Problem && error.status !== 429) await admit(exchange, path);
       throw error;
     } finally {
       if (exchange.caller === null) holders.forget(digest);
@@ -122,8 +108,8 @@ export function toolServerRoutes(services: Services): Hono {
         }
         return withHeaders(await answer(c, path, progress), everyAnswer, allowed);
       } catch (error) {
-        const fault = asFault(error, services, requestIdOf(c));
-        return withHeaders(answerFault(fault, idOf(progress.message)), everyAnswer, allowed);
+        const answered = writeRpcError(c, reported(error, c, log), idOf(progress.message));
+        return withHeaders(answered, everyAnswer, allowed);
       }
     };
 

@@ -70,7 +70,7 @@ describe('what is stored and logged', () => {
       ada.session,
     ];
     const texts = { stored: await dump(), logged: service.log.join('\n'), answered: JSON.stringify(failed.body) };
-    expect(texts.logged).toContain('a request of the authorization server failed');
+    expect(texts.logged).toContain('a request failed');
     for (const [where, text] of Object.entries(texts)) {
       for (const secret of secrets) {
         const random = secret.replace(/^dk._/, '');

@@ -127,7 +127,7 @@ export function dealRoutes(services: Services) {
         if (!(error instanceof Refusal) || error.reason !== 'closing_unconfirmed') throw error;
         const [warnings] = await withDeal(services, c, dealId, closingWarnings(dealId));
         const details = warnings.map((message) => ({ path: 'confirm', message }));
-        throw new Problem(409, error.reason, error.message, details);
+        throw new Problem(409, error.reason, error.message, { details });
       }
     })
 

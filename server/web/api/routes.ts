@@ -2,10 +2,9 @@
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
-import { Unavailable } from '../../database/errors.ts';
 import { bodyAtMost, bodyType } from '../../http/bounded-body.ts';
 import { csrfGuardWith } from '../../http/csrf.ts';
-import { requestIdOf } from '../../http/request-id.ts';
+import { problemHandler } from '../../http/problem.ts';
 import { activityRoutes } from './activity.ts';
 import { auditRoutes } from './audit.ts';
 import { brokerageRoutes } from './brokerages.ts';
@@ -22,7 +21,7 @@ import { keyRoutes } from './keys.ts';
 import { meRoutes } from './me.ts';
 import { ndaRoutes } from './ndas.ts';
 import { offerRoutes } from './offers.ts';
-import { answerProblem, nothingThere, Problem, problemOf } from './problems.ts';
+import { answerProblem, nothingThere, Problem } from './problems.ts';
 import { financingRoutes } from './financing.ts';
 import { findingRoutes } from './findings.ts';
 import { qoeImportRoutes } from './qoe-import.ts';
@@ -48,28 +47,7 @@ export function apiRoutes(services: Services) {
   routes.use(csrfGuardWith((c) => answerProblem(c, signedOut())));
 
   routes.notFound((c) => answerProblem(c, nothingThere()));
-  routes.onError((error, c) => {
-    const problem = problemOf(error);
-    if (problem) return answerProblem(c, problem);
-    const requestId = requestIdOf(c);
-    if (error instanceof Unavailable) {
-      services.log.warn({ requestId, reason: String(error.cause) }, 'the database is away');
-      c.header('Retry-After', '5');
-      return answerProblem(
-        c,
-        new Problem(503, 'unavailable', 'The service cannot reach its database: try again in a moment.'),
-      );
-    }
-    services.log.error({ requestId, err: error }, 'a request of the web application failed');
-    return answerProblem(
-      c,
-      new Problem(
-        500,
-        'internal_error',
-        `Something failed on our side. Please report it with this request id: ${requestId}.`,
-      ),
-    );
-  });
+  routes.onError(problemHandler(services.log, answerProblem));
   return routes
     .route('/', meRoutes(services))
     .route('/', eventRoutes(services))

@@ -1,0 +1,124 @@
+/** What is wrong with a request, or with us: one error for every interface, each of which writes it in its own format. */
+
+import type { Context, ErrorHandler } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { Busy, Conflict, Denied, Invalid, Refusal, Unavailable } from '../database/errors.ts';
+import { TooManyHashes } from '../domain/accounts/password-hashes.ts';
+import type { Logger } from '../log.ts';
+import { requestIdOf } from './request-id.ts';
+
+/** One thing to change in a request. */
+export interface Detail {
+  /** Where it is, when that is not plain from the path. */
+  in?: 'body' | 'query' | 'header';
+  /** The property, parts joined by dots, the parameter or the header; '' is the whole. */
+  path: string;
+  message: string;
+}
+
+export interface ProblemOptions {
+  readonly details?: readonly Detail[] | Readonly<Record<string, unknown>>;
+  /** Headers of the answer, such as Retry-After. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The error that it was at first. */
+  readonly cause?: unknown;
+}
+
+/** Ends a request with an answer that is not 2xx; thrown from wherever it is found that something is wrong. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly status: ContentfulStatusCode;
+  readonly code: string;
+  readonly details: ProblemOptions['details'];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: ContentfulStatusCode,
+    code: string,
+    message: string,
+    { details, headers = {}, cause }: ProblemOptions = {},
+  ) {
+    super(message, { cause });
+    this.status = status;
+    this.code = code;
+    this.details = details;
+    this.headers = headers;
+  }
+}
+
+/** Writes a problem in the format of one interface. */
+export type WriteProblem = (c: Context, problem: Problem) => Response;
+
+/** The header with which an answer says in how many seconds to try again. */
+export const retryAfter = (seconds: number): { headers: Readonly<Record<string, string>> } => ({
+  headers: { 'Retry-After': String(seconds) },
+});
+
+/** What is not there, and what the person may not see: the same answer for both. */
+export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There is nothing here, or not for you.');
+
+function ofRefusal(error: Refusal): Problem {
+  const { reason, message } = error;
+  if (reason === 'not_found') return nothingThere();
+  if (reason === 'too_many_mails') return new Problem(429, reason, message, { ...retryAfter(3600), cause: error });
+  return new Problem(reason === 'recent_sign_in_required' ? 403 : 409, reason, message, { cause: error });
+}
+
+/** What an error means to whoever asked: the one meaning of each error of the database; null for a failure of ours. */
+export function problemOf(error: unknown): Problem | null {
+  if (error instanceof Problem) return error;
+  if (error instanceof Refusal) return ofRefusal(error);
+  const cause = error;
+  if (error instanceof Denied) return new Problem(403, 'denied', 'You may not do this here.', { cause });
+  if (error instanceof Invalid) {
+    const details = [{ path: error.field ?? '', message: error.message }];
+    return new Problem(400, 'validation_error', error.message, { details, cause });
+  }
+  if (error instanceof Conflict) return new Problem(409, 'conflict', error.message, { cause });
+  if (error instanceof TooManyHashes && error.share === 'own')
+    return new Problem(429, 'rate_limited', error.message, { ...retryAfter(2), cause });
+  if (error instanceof Busy || error instanceof TooManyHashes)
+    return new Problem(503, 'busy', error.message, { ...retryAfter(2), cause });
+  if (error instanceof Unavailable) {
+    const message = 'The service cannot reach its database: try again in a moment.';
+    return new Problem(503, 'unavailable', message, { ...retryAfter(5), cause });
+  }
+  return null;
+}
+
+/** A failure of ours: nothing of it is told but where it is in the log. */
+const failure = (requestId: string, cause: unknown): Problem =>
+  new Problem(
+    500,
+    'internal_error',
+    `Something failed on our side. Please report it with this request id: ${requestId}.`,
+    { cause },
+  );
+
+/**
+ * What an error that ended a request means, with a line in the log where we or the database failed. `knows` tells whether an
+ * interface has a code: a problem that it has no word for is a failure too.
+ */
+export function reported(error: unknown, c: Context, log: Logger, knows?: (code: string) => boolean): Problem {
+  const problem = problemOf(error);
+  const requestId = requestIdOf(c);
+  if (problem === null || knows?.(problem.code) === false) {
+    log.error({ requestId, err: error }, 'a request failed');
+    return failure(requestId, error);
+  }
+  const { cause } = problem;
+  if (cause instanceof Unavailable || cause instanceof Busy)
+    log.warn({ requestId, reason: String(cause.cause) }, `the database is ${cause instanceof Busy ? 'busy' : 'away'}`);
+  return problem;
+}
+
+/** Hono's error handler for routes that write problems by `write`; `knows` as for {@link reported}. */
+export const problemHandler =
+  (log: Logger, write: WriteProblem, knows?: (code: string) => boolean): ErrorHandler =>
+  (error, c) =>
+    write(c, reported(error, c, log, knows));
+
+/** Puts the headers of a problem on the answer. */
+export function setHeaders(c: Context, { headers }: Problem): void {
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+}

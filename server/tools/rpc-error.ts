@@ -1,0 +1,38 @@
+/**
+ * The format of what does not get as far as the protocol: an HTTP status with a JSON-RPC error that says what to change. A
+ * 401 is answered to the OAuth client that sent it, in OAuth's words.
+ */
+
+import type { Context } from 'hono';
+import { Problem, retryAfter } from '../http/problem.ts';
+import { requestIdOf } from '../http/request-id.ts';
+
+/** The codes of JSON-RPC, kept for what they mean; every other problem has the HTTP status for its code. */
+const rpcCodes = new Map([
+  ['parse_error', -32_700],
+  ['invalid_request', -32_600],
+  ['internal_error', -32_603],
+]);
+
+function inOurWords(c: Context, problem: Problem): Problem {
+  switch (problem.code) {
+    case 'busy':
+    case 'unavailable': {
+      const message =
+        'The service cannot reach its database: try again in a moment. Whether a change under way was kept is not known.';
+      return new Problem(503, problem.code, message, retryAfter(5));
+    }
+    case 'internal_error':
+      return new Problem(500, problem.code, `Something failed on our side; request id ${requestIdOf(c)}.`);
+    default:
+      return problem;
+  }
+}
+
+/** The answer, to the request with this JSON-RPC id where it is known. */
+export function writeRpcError(c: Context, problem: Problem, id: string | number | null = null): Response {
+  const { status, code, message, headers } = inOurWords(c, problem);
+  if (code === 'invalid_token') return Response.json({ error: code, error_description: message }, { status, headers });
+  const error = { code: rpcCodes.get(code) ?? status, message };
+  return Response.json({ jsonrpc: '2.0', error, id }, { status, headers });
+}
