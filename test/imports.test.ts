@@ -57,7 +57,7 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
   ],
   'server/storage/probe.ts': ['../database/database.ts', '../domain/visibility/must-see.ts', '../http/origin.ts'],
   'server/documents/probe.ts': ['../http/origin.ts', '../web/routes.ts', 'hono'],
-  'server/http/probe.ts': [...others(''), '../cli/run.ts', '../app.ts', '../refuse-malformed.ts'],
+  'server/http/probe.ts': [...others(''), '../cli/run.ts', '../app.ts', '../interfaces.ts'],
   ...Object.fromEntries(
     interfaces.map((name) => [`server/${name}/probe.ts`, [...others(name), '../cli/run.ts', '../app.ts']]),
   ),

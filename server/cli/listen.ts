@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { keepPace, usualPace } from '../http/body-pace.ts';
-import { malformation, markRefused, onWire, pathNear, refusedWith, type Refused } from '../http/malformed.ts';
+import { malformation, markRefused, onWire, pathNear, refusedWith, type RefusalStatus } from '../http/malformed.ts';
+import type { Problem } from '../http/problem.ts';
 
 export interface Listener {
   /** The port, also when a free one was asked for. */
@@ -57,7 +58,7 @@ const backlog = 4_096;
 const ourName = 'localhost';
 
 /** The refusal as the app says it; before there is one, and from an app that does not know refusals, in a plain line. */
-async function refusalBy(app: Hono | null, socket: Duplex, url: string, refused: Refused): Promise<Response> {
+async function refusalBy(app: Hono | null, socket: Duplex, url: string, refused: Problem): Promise<Response> {
   const incoming = { socket };
   markRefused(incoming, refused);
   const answer = await app?.request(pathNear(url), {}, { incoming });
@@ -65,7 +66,7 @@ async function refusalBy(app: Hono | null, socket: Duplex, url: string, refused:
   return new Response(`${refused.message}\n`, { status: refused.status, headers: { 'Content-Type': 'text/plain' } });
 }
 
-const statuses: Readonly<Record<string, Refused['status']>> = {
+const statuses: Readonly<Record<string, RefusalStatus>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -82,7 +83,7 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
   const answering = new WeakMap<Duplex, ServerResponse>();
 
   /** Answers, past Node.js, what has no response of its own or whose handler waits for the body; then closes the connection. */
-  async function refuse(socket: Duplex, url: string, refused: Refused): Promise<void> {
+  async function refuse(socket: Duplex, url: string, refused: Problem): Promise<void> {
     const bytes = await refusalBy(known, socket, url, refused)
       .then(onWire)
       .catch(() => null);
@@ -95,7 +96,7 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
 
   /** Lets the app answer, which is told of a request that is refused. */
   const handle =
-    (expectation: Refused | null): RequestListener =>
+    (expectation: Problem | null): RequestListener =>
     (request, response) => {
       answering.set(request.socket, response);
       const url = request.url ?? '/';

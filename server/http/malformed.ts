@@ -2,36 +2,35 @@
 
 import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
+import { Problem } from './problem.ts';
 
-/** Why a request is refused whatever it asks for. */
-export interface Refused {
-  readonly status: 400 | 408 | 413 | 417 | 431;
-  readonly message: string;
-  /** The header that is at fault, where one is. */
-  readonly header?: string;
-}
+const refused = (status: 400 | 408 | 413 | 417 | 431, message: string, header?: string): Problem =>
+  new Problem(
+    status,
+    'validation_error',
+    message,
+    header === undefined ? {} : { details: [{ in: 'header', path: header, message }] },
+  );
 
-const slow = 'The request did not come in time: send it again.';
 const byStatus = {
-  400: { status: 400, message: 'This is no well-formed HTTP request.' },
-  408: { status: 408, message: slow },
-  413: { status: 413, message: 'The parts of the body announce too much beside their length.' },
-  417: { status: 417, message: 'The only expectation that can be met is 100-continue.', header: 'Expect' },
-  431: { status: 431, message: 'The headers are too large: at most 16 kB together with the address.' },
-} as const satisfies Record<number, Refused>;
+  400: refused(400, 'This is no well-formed HTTP request.'),
+  408: refused(408, 'The request did not come in time: send it again.'),
+  413: refused(413, 'The parts of the body announce too much beside their length.'),
+  417: refused(417, 'The only expectation that can be met is 100-continue.', 'Expect'),
+  431: refused(431, 'The headers are too large: at most 16 kB together with the address.'),
+} as const;
+
+/** The statuses with which requests are refused whatever they ask for. */
+export type RefusalStatus = keyof typeof byStatus;
 
 /** The refusal that goes with a status alone. */
-export const refusedWith = (status: Refused['status']): Refused => byStatus[status];
+export const refusedWith = (status: RefusalStatus): Problem => byStatus[status];
 
-const badHost: Refused = {
-  status: 400,
-  message: 'Send one Host header with the name of this host, and its port where it has one.',
-  header: 'Host',
-};
-const badTarget: Refused = {
-  status: 400,
-  message: 'Ask for a path that begins with one slash, in ASCII, without backslashes, fragments and dot segments.',
-};
+const badHost = refused(400, 'Send one Host header with the name of this host, and its port where it has one.', 'Host');
+const badTarget = refused(
+  400,
+  'Ask for a path that begins with one slash, in ASCII, without backslashes, fragments and dot segments.',
+);
 
 /** A host and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2), neither of them empty. */
 const host =
@@ -56,7 +55,7 @@ function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
 }
 
 /** What is wrong with the first line or the Host of a request, or null. */
-export function malformation(request: IncomingMessage): Refused | null {
+export function malformation(request: IncomingMessage): Problem | null {
   if (!hasOneHost(request)) return badHost;
   const { url = '' } = request;
   if (!target.test(url)) return badTarget;
@@ -71,15 +70,15 @@ export function pathNear(url: string): string {
   return `/${plain.replace(/^[/\\]+/, '').replaceAll(/[^\w/.~-]/g, '_')}`.replaceAll(/\/\.{1,2}(?=\/|$)/g, '/_');
 }
 
-const refusals = new WeakMap<object, Refused>();
+const refusals = new WeakMap<object, Problem>();
 
 /** Marks a request, so that the app answers it with the refusal; the object is the one that the app finds in `c.env.incoming`. */
-export function markRefused(incoming: object, refused: Refused): void {
-  refusals.set(incoming, refused);
+export function markRefused(incoming: object, problem: Problem): void {
+  refusals.set(incoming, problem);
 }
 
 /** The refusal with which this request has to be answered, if any. */
-export function refusalOf(c: Context): Refused | undefined {
+export function refusalOf(c: Context): Problem | undefined {
   const { incoming } = c.env as { incoming: object };
   return refusals.get(incoming);
 }

@@ -9,21 +9,7 @@ import { missingMigrations, migrationFiles } from '../database/migrate.ts';
 import { clientAddress } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 
-const interfaces: readonly [start: string, name: string][] = [
-  ['/api/v1', 'rest'],
-  ['/api/mcp/', 'oauth'],
-  ['/.well-known/', 'oauth'],
-  ['/api/mcp', 'tools'],
-  ['/mcp', 'tools'],
-  ['/api/auth', 'auth'],
-  ['/api/web', 'web'],
-];
 const quiet = new Set(['/healthz', '/readyz', '/metrics']);
-
-function interfaceOf(path: string): string {
-  if (quiet.has(path)) return 'operations';
-  return interfaces.find(([start]) => path.startsWith(start))?.[1] ?? 'pages';
-}
 
 /** The counters of one running app. */
 export interface Metrics {
@@ -32,8 +18,8 @@ export interface Metrics {
   readonly observe: MiddlewareHandler;
 }
 
-/** Starts counting; the pool's state is read whenever the metrics are. */
-export function startMetrics({ database, log }: Services): Metrics {
+/** Starts counting, by the interface that `nameAt` finds for a path; the pool's state is read whenever the metrics are. */
+export function startMetrics({ database, log }: Services, nameAt: (path: string) => string): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const requests = new Counter({
@@ -74,7 +60,7 @@ export function startMetrics({ database, log }: Services): Metrics {
     const start = performance.now();
     await next();
     const millis = performance.now() - start;
-    const name = interfaceOf(c.req.path);
+    const name = quiet.has(c.req.path) ? 'operations' : nameAt(c.req.path);
     requests.inc({ interface: name, status: `${Math.floor(c.res.status / 100)}xx` });
     durations.observe({ interface: name }, millis / 1000);
     if (name === 'operations') return;

@@ -31,6 +31,11 @@ function callsIn(message: unknown): number {
   return messages.filter((one) => methodOf(one) === 'tools/call').length;
 }
 
+const withSlash = (path: ResourcePath): string[] => [path, `${path}/`];
+
+/** Where it answers. */
+export const toolServerPaths: readonly string[] = resourcePaths.flatMap(withSlash);
+
 /** Mount at the root, behind the request id and the client's address. */
 export function toolServerRoutes(services: Services): Hono {
   const { config, log } = services;
@@ -114,6 +119,6 @@ export function toolServerRoutes(services: Services): Hono {
     };
 
   const routes = new Hono();
-  for (const path of resourcePaths) routes.all(path, serve(path)).all(`${path}/`, serve(path));
+  for (const path of resourcePaths) for (const each of withSlash(path)) routes.all(each, serve(path));
   return routes;
 }

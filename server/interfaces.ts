@@ -1,0 +1,59 @@
+/** The interfaces of the service: where each answers, and in which format it says what is wrong. */
+
+import type { Hono, MiddlewareHandler } from 'hono';
+import { authRoutes } from './auth/routes.ts';
+import { refusalOf } from './http/malformed.ts';
+import { writeProblemPage } from './http/pages.ts';
+import type { WriteProblem } from './http/problem.ts';
+import { endpoints } from './oauth/metadata.ts';
+import { writeOAuthError } from './oauth/oauth-error.ts';
+import { oauthRoutes } from './oauth/routes.ts';
+import { writeEnvelope } from './rest/envelope.ts';
+import { restRoutes } from './rest/routes.ts';
+import type { Services } from './services.ts';
+import { toolServerPaths, toolServerRoutes } from './tools/routes.ts';
+import { writeRpcError } from './tools/rpc-error.ts';
+import { answerProblem } from './web/api/problems.ts';
+import { apiRoutes } from './web/api/routes.ts';
+
+interface Interface {
+  /** Its name in the metrics. */
+  readonly name: string;
+  /** The path that its routes are mounted at. */
+  readonly mount: string;
+  /** The paths that belong to it, each alone or, with `/*` at its end, with everything below. */
+  readonly paths: readonly string[];
+  readonly routes: (services: Services) => Hono;
+  readonly writeProblem: WriteProblem;
+}
+
+const below = (prefix: string) => ({ mount: prefix, paths: [`${prefix}/*`] });
+
+/** Every interface. What belongs to none of them is for people, who get a page. */
+export const interfaces: readonly Interface[] = [
+  { name: 'rest', ...below('/api/v1'), routes: restRoutes, writeProblem: writeEnvelope },
+  {
+    name: 'oauth',
+    mount: '/',
+    paths: ['/.well-known/*', ...Object.values(endpoints)],
+    routes: oauthRoutes,
+    writeProblem: writeOAuthError,
+  },
+  { name: 'tools', mount: '/', paths: toolServerPaths, routes: toolServerRoutes, writeProblem: writeRpcError },
+  { name: 'auth', mount: '/', paths: ['/api/auth/*'], routes: authRoutes, writeProblem: writeProblemPage },
+  { name: 'web', ...below('/api/web'), routes: apiRoutes, writeProblem: answerProblem },
+];
+const pages = { name: 'pages', writeProblem: writeProblemPage };
+
+const isIn = (path: string, pattern: string): boolean =>
+  pattern.endsWith('/*') ? `${path}/`.startsWith(pattern.slice(0, -1)) : path === pattern;
+
+/** The interface that a path belongs to. */
+export const interfaceAt = (path: string): Pick<Interface, 'name' | 'writeProblem'> =>
+  interfaces.find(({ paths }) => paths.some((pattern) => isIn(path, pattern))) ?? pages;
+
+/** Answers what is refused before any path is looked up, in the format of the interface that was meant. */
+export const refuseMalformed: MiddlewareHandler = async (c, next) => {
+  const refused = refusalOf(c);
+  return refused ? interfaceAt(c.req.path).writeProblem(c, refused) : next();
+};
