@@ -1,5 +1,7 @@
 /** Text of PostgreSQL to values of JavaScript, by type OID, and values of JavaScript to text of PostgreSQL. */
 
+import { parse as parseArray } from 'postgres-array';
+
 /** What a statement takes as a parameter. An array is an array of PostgreSQL (a JSON array: `JSON.stringify` it); an object is JSON. */
 export type Value =
   | string
@@ -61,40 +63,6 @@ export function timestamp(text: string): string {
   return moment.toISOString();
 }
 
-/** The array literal `text` as nested arrays whose elements went through `element`. */
-export function array(text: string, element: Decoder = asText): unknown[] {
-  const outermost: unknown[] = [];
-  const open: unknown[][] = [];
-  let at = text.indexOf('{');
-  while (at < text.length) {
-    const character = text[at];
-    if (character === '{') {
-      const inner: unknown[] = open.length === 0 ? outermost : [];
-      open.at(-1)?.push(inner);
-      open.push(inner);
-      at += 1;
-    } else if (character === '}') {
-      open.pop();
-      at += 1;
-    } else if (character === ',') {
-      at += 1;
-    } else if (character === '"') {
-      let end = at + 1;
-      while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
-      const quoted = text.slice(at + 1, end);
-      open.at(-1)?.push(element(quoted.includes('\\') ? quoted.replace(/\\(.)/gs, '$1') : quoted));
-      at = end + 1;
-    } else {
-      let end = at + 1;
-      while (text[end] !== ',' && text[end] !== '}') end += 1;
-      const bare = text.slice(at, end);
-      open.at(-1)?.push(bare === 'NULL' ? null : element(bare));
-      at = end;
-    }
-  }
-  return outermost;
-}
-
 const scalars: [oid: number, arrayOid: number, decode: Decoder | undefined][] = [
   [16, 1000, asBoolean],
   [17, 1001, asBytes],
@@ -121,7 +89,7 @@ const scalars: [oid: number, arrayOid: number, decode: Decoder | undefined][] = 
 const decoders = new Map<number, Decoder>([[2278, asNothing]]); // void
 for (const [oid, arrayOid, decode] of scalars) {
   if (decode) decoders.set(oid, decode);
-  decoders.set(arrayOid, (text) => array(text, decode));
+  decoders.set(arrayOid, (text) => parseArray(text, decode ?? asText));
 }
 
 /** The decoder of a type, or undefined when its text is the value. */

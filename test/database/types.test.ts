@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { row } from '../../server/database/statement.ts';
-import { array, encode, timestamp, type Value } from '../../server/database/types.ts';
+import { decoderOf, encode, timestamp, type Value } from '../../server/database/types.ts';
 import { open } from './setting.ts';
 
 test('each type arrives as the value that stands for it', async () => {
@@ -108,7 +108,7 @@ test('the time is right whatever the time zone of the session', async () => {
 
 test('long arrays take time in proportion', () => {
   const literal = encode(Array.from({ length: 200_000 }, (_, index) => `"${index}\\`)) as string;
-  expect(array(literal).length).toBe(200_000);
+  expect(decoderOf(1009)?.(literal)).toHaveLength(200_000);
 });
 
 test('what cannot be written is refused', () => {
