@@ -5,9 +5,9 @@ import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { activityOfDeal } from '../../domain/audit/activity.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
+import { withPerson } from '../../http/person.ts';
 import { deploymentCursors } from './cursor.ts';
 import { pathId, query } from './input.ts';
-import { withPerson } from './person.ts';
 
 const pageSize = 50;
 const Page = z.object({ cursor: z.string().max(500).optional() });

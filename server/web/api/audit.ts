@@ -4,10 +4,10 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { auditRecords, type AuditRecord } from '../../domain/audit/records.ts';
+import { asPerson, withPerson } from '../../http/person.ts';
 import { csvHeaders, writeCsv } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
 import { id, instant, optional, pageSize, query } from './input.ts';
-import { asPerson, withPerson } from './person.ts';
 
 /** The most records of one file. */
 const longestExport = 20_000;

@@ -19,10 +19,12 @@ import {
 import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson, withPerson } from '../../http/person.ts';
+import { nothingThere } from '../../http/problem.ts';
 import { body, emailAddress, id, optional, pathId, properName, query } from './input.ts';
 import { notAllowed } from './visible-record.ts';
-import { asPerson, originOf, withPerson } from './person.ts';
-import { nothingThere, orNotFound } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const role = z.enum(['admin', 'broker', 'staff'], 'Choose a role.');
 const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();

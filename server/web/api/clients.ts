@@ -18,10 +18,11 @@ import {
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { clientPresets, redirectUriFaults } from '../../domain/clients/redirect-uris.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
+import { originOf } from '../../http/origin.ts';
+import { withPerson } from '../../http/person.ts';
+import { nothingThere } from '../../http/problem.ts';
 import { body, id, pathId, visibleLine } from './input.ts';
 import { notAllowed } from './visible-record.ts';
-import { originOf, withPerson } from './person.ts';
-import { nothingThere } from './problems.ts';
 
 const Details = z.strictObject({
   name: visibleLine(100),

@@ -16,12 +16,14 @@ import {
 } from '../../domain/contacts/contacts.ts';
 import { listMemberships } from '../../domain/people/people.ts';
 import { boundedText } from '../../http/bounded-body.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson, withPerson } from '../../http/person.ts';
+import { nothingThere, Problem } from '../../http/problem.ts';
 import { contactCsv, contactInput, readContactCsv } from './contact-csv.ts';
 import { csvHeaders } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
 import { body, id, pageSize, pathId, query, searchWords } from './input.ts';
-import { asPerson, originOf, withPerson } from './person.ts';
-import { nothingThere, orNotFound, Problem } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const largestFile = 2_097_152;
 

@@ -1,8 +1,9 @@
 /** CSV files for people who open them in a spreadsheet: written so that nothing in them is run, and read again. */
 
+import { Problem } from '../../http/problem.ts';
 import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';
-import { invalid, Problem } from './problems.ts';
+import { invalid } from './problems.ts';
 
 // A spreadsheet runs what begins like a formula. An apostrophe in front makes it text; of a text that has apostrophes
 // there already, reading takes one away again. The full-width signs are what some spreadsheets of East Asia take for the same.

@@ -2,7 +2,8 @@
 
 import type { Services } from '../../services.ts';
 import { deploymentSealer } from '../../http/sealed-cursor.ts';
-import { invalid, type Problem } from './problems.ts';
+import { type Problem } from '../../http/problem.ts';
+import { invalid } from './problems.ts';
 
 /** Where a page begins: the sort key of the row before it, as text, and that row's id. */
 export interface Place {

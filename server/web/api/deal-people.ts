@@ -19,10 +19,12 @@ import { mustSee } from '../../domain/visibility/must-see.ts';
 import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson, withPerson } from '../../http/person.ts';
+import { nothingThere } from '../../http/problem.ts';
 import { body, emailAddress, id, pathId, properName } from './input.ts';
 import { changeDeal, notAllowed } from './visible-record.ts';
-import { asPerson, originOf, withPerson } from './person.ts';
-import { invalid, nothingThere, orNotFound } from './problems.ts';
+import { invalid, orNotFound } from './problems.ts';
 
 const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
 

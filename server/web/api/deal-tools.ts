@@ -5,9 +5,9 @@ import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import { dealTools, optInDeal, optOutDeal, stopDealTools } from '../../domain/clients/deal-opt-ins.ts';
+import { originOf } from '../../http/origin.ts';
 import { body, instant, optional, pathId } from './input.ts';
 import { notAllowed, withDeal } from './visible-record.ts';
-import { originOf } from './person.ts';
 import { orNotFound } from './problems.ts';
 
 const OptIn = z.strictObject({ expires_at: optional(instant) });

@@ -18,6 +18,9 @@ import {
 import { dealList, dealSorts } from '../../domain/deals/list.ts';
 import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts';
 import { Refusal } from '../../database/errors.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson, withPerson } from '../../http/person.ts';
+import { Problem } from '../../http/problem.ts';
 import { deploymentCursors } from './cursor.ts';
 import {
   body,
@@ -34,8 +37,7 @@ import {
   text,
 } from './input.ts';
 import { changeDeal, notAllowed, withDeal } from './visible-record.ts';
-import { asPerson, originOf, withPerson } from './person.ts';
-import { orNotFound, Problem } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const List = z.object({
   search: z.string().max(200, 'At most 200 characters.').default(''),

@@ -5,8 +5,8 @@ import type { Services } from '../../services.ts';
 import { openDocument, previewedTypes, type DocumentSource } from '../../domain/documents/documents.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { isStorageKey, type Span } from '../../storage/storage.ts';
-import { asPerson } from './person.ts';
-import { nothingThere, Problem } from './problems.ts';
+import { asPerson } from '../../http/person.ts';
+import { nothingThere, Problem } from '../../http/problem.ts';
 
 /** `filename` for a Content-Disposition: in ASCII for whoever reads no more, and exactly (RFC 6266, RFC 8187). */
 export function disposition(how: 'attachment' | 'inline', filename: string): string {

@@ -20,11 +20,13 @@ import {
   type DocumentSource,
 } from '../../domain/documents/documents.ts';
 import { newStorageKey } from '../../storage/storage.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson } from '../../http/person.ts';
+import { nothingThere, Problem } from '../../http/problem.ts';
 import { sendDocument } from './document-body.ts';
 import { body, line, optional, pathId, query } from './input.ts';
 import { notAllowed, withDeal } from './visible-record.ts';
-import { asPerson, originOf } from './person.ts';
-import { invalid, nothingThere, orNotFound, Problem } from './problems.ts';
+import { invalid, orNotFound } from './problems.ts';
 
 // Signs that turn the direction of writing make a name look as if it ended otherwise.
 const misleading = /[/\\\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;

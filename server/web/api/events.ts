@@ -9,8 +9,8 @@ import { Denied } from '../../database/errors.ts';
 import { seenChanges, type SeenChange } from '../../domain/visibility/changes.ts';
 import { enterWithSession, sessionsAlive, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';
-import { signedOut } from './person.ts';
-import { Problem } from './problems.ts';
+import { signedOut } from '../../http/person.ts';
+import { Problem } from '../../http/problem.ts';
 
 /** Changes that come close together are looked at together, in milliseconds. */
 const gathering = 150;

@@ -12,10 +12,11 @@ import {
   sourcesOnPage,
   sourceTypes,
 } from '../../domain/offers/financing.ts';
+import { originOf } from '../../http/origin.ts';
+import { nothingThere } from '../../http/problem.ts';
 import { body, line, pathId } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
-import { originOf } from './person.ts';
-import { nothingThere, orNotFound } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const status = z.enum(commitmentStatuses, { error: 'Choose a status.' });
 const New = z.strictObject({

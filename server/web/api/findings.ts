@@ -12,10 +12,11 @@ import {
   setFindingStatus,
   severities,
 } from '../../domain/diligence/findings.ts';
+import { originOf } from '../../http/origin.ts';
+import { nothingThere } from '../../http/problem.ts';
 import { body, id, line, optional, pathId, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
-import { originOf } from './person.ts';
-import { nothingThere, orNotFound } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({
   category: line(64),

@@ -5,7 +5,7 @@ import type { Services } from '../../services.ts';
 import { latestActivity } from '../../domain/audit/activity.ts';
 import { waitingInvitations } from '../../domain/deals/participants.ts';
 import { dealsByState, queue, runningExclusivities } from '../../domain/deals/home.ts';
-import { asPerson } from './person.ts';
+import { asPerson } from '../../http/person.ts';
 
 export function homeRoutes(services: Services) {
   return new Hono().get('/home', async (c) => {

@@ -8,7 +8,8 @@ import { keepsDirection, oneLine } from '../../domain/people/names.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { isUuid } from '../../http/uuid.ts';
-import { invalid, nothingThere, Problem, type Fault } from './problems.ts';
+import { nothingThere, Problem } from '../../http/problem.ts';
+import { invalid, type Fault } from './problems.ts';
 
 const largestBody = 262_144;
 

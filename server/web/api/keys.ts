@@ -19,10 +19,11 @@ import {
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson } from '../../http/person.ts';
+import { nothingThere } from '../../http/problem.ts';
 import { body, instant, optional, pathId, visibleLine } from './input.ts';
 import { withRecord } from './visible-record.ts';
-import { asPerson, originOf } from './person.ts';
-import { nothingThere } from './problems.ts';
 
 const New = z.strictObject({
   name: visibleLine(100),

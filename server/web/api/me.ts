@@ -10,8 +10,8 @@ import { recoveryCodesLeft } from '../../domain/accounts/second-factor.ts';
 import { csrfToken } from '../../http/csrf.ts';
 import { deploymentDraftKeys } from '../../http/draft-keys.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
+import { withPerson } from '../../http/person.ts';
 import { body, properName } from './input.ts';
-import { withPerson } from './person.ts';
 
 const Rename = z.strictObject({ name: properName });
 

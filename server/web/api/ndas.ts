@@ -4,10 +4,11 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { nda, ndas, ndaTerms, revokeNda, sendNda, signNda } from '../../domain/deals/ndas.ts';
+import { originOf } from '../../http/origin.ts';
+import { Problem } from '../../http/problem.ts';
 import { body, id, instant, optional, pathId, properName, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
-import { originOf } from './person.ts';
-import { orNotFound, Problem } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({ participant_id: id, terms: text(40_000), expires_at: optional(instant) });
 const Signature = z.strictObject({ signed_name: properName });

@@ -18,10 +18,11 @@ import {
 } from '../../domain/offers/offers.ts';
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson, withPerson } from '../../http/person.ts';
 import { deploymentCursors } from './cursor.ts';
 import { body, day, decimal, instant, optional, pathId, query, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
-import { asPerson, originOf, withPerson } from './person.ts';
 import { orNotFound } from './problems.ts';
 
 const amount = optional(decimal());

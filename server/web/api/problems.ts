@@ -2,8 +2,6 @@
 
 import { nothingThere, Problem, setHeaders, type Detail, type WriteProblem } from '../../http/problem.ts';
 
-export { nothingThere, Problem, problemOf } from '../../http/problem.ts';
-
 export interface Fault {
   /** The field of the body or query, parts joined by dots. */
   path: string;

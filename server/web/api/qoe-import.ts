@@ -14,12 +14,14 @@ import {
 } from '../../domain/diligence/snapshots.ts';
 import { boundedBytes } from '../../http/bounded-body.ts';
 import { requestIdOf } from '../../http/request-id.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson } from '../../http/person.ts';
+import { Problem, problemOf } from '../../http/problem.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders } from './csv.ts';
 import { line, optional, pathId, query } from './input.ts';
 import { notAllowed, withDeal } from './visible-record.ts';
-import { asPerson, originOf } from './person.ts';
-import { orNotFound, Problem, problemOf } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const largestFile = 5_242_880;
 const choose = { error: 'Choose what is in the file.' };

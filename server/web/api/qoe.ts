@@ -15,9 +15,9 @@ import { admitToQoe, dismissFromQoe, editsQoe, memberOnPage, membersOnPage } fro
 import { bridgeOnPage, concentrationOnPage, periodsOnPage } from '../../domain/diligence/figures.ts';
 import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
+import { originOf } from '../../http/origin.ts';
 import { body, day, exactDecimal, line, optional, pathId, query, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
-import { originOf } from './person.ts';
 import { orNotFound } from './problems.ts';
 
 const Span = z.object({ start_date: optional(day), end_date: optional(day) });

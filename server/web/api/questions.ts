@@ -16,9 +16,9 @@ import {
   releaseQuestion,
   withdrawQuestion,
 } from '../../domain/diligence/questions.ts';
+import { originOf } from '../../http/origin.ts';
 import { body, optional, pathId, text } from './input.ts';
 import { notAllowed, withDeal, withRecord } from './visible-record.ts';
-import { originOf } from './person.ts';
 import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({

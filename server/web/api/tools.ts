@@ -16,9 +16,10 @@ import {
   writeToolTitles,
   type WriteTool,
 } from '../../domain/clients/tool-grants.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson } from '../../http/person.ts';
+import { nothingThere } from '../../http/problem.ts';
 import { body, id, instant, optional, pathId } from './input.ts';
-import { asPerson, originOf } from './person.ts';
-import { nothingThere } from './problems.ts';
 
 const Grant = z.strictObject({
   client_id: id,

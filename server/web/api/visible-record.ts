@@ -6,8 +6,8 @@ import type { Results } from '../../database/database.ts';
 import type { Statement } from '../../database/statement.ts';
 import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
-import { asPerson } from './person.ts';
-import { nothingThere, Problem } from './problems.ts';
+import { asPerson } from '../../http/person.ts';
+import { nothingThere, Problem } from '../../http/problem.ts';
 
 /** 403: the person sees the record, and may not do this to it. */
 export const notAllowed = (): Problem => new Problem(403, 'denied', 'You may not do this here.');

@@ -1,7 +1,7 @@
 /** XLSX workbooks as tables of text, read so that no workbook can take more than its share of memory and time. */
 
 import { fork } from 'node:child_process';
-import { Problem } from '../problems.ts';
+import { Problem } from '../../../http/problem.ts';
 import type { Reading, Table } from './workbook-reader.ts';
 
 /** The most that reading a workbook may take. */

@@ -1,15 +1,13 @@
 /** Runs statements in the name of the person whose session the request carries. */
 
 import type { Context } from 'hono';
-import type { Services } from '../../services.ts';
-import type { Results } from '../../database/database.ts';
-import { Denied, Refusal } from '../../database/errors.ts';
-import type { Statement } from '../../database/statement.ts';
-import { enterWithSession, type SessionCaller } from '../../domain/accounts/sessions.ts';
-import { sessionDigest } from '../../http/session.ts';
-import { Problem } from './problems.ts';
-
-export { originOf } from '../../http/origin.ts';
+import type { Services } from '../services.ts';
+import type { Results } from '../database/database.ts';
+import { Denied, Refusal } from '../database/errors.ts';
+import type { Statement } from '../database/statement.ts';
+import { enterWithSession, type SessionCaller } from '../domain/accounts/sessions.ts';
+import { Problem } from './problem.ts';
+import { sessionDigest } from './session.ts';
 
 /** 401: nobody is signed in, or not any more. */
 export const signedOut = (): Problem => new Problem(401, 'signed_out', 'You are signed out. Sign in and try again.');
