@@ -65,6 +65,7 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
   'web/src/lib/probe.ts': [
     '../../../server/domain/visibility/must-see.ts',
     '../../../server/web/routes.ts',
+    '../../../server/contract.ts',
     '../../../database/demo/load.ts',
     '../../../test/harness.ts',
   ],
@@ -96,7 +97,8 @@ test('an import against the direction is refused, whichever folder it is in, and
   for (const [file, modules] of Object.entries(forbidden))
     if (!file.startsWith('web/')) await write(file.replace('probe', 'types'), importingTypes(modules));
   for (const [file, modules] of Object.entries(allowed)) await write(file, importing(modules));
-  await write('web/src/lib/types.ts', importingTypes(['../../../server/web/routes.ts']));
+  await write('web/src/lib/types.ts', importingTypes(['../../../server/contract.ts']));
+  await write('web/src/lib/more.ts', importingTypes(['../../../server/web/routes.ts']));
   await write('server/domain/deals/one.ts', `import type { Two } from './two.ts';\nexport type One = Two | null;\n`);
   await write('server/domain/deals/two.ts', `import type { One } from './one.ts';\nexport type Two = One | 2;\n`);
 
@@ -104,6 +106,7 @@ test('an import against the direction is refused, whichever folder it is in, and
   const expected: Record<string, string[]> = {
     'server/domain/deals/one.ts': ['import(no-cycle)'],
     'server/domain/deals/two.ts': ['import(no-cycle)'],
+    'web/src/lib/more.ts': restricted(1),
   };
   for (const [file, { length }] of Object.entries(forbidden)) {
     expected[file] = restricted(length);

@@ -141,7 +141,7 @@ export const several = <T extends z.ZodType>(one: T) =>
   ) as z.ZodType as Several<T>;
 
 /** What an {@link optional} field takes and gives: its type says that it may be left out. */
-type Optional<T extends z.ZodType> = z.ZodType<z.output<T> | null, z.input<T> | null | undefined> & {
+type Optional<T extends z.ZodType> = z.ZodType<z.output<T> | null, z.input<T> | '' | null | undefined> & {
   _zod: { optin: 'optional' };
 };
 

@@ -24,7 +24,7 @@ export function ndaRoutes(services: Services) {
     .get('/deals/:id/ndas/template', async (c) => {
       const dealId = pathId(c);
       const [terms] = await withDeal(services, c, dealId, ndaTerms(dealId));
-      return c.json({ terms });
+      return c.json({ terms: orNotFound(terms) });
     })
 
     .post('/deals/:id/ndas', body(New), async (c) => {

@@ -1,8 +1,8 @@
 /** Signing in and out, and what comes before there is a session. */
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/browser';
 import { queryOptions } from '@tanstack/react-query';
-import { api, keepCsrf } from './client.ts';
-import type { Id } from './types.ts';
+import { authApi, keepCsrf } from './client.ts';
+import type { Id } from './shapes.ts';
 
 /** Where a sign-in stands: done, or waiting for the second factor. */
 export type SignInAnswer = { outcome: 'signed_in'; csrf_token: string } | { outcome: 'second_factor' };
@@ -33,7 +33,7 @@ export interface Invitation {
 
 export const signInWaysQuery = queryOptions({
   queryKey: ['sign-in-ways'],
-  queryFn: ({ signal }) => api.get<SignInWays>('/auth/ways', { signal }),
+  queryFn: ({ signal }) => authApi.get<SignInWays>('/auth/ways', { signal }),
   staleTime: 60_000,
 });
 
@@ -41,7 +41,7 @@ export const signInWaysQuery = queryOptions({
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal }) => {
-    const session = await api.get<Session>('/auth/session', { signal });
+    const session = await authApi.get<Session>('/auth/session', { signal });
     keepCsrf(session.csrf_token);
     return session;
   },
@@ -52,13 +52,13 @@ export const sessionQuery = queryOptions({
 export const invitationQuery = (token: string) =>
   queryOptions({
     queryKey: ['invitation', token],
-    queryFn: ({ signal }) => api.post<Invitation>('/auth/invitation', { token }, { signal }),
+    queryFn: ({ signal }) => authApi.post<Invitation>('/auth/invitation', { token }, { signal }),
     retry: false,
   });
 
 /** The session changes with each step of signing in, and its CSRF token with it. */
 async function step(path: string, body: object): Promise<SignInAnswer> {
-  const answer = await api.post<SignInAnswer>(path, body);
+  const answer = await authApi.post<SignInAnswer>(path, body);
   if (answer.outcome === 'signed_in') keepCsrf(answer.csrf_token);
   return answer;
 }
@@ -75,7 +75,7 @@ export function finishSignIn(code: string): Promise<SignInAnswer> {
 /** Signs in with a passkey that the browser or the person's device holds. */
 export async function signInWithPasskey(): Promise<SignInAnswer> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
-  const optionsJSON = await api.post<PublicKeyCredentialRequestOptionsJSON>('/auth/passkey/options', {});
+  const optionsJSON = await authApi.post<PublicKeyCredentialRequestOptionsJSON>('/auth/passkey/options', {});
   const response = await startAuthentication({ optionsJSON });
   return step('/auth/passkey/sign-in', { response });
 }
@@ -86,22 +86,22 @@ export function proveOneself(password: string): Promise<SignInAnswer> {
 }
 
 export async function signOut(): Promise<void> {
-  await api.post('/auth/sign-out', {});
+  await authApi.post('/auth/sign-out', {});
   keepCsrf(null);
 }
 
 /** Has a reset link mailed, when somebody has this address; the answer is the same when nobody has. */
 export function askReset(email: string): Promise<{ message: string }> {
-  return api.post('/auth/reset', { email });
+  return authApi.post('/auth/reset', { email });
 }
 
 export function resetPassword(token: string, password: string): Promise<void> {
-  return api.post('/auth/reset/confirm', { token, password });
+  return authApi.post('/auth/reset/confirm', { token, password });
 }
 
 /** Moves the person who is signed in to the address that the link was mailed to. */
 export function confirmAddress(token: string): Promise<{ email: string }> {
-  return api.post('/auth/address/confirm', { token });
+  return authApi.post('/auth/address/confirm', { token });
 }
 
 export interface SetUpInput {
@@ -123,12 +123,12 @@ export async function acceptInvitation(input: {
   name: string;
   password: string;
 }): Promise<{ deal_id: Id | null }> {
-  const answer = await api.post<{ csrf_token: string; deal_id: Id | null }>('/auth/invitation/accept', input);
+  const answer = await authApi.post<{ csrf_token: string; deal_id: Id | null }>('/auth/invitation/accept', input);
   keepCsrf(answer.csrf_token);
   return answer;
 }
 
 /** Takes up an invitation as the person who is signed in; the deal that it was for, if any. */
 export function joinByInvitation(token: string): Promise<{ deal_id: Id | null }> {
-  return api.post('/auth/invitation/join', { token });
+  return authApi.post('/auth/invitation/join', { token });
 }

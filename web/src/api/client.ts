@@ -1,6 +1,12 @@
-/** The one way to the server: JSON in and out, the CSRF token on every change, errors as {@link ApiError}. */
+/**
+ * The one way to the server: JSON in and out, the CSRF token on every change, errors as {@link ApiError}. What a path
+ * takes and answers is said by server/contract.ts.
+ */
+import type { Answer, ErrorBody, Method, PathOf, RequestOptions } from '../../../server/contract.ts';
 import { attentionHeader } from '../lib/attention.ts';
-import type { ErrorBody } from './types.ts';
+
+/** An argument that may be left out where nothing in it is needed. */
+export type Needed<T> = {} extends T ? [options?: T] : [options: T];
 
 /** An answer that is not 2xx, or none at all (`status` 0). `message` is meant for the person. */
 export class ApiError extends Error {
@@ -17,10 +23,13 @@ export class ApiError extends Error {
   }
 }
 
-export type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>;
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
-interface Options {
+/** What a request takes, whichever it is. */
+export interface Options {
+  param?: Readonly<Record<string, string>>;
   query?: Query;
+  json?: unknown;
   signal?: AbortSignal;
 }
 
@@ -48,15 +57,20 @@ export function whenSessionEnds(ask: SignInAgain): () => void {
   return () => void sessionEnds.splice(sessionEnds.indexOf(ask), 1);
 }
 
-/** `path` below /api with its query: '/web/deals' and {state: 'listed'} give "/api/web/deals?state=listed". */
-export function address(path: string, query: Query = {}): string {
+/** `path` below /api with its ids and its query: '/web/deals/:id' with {param: {id}} gives "/api/web/deals/…". */
+export function addressOf(path: string, { param = {}, query = {} }: Options): string {
+  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(param[name] ?? ''));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === null || value === undefined || value === '') continue;
     for (const one of Array.isArray(value) ? value : [value]) search.append(name, String(one));
   }
-  return `/api${path}${search.size > 0 ? `?${search}` : ''}`;
+  return `/api${filled}${search.size > 0 ? `?${search}` : ''}`;
 }
+
+/** Where the browser itself goes for something, such as a file to download. */
+export const address = <P extends PathOf<'get'>>(path: P, ...[options]: Needed<RequestOptions<'get', P>>): string =>
+  addressOf(path, options ?? {});
 
 const unreachable = {
   code: 'unreachable',
@@ -103,17 +117,17 @@ export async function isSignedInAgain({ code }: ApiError, path: string): Promise
   return signingInAgain;
 }
 
-async function request<T>(method: string, path: string, body: unknown, options: Options, again = false): Promise<T> {
-  const { query, signal } = options;
+async function request(method: string, path: string, options: Options, again = false): Promise<unknown> {
+  const { json, signal } = options;
   const headers: Record<string, string> = { Accept: 'application/json' };
   Object.assign(headers, method === 'GET' ? attentionHeader() : csrfHeader());
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (json !== undefined) headers['Content-Type'] = 'application/json';
   let response: Response;
   try {
-    response = await fetch(address(path, query), {
+    response = await fetch(addressOf(path, options), {
       method,
       headers,
-      body: body === undefined ? null : JSON.stringify(body),
+      body: json === undefined ? null : JSON.stringify(json),
       credentials: 'same-origin',
       signal: signal ?? null,
     });
@@ -124,17 +138,30 @@ async function request<T>(method: string, path: string, body: unknown, options: 
   const text = await response.text();
   if (!response.ok) {
     const error = errorOf(response.status, text);
-    if (!again && (await isSignedInAgain(error, path))) return request(method, path, body, options, true);
+    if (!again && (await isSignedInAgain(error, path))) return request(method, path, options, true);
     throw error;
   }
-  return (text === '' ? undefined : JSON.parse(text)) as T;
+  return text === '' ? undefined : JSON.parse(text);
 }
 
-/** Requests to paths below /api, for instance `api.get<DealPage>('/web/deals/…')`. Each throws an {@link ApiError}. */
+// What comes back is taken for what the server's own types say of the route.
+const by =
+  <M extends Method>(method: M) =>
+  <P extends PathOf<M>>(path: P, ...[options]: Needed<RequestOptions<M, P> & { signal?: AbortSignal | undefined }>) =>
+    request(method.toUpperCase(), path, options ?? {}) as Promise<Answer<M, P>>;
+
+/** Requests by path below /api, for instance `api.get('/web/deals/:id', { param: { id } })`. Each throws an {@link ApiError}. */
 export const api = {
-  get: <T>(path: string, options: Options = {}) => request<T>('GET', path, undefined, options),
-  post: <T = void>(path: string, body?: unknown, options: Options = {}) => request<T>('POST', path, body, options),
-  put: <T = void>(path: string, body?: unknown, options: Options = {}) => request<T>('PUT', path, body, options),
-  patch: <T = void>(path: string, body?: unknown, options: Options = {}) => request<T>('PATCH', path, body, options),
-  delete: <T = void>(path: string, options: Options = {}) => request<T>('DELETE', path, undefined, options),
+  get: by('get'),
+  post: by('post'),
+  put: by('put'),
+  patch: by('patch'),
+  delete: by('delete'),
+};
+
+/** The same for /api/auth, whose answers are not typed by its routes yet. */
+export const authApi = {
+  get: <T>(path: string, options: Options = {}) => request('GET', path, options) as Promise<T>,
+  post: <T = void>(path: string, json?: unknown, options: Options = {}) =>
+    request('POST', path, { ...options, json }) as Promise<T>,
 };

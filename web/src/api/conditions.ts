@@ -2,12 +2,12 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import { api } from './client.ts';
 import { keys } from './keys.ts';
 import { useOptimistic } from './optimistic.ts';
-import type { ClosingCondition, ConditionInput, ConditionStatus, Id, Items } from './types.ts';
+import type { ClosingCondition, ConditionInput, ConditionStatus, Id, Items } from './shapes.ts';
 
 export const conditionsQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'conditions'),
-    queryFn: ({ signal }) => api.get<Items<ClosingCondition>>(`/web/deals/${dealId}/conditions`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/conditions', { param: { id: dealId }, signal }),
   });
 
 /** What is done with the closing conditions of a deal. */
@@ -19,16 +19,17 @@ export function useConditionActions(dealId: Id) {
   };
   return {
     add: useMutation({
-      mutationFn: (input: ConditionInput) => api.post<ClosingCondition>(`/web/deals/${dealId}/conditions`, input),
+      mutationFn: (input: ConditionInput) =>
+        api.post('/web/deals/:id/conditions', { param: { id: dealId }, json: input }),
       onSuccess: again,
     }),
     edit: useMutation({
       mutationFn: ({ id, ...input }: ConditionInput & { id: Id }) =>
-        api.patch<ClosingCondition>(`/web/conditions/${id}`, input),
+        api.patch('/web/conditions/:id', { param: { id }, json: input }),
       onSuccess: again,
     }),
     remove: useMutation({
-      mutationFn: (id: Id) => api.delete(`/web/conditions/${id}`),
+      mutationFn: (id: Id) => api.delete('/web/conditions/:id', { param: { id } }),
       onSuccess: again,
     }),
     setStatus: useOptimistic<Items<ClosingCondition>, { id: Id; status: ConditionStatus }, ClosingCondition>({
@@ -37,7 +38,7 @@ export function useConditionActions(dealId: Id) {
       update: ({ items }, { id, status }) => ({
         items: items.map((one) => (one.id === id ? { ...one, status, overdue: false } : one)),
       }),
-      send: ({ id, status }) => api.patch<ClosingCondition>(`/web/conditions/${id}`, { status }),
+      send: ({ id, status }) => api.patch('/web/conditions/:id', { param: { id }, json: { status } }),
     }),
   };
 }

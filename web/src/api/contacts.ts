@@ -2,7 +2,7 @@ import { infiniteQueryOptions, useMutation, useQueryClient, type InfiniteData } 
 import { address, api } from './client.ts';
 import { keys } from './keys.ts';
 import { refreshList } from './paged.ts';
-import type { Contact, ContactImport, ContactInput, Id, Items } from './types.ts';
+import type { Contact, ContactImport, ContactInput, Id, Items } from './shapes.ts';
 import { upload } from './upload.ts';
 
 export type ContactSort = 'display_name' | '-display_name' | 'created_at' | '-created_at';
@@ -18,7 +18,7 @@ export const contactsQuery = (brokerageId: Id, filter: ContactFilter) =>
   infiniteQueryOptions({
     queryKey: keys.contacts(brokerageId, filter),
     queryFn: ({ pageParam, signal }) =>
-      api.get<Items<Contact>>('/web/contacts', {
+      api.get('/web/contacts', {
         query: { brokerage_id: brokerageId, sort: 'display_name', limit: 200, ...filter, cursor: pageParam },
         signal,
       }),
@@ -55,24 +55,24 @@ export function useContactActions(brokerageId: Id) {
   };
   return {
     add: useMutation({
-      mutationFn: (input: ContactInput) => api.post<Contact>('/web/contacts', { ...input, brokerage_id: brokerageId }),
+      mutationFn: (input: ContactInput) => api.post('/web/contacts', { json: { ...input, brokerage_id: brokerageId } }),
       onSuccess: again,
     }),
     change: useMutation({
-      mutationFn: ({ id, ...input }: ContactInput & { id: Id }) => api.patch<Contact>(`/web/contacts/${id}`, input),
+      mutationFn: ({ id, ...input }: ContactInput & { id: Id }) =>
+        api.patch('/web/contacts/:id', { param: { id }, json: input }),
       onSuccess: changed,
     }),
     archive: useMutation({
-      mutationFn: (id: Id) => api.post<Contact>(`/web/contacts/${id}/archive`, {}),
+      mutationFn: (id: Id) => api.post('/web/contacts/:id/archive', { param: { id } }),
       onSuccess: changed,
     }),
     restore: useMutation({
-      mutationFn: (id: Id) => api.post<Contact>(`/web/contacts/${id}/restore`, {}),
+      mutationFn: (id: Id) => api.post('/web/contacts/:id/restore', { param: { id } }),
       onSuccess: changed,
     }),
     importFile: useMutation({
-      mutationFn: (file: File) =>
-        upload<ContactImport>('/web/contacts/import', file, { query: { brokerage_id: brokerageId } }),
+      mutationFn: (file: File) => upload('/web/contacts/import', file, { query: { brokerage_id: brokerageId } }),
       onSuccess: again,
     }),
   };
@@ -84,4 +84,4 @@ export const previewImport = (brokerageId: Id, file: File): Promise<ContactImpor
 
 /** Where the browser gets the brokerage's contacts as a file. */
 export const contactsExport = (brokerageId: Id): string =>
-  address('/web/contacts/export', { brokerage_id: brokerageId });
+  address('/web/contacts/export', { query: { brokerage_id: brokerageId } });

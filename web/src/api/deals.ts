@@ -5,41 +5,20 @@ import {
   useQueryClient,
   type QueryClient,
 } from '@tanstack/react-query';
+import type { RequestQuery } from '../../../server/contract.ts';
 import { api } from './client.ts';
 import { acceptInvitation } from './home.ts';
 import { keys } from './keys.ts';
 import { refreshHead } from './paged.ts';
-import type {
-  Activity,
-  CallerRole,
-  Deal,
-  DealInput,
-  DealPage,
-  DealRow,
-  DealSort,
-  DealState,
-  DealTools,
-  Delivery,
-  Id,
-  Instant,
-  Invited,
-  Items,
-  Me,
-  ParticipantInput,
-} from './types.ts';
+import type { DealInput, DealPage, DealState, Delivery, Id, Instant, Me, ParticipantInput } from './shapes.ts';
 
-export interface DealFilter {
-  search?: string | undefined;
-  state?: readonly DealState[] | undefined;
-  role?: CallerRole | undefined;
-  sort?: DealSort | undefined;
-}
+export type DealFilter = Omit<RequestQuery<'get', '/web/deals'>, 'cursor' | 'limit'>;
 
 export const dealsQuery = (filter: DealFilter) =>
   infiniteQueryOptions({
     queryKey: [...keys.deals, filter],
     queryFn: ({ pageParam, signal }) =>
-      api.get<Items<DealRow>>('/web/deals', { query: { ...filter, cursor: pageParam, limit: 100 }, signal }),
+      api.get('/web/deals', { query: { ...filter, cursor: pageParam, limit: 100 }, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor ?? null,
   });
@@ -47,15 +26,15 @@ export const dealsQuery = (filter: DealFilter) =>
 export const dealQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.deal(id),
-    queryFn: ({ signal }) => api.get<DealPage>(`/web/deals/${id}`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/deals/:id', { param: { id }, signal }),
   });
 
 /** What is missing for closing a deal, a sentence each; to its brokers. */
 export const closingWarnings = async (id: Id): Promise<string[]> =>
-  (await api.get<Items<string>>(`/web/deals/${id}/closing-warnings`)).items;
+  (await api.get('/web/deals/:id/closing-warnings', { param: { id } })).items;
 
 const activityOf = (id: Id, cursor: string | null, signal?: AbortSignal) =>
-  api.get<Items<Activity>>(`/web/deals/${id}/activity`, { query: { cursor }, ...(signal && { signal }) });
+  api.get('/web/deals/:id/activity', { param: { id }, query: { cursor }, ...(signal && { signal }) });
 
 export const dealActivityQuery = (id: Id) =>
   infiniteQueryOptions({
@@ -72,55 +51,59 @@ export const refreshActivity = (client: QueryClient, id: Id): Promise<void> =>
 export const dealToolsQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.of(id, 'tools'),
-    queryFn: ({ signal }) => api.get<DealTools>(`/web/deals/${id}/tools`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/tools', { param: { id }, signal }),
   });
 
 /** What is done to a deal as a whole. Each answer that is the deal's page is put in place of the one shown. */
 export function useDealActions(id: Id) {
   const client = useQueryClient();
-  const show = (page: DealPage) => {
-    client.setQueryData(keys.deal(id), page);
+  const show = (page: DealPage | undefined) => {
+    if (page) client.setQueryData(keys.deal(id), page);
     void client.invalidateQueries({ queryKey: keys.deals });
     void client.invalidateQueries({ queryKey: keys.home });
   };
   const again = () => client.invalidateQueries({ queryKey: keys.deal(id) });
   return {
     edit: useMutation({
-      mutationFn: (input: Partial<DealInput>) => api.patch<Deal>(`/web/deals/${id}`, input),
+      mutationFn: (input: Partial<DealInput>) => api.patch('/web/deals/:id', { param: { id }, json: input }),
       onSuccess: again,
     }),
     move: useMutation({
       mutationFn: ({ to, confirm = false }: { to: DealState; confirm?: boolean }) =>
-        api.post<DealPage>(`/web/deals/${id}/moves`, { to, confirm }),
+        api.post('/web/deals/:id/moves', { param: { id }, json: { to, confirm } }),
       onSuccess: show,
     }),
     grantExclusivity: useMutation({
       mutationFn: (grant: { participant_id: Id; expires_at: Instant }) =>
-        api.post<DealPage>(`/web/deals/${id}/exclusivity`, grant),
+        api.post('/web/deals/:id/exclusivity', { param: { id }, json: grant }),
       onSuccess: show,
     }),
     extendExclusivity: useMutation({
-      mutationFn: (expires_at: Instant) => api.patch<DealPage>(`/web/deals/${id}/exclusivity`, { expires_at }),
+      mutationFn: (expires_at: Instant) =>
+        api.patch('/web/deals/:id/exclusivity', { param: { id }, json: { expires_at } }),
       onSuccess: show,
     }),
     releaseExclusivity: useMutation({
-      mutationFn: () => api.delete<DealPage>(`/web/deals/${id}/exclusivity`),
+      mutationFn: () => api.delete('/web/deals/:id/exclusivity', { param: { id } }),
       onSuccess: show,
     }),
     invite: useMutation({
-      mutationFn: (input: ParticipantInput) => api.post<Invited>(`/web/deals/${id}/participants`, input),
+      mutationFn: (input: ParticipantInput) => api.post('/web/deals/:id/participants', { param: { id }, json: input }),
       onSuccess: again,
     }),
     inviteAgain: useMutation({
       mutationFn: ({ participant, deliver }: { participant: Id } & Delivery) =>
-        api.post<Invited>(`/web/deals/${id}/participants/${participant}/invitation`, { deliver }),
+        api.post('/web/deals/:id/participants/:participant_id/invitation', {
+          param: { id, participant_id: participant },
+          json: { deliver },
+        }),
       onSuccess: again,
     }),
     /** An admin of the brokerage who takes no part joins as a broker: invites themself and accepts at once. */
     join: useMutation({
       mutationFn: async ({ name, email }: Me['user']) => {
         const self: ParticipantInput & Delivery = { name, email, role: 'broker', advises: null, deliver: 'link' };
-        const { participant } = await api.post<Invited>(`/web/deals/${id}/participants`, self);
+        const { participant } = await api.post('/web/deals/:id/participants', { param: { id }, json: self });
         await acceptInvitation(participant.id);
       },
       onSuccess: () => {
@@ -131,8 +114,9 @@ export function useDealActions(id: Id) {
     }),
     /** The page as it is then; nothing when the caller removed themself and does not see it any more. */
     remove: useMutation({
-      mutationFn: (participant: Id) => api.delete<DealPage | undefined>(`/web/deals/${id}/participants/${participant}`),
-      onSuccess: (page) => page && show(page),
+      mutationFn: (participant: Id) =>
+        api.delete('/web/deals/:id/participants/:participant_id', { param: { id, participant_id: participant } }),
+      onSuccess: show,
     }),
   };
 }
@@ -141,7 +125,7 @@ export function useDealActions(id: Id) {
 export function useOpenDeal() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (input: DealInput & { organization_id: Id }) => api.post<Deal>('/web/deals', input),
+    mutationFn: (input: DealInput & { organization_id: Id }) => api.post('/web/deals', { json: input }),
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: keys.deals });
       void client.invalidateQueries({ queryKey: keys.home });

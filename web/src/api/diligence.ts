@@ -2,28 +2,18 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from './client.ts';
 import { keys } from './keys.ts';
-import type {
-  CommitmentStatus,
-  Finding,
-  FindingInput,
-  FindingStatus,
-  FinancingInput,
-  FinancingSource,
-  FinancingStack,
-  Id,
-  Items,
-} from './types.ts';
+import type { CommitmentStatus, FindingInput, FindingStatus, FinancingInput, Id } from './shapes.ts';
 
 export const findingsQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'findings'),
-    queryFn: ({ signal }) => api.get<Items<Finding>>(`/web/deals/${dealId}/findings`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/findings', { param: { id: dealId }, signal }),
   });
 
 export const financingQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'financing'),
-    queryFn: ({ signal }) => api.get<FinancingStack>(`/web/deals/${dealId}/financing`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/financing', { param: { id: dealId }, signal }),
   });
 
 /** What is done about findings; the list and the deal's counts are asked again. */
@@ -37,17 +27,17 @@ export function useFindingActions(dealId: Id) {
     );
   return {
     add: useMutation({
-      mutationFn: (input: FindingInput) => api.post<Finding>(`/web/deals/${dealId}/findings`, input),
+      mutationFn: (input: FindingInput) => api.post('/web/deals/:id/findings', { param: { id: dealId }, json: input }),
       onSuccess,
     }),
     setStatus: useMutation({
       mutationFn: ({ id, ...input }: { id: Id; status: FindingStatus; status_notes: string | null }) =>
-        api.post<Finding>(`/web/findings/${id}/status`, input),
+        api.post('/web/findings/:id/status', { param: { id }, json: input }),
       onSuccess,
     }),
     comment: useMutation({
       mutationFn: ({ id, body }: { id: Id; body: string }) =>
-        api.post<Finding>(`/web/findings/${id}/comments`, { body }),
+        api.post('/web/findings/:id/comments', { param: { id }, json: { body } }),
       onSuccess,
     }),
   };
@@ -59,12 +49,13 @@ export function useFinancingActions(dealId: Id) {
   const onSuccess = () => client.invalidateQueries({ queryKey: keys.of(dealId, 'financing') });
   return {
     add: useMutation({
-      mutationFn: (input: FinancingInput) => api.post<FinancingSource>(`/web/deals/${dealId}/financing`, input),
+      mutationFn: (input: FinancingInput) =>
+        api.post('/web/deals/:id/financing', { param: { id: dealId }, json: input }),
       onSuccess,
     }),
     move: useMutation({
       mutationFn: ({ id, commitment_status }: { id: Id; commitment_status: CommitmentStatus }) =>
-        api.post<FinancingSource>(`/web/financing/${id}/status`, { commitment_status }),
+        api.post('/web/financing/:id/status', { param: { id }, json: { commitment_status } }),
       onSuccess,
     }),
   };

@@ -1,7 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { address, api } from './client.ts';
 import { keys } from './keys.ts';
-import type { Confidentiality, DealDocument, DocumentOpening, Id, Items } from './types.ts';
+import type { Confidentiality, DealDocument, Id } from './shapes.ts';
 
 export interface DocumentFilter {
   search: string;
@@ -16,20 +16,23 @@ export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>
   queryOptions({
     queryKey: keys.of(dealId, 'documents', filter),
     queryFn: ({ signal }) =>
-      api.get<Items<DealDocument>>(`/web/deals/${dealId}/documents`, { query: { ...filter }, signal }),
+      api.get('/web/deals/:id/documents', { param: { id: dealId }, query: { ...filter }, signal }),
   });
 
-const pathOf = ({ source, id }: Pick<DealDocument, 'source' | 'id'>) => `/web/documents/${source}/${id}`;
+/** What names a document in a path. */
+const named = ({ source, id }: DealDocument) => ({ param: { source, id } });
 
 export const openingsQuery = (dealId: Id, document: DealDocument) =>
   queryOptions({
     queryKey: keys.of(dealId, 'documents', 'openings', document.id),
-    queryFn: ({ signal }) => api.get<Items<DocumentOpening>>(`${pathOf(document)}/openings`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/documents/:source/:id/openings', { ...named(document), signal }),
   });
 
 /** Where the browser downloads the document, and where it shows it in place. */
-export const contentOf = (document: DealDocument): string => address(`${pathOf(document)}/content`);
-export const previewOf = (document: DealDocument): string => address(`${pathOf(document)}/preview`);
+export const contentOf = (document: DealDocument): string =>
+  address('/web/documents/:source/:id/content', named(document));
+export const previewOf = (document: DealDocument): string =>
+  address('/web/documents/:source/:id/preview', named(document));
 
 /** What is done to documents of a deal; the lists are asked again. */
 export function useDocumentActions(dealId: Id) {
@@ -50,12 +53,15 @@ export function useDocumentActions(dealId: Id) {
         filename: string;
         category: string;
         confidentiality: Confidentiality;
-      }) => api.patch<DealDocument>(pathOf(document), change),
+      }) => api.patch('/web/documents/:source/:id', { ...named(document), json: change }),
       onSuccess,
     }),
-    remove: useMutation({ mutationFn: (document: DealDocument) => api.delete(pathOf(document)), onSuccess }),
+    remove: useMutation({
+      mutationFn: (document: DealDocument) => api.delete('/web/documents/:source/:id', named(document)),
+      onSuccess,
+    }),
     restore: useMutation({
-      mutationFn: (document: DealDocument) => api.post<DealDocument>(`${pathOf(document)}/restore`, {}),
+      mutationFn: (document: DealDocument) => api.post('/web/documents/:source/:id/restore', named(document)),
       onSuccess,
     }),
   };

@@ -1,19 +1,19 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api } from './client.ts';
 import { keys } from './keys.ts';
-import type { Home, Id } from './types.ts';
+import type { Id } from './shapes.ts';
 
 export const homeQuery = queryOptions({
   queryKey: keys.home,
-  queryFn: ({ signal }) => api.get<Home>('/web/home', { signal }),
+  queryFn: ({ signal }) => api.get('/web/home', { signal }),
 });
 
 /** Takes up an invitation to a deal; the deal that it was for. */
 export function acceptInvitation(participant: Id): Promise<{ deal_id: Id }> {
-  return api.post(`/web/invitations/${participant}/accept`);
+  return api.post('/web/invitations/:participant_id/accept', { param: { participant_id: participant } });
 }
 
 /** Says no to an invitation to a deal. */
 export function declineInvitation(participant: Id): Promise<void> {
-  return api.post(`/web/invitations/${participant}/decline`);
+  return api.post('/web/invitations/:participant_id/decline', { param: { participant_id: participant } });
 }

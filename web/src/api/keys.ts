@@ -1,5 +1,5 @@
 /** The keys under which answers are kept. A live event names a topic and a deal, and everything under those is asked again. */
-import type { Id, Topic } from './types.ts';
+import type { Id, Topic } from './shapes.ts';
 
 export const keys = {
   me: ['me'] as const,

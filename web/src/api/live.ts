@@ -7,7 +7,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import { refreshActivity } from './deals.ts';
 import { keys } from './keys.ts';
 import { refreshList } from './paged.ts';
-import type { LiveEvent } from './types.ts';
+import type { LiveEvent } from './shapes.ts';
 
 const pollEvery = 20_000;
 const reopenAfter = 5_000;

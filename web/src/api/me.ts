@@ -3,12 +3,12 @@ import { useSyncExternalStore } from 'react';
 import { openDrafts } from '../lib/drafts.ts';
 import { api, keepCsrf } from './client.ts';
 import { keys } from './keys.ts';
-import type { Id, Me } from './types.ts';
+import type { Id, Me } from './shapes.ts';
 
 export const meQuery = queryOptions({
   queryKey: keys.me,
   queryFn: async ({ signal }) => {
-    const me = await api.get<Me>('/web/me', { signal });
+    const me = await api.get('/web/me', { signal });
     keepCsrf(me.csrf);
     openDrafts(me.draft_key);
     return me;

@@ -1,19 +1,19 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from './client.ts';
 import { keys } from './keys.ts';
-import type { Id, Instant, Items, Nda } from './types.ts';
+import type { Id, Instant } from './shapes.ts';
 
 export const ndasQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'ndas'),
-    queryFn: ({ signal }) => api.get<Items<Nda>>(`/web/deals/${dealId}/ndas`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/ndas', { param: { id: dealId }, signal }),
   });
 
 /** What the next NDA starts from; asked anew each time, since sending one changes it. */
 export const ndaTemplateQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'ndas', 'template'),
-    queryFn: ({ signal }) => api.get<{ terms: string }>(`/web/deals/${dealId}/ndas/template`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/ndas/template', { param: { id: dealId }, signal }),
     staleTime: 0,
   });
 
@@ -27,16 +27,16 @@ export function useNdaActions(dealId: Id) {
   return {
     send: useMutation({
       mutationFn: (nda: { participant_id: Id; terms: string; expires_at: Instant | null }) =>
-        api.post<Nda>(`/web/deals/${dealId}/ndas`, nda),
+        api.post('/web/deals/:id/ndas', { param: { id: dealId }, json: nda }),
       onSuccess: again,
     }),
     sign: useMutation({
       mutationFn: ({ id, signed_name }: { id: Id; signed_name: string }) =>
-        api.post<Nda>(`/web/ndas/${id}/sign`, { signed_name }),
+        api.post('/web/ndas/:id/sign', { param: { id }, json: { signed_name } }),
       onSuccess: again,
     }),
     revoke: useMutation({
-      mutationFn: (id: Id) => api.post<Nda>(`/web/ndas/${id}/revoke`, {}),
+      mutationFn: (id: Id) => api.post('/web/ndas/:id/revoke', { param: { id } }),
       onSuccess: again,
     }),
   };

@@ -1,14 +1,14 @@
 import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from './client.ts';
 import { keys } from './keys.ts';
-import type { DealPage, Id, Instant, Items, Offer, OfferPayload, Offers } from './types.ts';
+import type { Id, Instant, OfferInput } from './shapes.ts';
 
 /** Each buyer's current offer, and the terms that are agreed. */
 export const offersQuery = (dealId: Id) =>
   infiniteQueryOptions({
     queryKey: keys.of(dealId, 'offers'),
     queryFn: ({ pageParam, signal }) =>
-      api.get<Offers>(`/web/deals/${dealId}/offers`, { query: { cursor: pageParam }, signal }),
+      api.get('/web/deals/:id/offers', { param: { id: dealId }, query: { cursor: pageParam }, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor ?? null,
   });
@@ -18,7 +18,8 @@ export const revisionsQuery = (dealId: Id, buyer: Id) =>
   infiniteQueryOptions({
     queryKey: [...keys.of(dealId, 'offers'), buyer],
     queryFn: ({ pageParam, signal }) =>
-      api.get<Items<Offer>>(`/web/deals/${dealId}/offers/${buyer}/revisions`, {
+      api.get('/web/deals/:id/offers/:buyer_user_id/revisions', {
+        param: { id: dealId, buyer_user_id: buyer },
         query: { cursor: pageParam, limit: 20 },
         signal,
       }),
@@ -36,17 +37,18 @@ export function useOfferActions(dealId: Id) {
   };
   return {
     submit: useMutation({
-      mutationFn: (payload: OfferPayload) => api.post<Offer>(`/web/deals/${dealId}/offers`, { payload }),
+      mutationFn: (payload: OfferInput) =>
+        api.post('/web/deals/:id/offers', { param: { id: dealId }, json: { payload } }),
       onSuccess: again,
     }),
     accept: useMutation({
       mutationFn: ({ id, expires_at }: { id: Id; expires_at: Instant }) =>
-        api.post<DealPage>(`/web/offers/${id}/accept`, { expires_at }),
+        api.post('/web/offers/:id/accept', { param: { id }, json: { expires_at } }),
       onSuccess: again,
     }),
     decide: useMutation({
       mutationFn: ({ id, decision }: { id: Id; decision: 'accepted' | 'declined' }) =>
-        api.post<DealPage>(`/web/offers/${id}/decision`, { decision }),
+        api.post('/web/offers/:id/decision', { param: { id }, json: { decision } }),
       onSuccess: again,
     }),
   };

@@ -1,6 +1,6 @@
 /** Keeping lists that come in pages up to date, without asking for every page each time something changes. */
 import type { InfiniteData, QueryClient, QueryKey } from '@tanstack/react-query';
-import type { Id, Items } from './types.ts';
+import type { Id, Items } from './shapes.ts';
 
 /** Lists that are being asked again, or were just now; whether something has changed since that began. */
 const resting = new Map<string, boolean>();

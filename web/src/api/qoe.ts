@@ -1,46 +1,36 @@
 import { keepPreviousData, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { address, api } from './client.ts';
 import { keys } from './keys.ts';
-import type {
-  ChecklistRow,
-  CustomerConcentration,
-  EbitdaBridge,
-  Id,
-  Items,
-  Normalization,
-  NormalizationInput,
-  PlPeriod,
-  Qoe,
-  QoeMember,
-  Snapshot,
-  SnapshotPreview,
-  SnapshotType,
-} from './types.ts';
+import type { ChecklistRow, Id, NormalizationInput, QoeMember, SnapshotPreview, SnapshotType } from './shapes.ts';
 import { upload } from './upload.ts';
 
 export const qoeQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'qoe', 'overview'),
-    queryFn: ({ signal }) => api.get<Qoe>(`/web/deals/${dealId}/qoe`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/qoe', { param: { id: dealId }, signal }),
   });
 
-const list = <T>(dealId: Id, name: string) =>
+const part = <T>(dealId: Id, name: string, ask: (options: { param: { id: Id }; signal: AbortSignal }) => Promise<T>) =>
   queryOptions({
     queryKey: keys.of(dealId, 'qoe', name),
-    queryFn: ({ signal }) => api.get<Items<T>>(`/web/deals/${dealId}/qoe/${name}`, { signal }),
+    queryFn: ({ signal }) => ask({ param: { id: dealId }, signal }),
   });
 
-export const periodsQuery = (dealId: Id) => list<PlPeriod>(dealId, 'periods');
-export const normalizationsQuery = (dealId: Id) => list<Normalization>(dealId, 'normalizations');
-export const membersQuery = (dealId: Id) => list<QoeMember>(dealId, 'members');
-export const snapshotsQuery = (dealId: Id) => list<Snapshot>(dealId, 'snapshots');
+export const periodsQuery = (dealId: Id) =>
+  part(dealId, 'periods', (options) => api.get('/web/deals/:id/qoe/periods', options));
+export const normalizationsQuery = (dealId: Id) =>
+  part(dealId, 'normalizations', (options) => api.get('/web/deals/:id/qoe/normalizations', options));
+export const membersQuery = (dealId: Id) =>
+  part(dealId, 'members', (options) => api.get('/web/deals/:id/qoe/members', options));
+export const snapshotsQuery = (dealId: Id) =>
+  part(dealId, 'snapshots', (options) => api.get('/web/deals/:id/qoe/snapshots', options));
 
 /** In the period that holds the day; the latest without one. */
 export const customersQuery = (dealId: Id, asOf: string | null) =>
   queryOptions({
     queryKey: keys.of(dealId, 'qoe', 'customers', asOf),
     queryFn: ({ signal }) =>
-      api.get<CustomerConcentration>(`/web/deals/${dealId}/qoe/customers`, { query: { as_of_period: asOf }, signal }),
+      api.get('/web/deals/:id/qoe/customers', { param: { id: dealId }, query: { as_of_period: asOf }, signal }),
     placeholderData: keepPreviousData,
   });
 
@@ -48,7 +38,7 @@ export const bridgeQuery = (dealId: Id, label: string | null) =>
   queryOptions({
     queryKey: keys.of(dealId, 'qoe', 'bridge', label),
     queryFn: ({ signal }) =>
-      api.get<EbitdaBridge>(`/web/deals/${dealId}/qoe/bridge`, { query: { period_label: label }, signal }),
+      api.get('/web/deals/:id/qoe/bridge', { param: { id: dealId }, query: { period_label: label }, signal }),
     placeholderData: keepPreviousData,
   });
 
@@ -60,12 +50,12 @@ export function useQoeActions(dealId: Id) {
   return {
     addRow: useMutation({
       mutationFn: (input: { category: string; title: string }) =>
-        api.post<ChecklistRow>(`/web/deals/${dealId}/qoe/checklist`, input),
+        api.post('/web/deals/:id/qoe/checklist', { param: { id: dealId }, json: input }),
       onSuccess: again,
     }),
     setStatus: useMutation({
       mutationFn: ({ id, status }: Pick<ChecklistRow, 'id' | 'status'>) =>
-        api.patch<ChecklistRow>(`/web/qoe/checklist/${id}`, { status }),
+        api.patch('/web/qoe/checklist/:id', { param: { id }, json: { status } }),
       // Shown at once: it nearly never fails, and is chosen back as easily.
       onMutate: async ({ id, status }) => {
         await client.cancelQueries({ queryKey: overview });
@@ -82,25 +72,30 @@ export function useQoeActions(dealId: Id) {
     }),
     addNormalization: useMutation({
       mutationFn: (input: NormalizationInput) =>
-        api.post<Normalization>(`/web/deals/${dealId}/qoe/normalizations`, input),
+        api.post('/web/deals/:id/qoe/normalizations', { param: { id: dealId }, json: input }),
       onSuccess: again,
     }),
     removeNormalization: useMutation({
-      mutationFn: (id: Id) => api.delete(`/web/qoe/normalizations/${id}`),
+      mutationFn: (id: Id) => api.delete('/web/qoe/normalizations/:id', { param: { id } }),
       onSuccess: again,
     }),
     admit: useMutation({
       mutationFn: ({ id, role }: { id: Id; role: QoeMember['role'] }) =>
-        api.put<QoeMember>(`/web/deals/${dealId}/qoe/members/${id}`, { role }),
+        api.put('/web/deals/:id/qoe/members/:participant_id', {
+          param: { id: dealId, participant_id: id },
+          json: { role },
+        }),
       onSuccess: again,
     }),
     dismiss: useMutation({
-      mutationFn: (id: Id) => api.delete(`/web/deals/${dealId}/qoe/members/${id}`),
+      mutationFn: (id: Id) =>
+        api.delete('/web/deals/:id/qoe/members/:participant_id', { param: { id: dealId, participant_id: id } }),
       onSuccess: again,
     }),
     importFile: useMutation({
       mutationFn: ({ file, type }: { file: File; type: SnapshotType }) =>
-        upload<Snapshot>(`/web/deals/${dealId}/qoe/snapshots`, file, {
+        upload('/web/deals/:id/qoe/snapshots', file, {
+          param: { id: dealId },
           query: { snapshot_type: type, filename: file.name },
         }),
       onSuccess: again,
@@ -110,7 +105,11 @@ export function useQoeActions(dealId: Id) {
 
 /** What a file would bring in, and what is wrong with it; stores nothing. */
 export const previewBooks = (dealId: Id, file: File, type: SnapshotType): Promise<SnapshotPreview> =>
-  upload(`/web/deals/${dealId}/qoe/snapshots/preview`, file, { query: { snapshot_type: type, filename: file.name } });
+  upload('/web/deals/:id/qoe/snapshots/preview', file, {
+    param: { id: dealId },
+    query: { snapshot_type: type, filename: file.name },
+  });
 
 /** Where the browser gets a file to fill in. */
-export const booksTemplate = (type: SnapshotType): string => address('/web/qoe/template', { snapshot_type: type });
+export const booksTemplate = (type: Exclude<SnapshotType, 'full'>): string =>
+  address('/web/qoe/template', { query: { snapshot_type: type } });

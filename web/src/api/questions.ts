@@ -1,13 +1,14 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import type { RequestBody } from '../../../server/contract.ts';
 import { api } from './client.ts';
 import { keys } from './keys.ts';
-import type { Id, Items, Question, QuestionCategory } from './types.ts';
+import type { Id, Question, QuestionCategory } from './shapes.ts';
 
 export const questionsQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'questions'),
-    queryFn: ({ signal }) => api.get<Items<Question>>(`/web/deals/${dealId}/questions`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/questions', { param: { id: dealId }, signal }),
   });
 
 /** Notes that the person has read the answers, when `unread` says that they are shown some that are new to them. */
@@ -16,7 +17,7 @@ export function useReadAnswers(dealId: Id, unread: boolean): void {
   useEffect(() => {
     if (!unread) return;
     const note = async () => {
-      await api.post(`/web/deals/${dealId}/questions/read`);
+      await api.post('/web/deals/:id/questions/read', { param: { id: dealId } });
       void client.invalidateQueries({ queryKey: keys.deal(dealId), exact: true });
       void client.invalidateQueries({ queryKey: keys.home });
     };
@@ -40,20 +41,34 @@ export function useQuestionActions(dealId: Id) {
     void client.invalidateQueries({ queryKey: keys.deal(dealId), exact: true });
     void client.invalidateQueries({ queryKey: keys.home });
   };
-  const step = <Input extends object>(name: string) => ({
-    mutationFn: ({ id, ...input }: Input & { id: Id }) => api.post<Question>(`/web/questions/${id}/${name}`, input),
-    onSuccess: show,
-  });
   return {
     ask: useMutation({
       mutationFn: (input: { category: QuestionCategory; question_text: string }) =>
-        api.post<Question>(`/web/deals/${dealId}/questions`, input),
+        api.post('/web/deals/:id/questions', { param: { id: dealId }, json: input }),
       onSuccess: show,
     }),
-    release: useMutation(step<object>('release')),
-    withdraw: useMutation(step<object>('withdraw')),
-    reject: useMutation(step<{ rejection_reason: string | null }>('reject')),
-    answer: useMutation(step<{ answer_text: string }>('answer')),
-    distribute: useMutation(step<{ distributed_response: string }>('distribute')),
+    release: useMutation({
+      mutationFn: ({ id }: { id: Id }) => api.post('/web/questions/:id/release', { param: { id } }),
+      onSuccess: show,
+    }),
+    withdraw: useMutation({
+      mutationFn: ({ id }: { id: Id }) => api.post('/web/questions/:id/withdraw', { param: { id } }),
+      onSuccess: show,
+    }),
+    reject: useMutation({
+      mutationFn: ({ id, ...json }: { id: Id } & RequestBody<'post', '/web/questions/:id/reject'>) =>
+        api.post('/web/questions/:id/reject', { param: { id }, json }),
+      onSuccess: show,
+    }),
+    answer: useMutation({
+      mutationFn: ({ id, ...json }: { id: Id } & RequestBody<'post', '/web/questions/:id/answer'>) =>
+        api.post('/web/questions/:id/answer', { param: { id }, json }),
+      onSuccess: show,
+    }),
+    distribute: useMutation({
+      mutationFn: ({ id, ...json }: { id: Id } & RequestBody<'post', '/web/questions/:id/distribute'>) =>
+        api.post('/web/questions/:id/distribute', { param: { id }, json }),
+      onSuccess: show,
+    }),
   };
 }

@@ -1,9 +1,9 @@
 /** The person's own account: name, address, password, second factors and sessions. */
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/browser';
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
-import { api, keepCsrf } from './client.ts';
+import { api, authApi, keepCsrf } from './client.ts';
 import { keys } from './keys.ts';
-import type { Id, Instant } from './types.ts';
+import type { Id, Instant } from './shapes.ts';
 
 export interface OwnSession {
   id: Id;
@@ -23,12 +23,12 @@ export interface OwnPasskey {
 
 export const sessionsQuery = queryOptions({
   queryKey: keys.settings('sessions'),
-  queryFn: ({ signal }) => api.get<{ sessions: OwnSession[] }>('/auth/sessions', { signal }),
+  queryFn: ({ signal }) => authApi.get<{ sessions: OwnSession[] }>('/auth/sessions', { signal }),
 });
 
 export const passkeysQuery = queryOptions({
   queryKey: keys.settings('passkeys'),
-  queryFn: ({ signal }) => api.get<{ passkeys: OwnPasskey[] }>('/auth/passkeys', { signal }),
+  queryFn: ({ signal }) => authApi.get<{ passkeys: OwnPasskey[] }>('/auth/passkeys', { signal }),
 });
 
 /** An authenticator that waits for its first code: the key to type, and the address that the QR code holds. */
@@ -43,10 +43,10 @@ interface NewToken {
 
 /** Has the browser make a passkey, and keeps it. Rejects with the browser's own error when the person turns it down. */
 async function addPasskey(name: string): Promise<void> {
-  const optionsJSON = await api.post<PublicKeyCredentialCreationOptionsJSON>('/auth/passkey/registration', {});
+  const optionsJSON = await authApi.post<PublicKeyCredentialCreationOptionsJSON>('/auth/passkey/registration', {});
   const { startRegistration } = await import('@simplewebauthn/browser');
   const response = await startRegistration({ optionsJSON });
-  await api.post('/auth/passkey/add', { response, name });
+  await authApi.post('/auth/passkey/add', { response, name });
 }
 
 /** What is done about one's account. The session, and its CSRF token, are new after some of it. */
@@ -64,23 +64,23 @@ export function useSecurityActions() {
   };
   return {
     rename: useMutation({
-      mutationFn: (name: string) => api.patch('/web/me', { name }),
+      mutationFn: (name: string) => api.patch('/web/me', { json: { name } }),
       onSuccess: () => client.invalidateQueries(),
     }),
     askAddress: useMutation({
-      mutationFn: (email: string) => api.post<{ message: string }>('/auth/address', { email }),
+      mutationFn: (email: string) => authApi.post<{ message: string }>('/auth/address', { email }),
     }),
     changePassword: useMutation({
       mutationFn: (input: { current_password: string; password: string }) =>
-        api.post<NewToken>('/auth/password', input),
+        authApi.post<NewToken>('/auth/password', input),
       onSuccess: renewed,
     }),
     beginFactor: useMutation({
-      mutationFn: () => api.post<PendingFactor>('/auth/second-factor/begin', {}),
+      mutationFn: () => authApi.post<PendingFactor>('/auth/second-factor/begin', {}),
     }),
     confirmFactor: useMutation({
       mutationFn: (code: string) =>
-        api.post<NewToken & { recovery_codes: string[] }>('/auth/second-factor/confirm', { code }),
+        authApi.post<NewToken & { recovery_codes: string[] }>('/auth/second-factor/confirm', { code }),
       // A brokerage may have waited for it: everything can be different now.
       onSuccess: ({ csrf_token }) => {
         keepCsrf(csrf_token);
@@ -88,26 +88,26 @@ export function useSecurityActions() {
       },
     }),
     removeFactor: useMutation({
-      mutationFn: () => api.post('/auth/second-factor/remove', {}),
+      mutationFn: () => authApi.post('/auth/second-factor/remove', {}),
       onSuccess: again,
     }),
     renewCodes: useMutation({
-      mutationFn: () => api.post<{ recovery_codes: string[] }>('/auth/recovery-codes', {}),
+      mutationFn: () => authApi.post<{ recovery_codes: string[] }>('/auth/recovery-codes', {}),
       onSuccess: again,
     }),
     addPasskey: useMutation({ mutationFn: addPasskey, onSuccess: () => client.invalidateQueries() }),
     renamePasskey: useMutation({
-      mutationFn: (input: { id: Id; name: string }) => api.post('/auth/passkey/rename', input),
+      mutationFn: (input: { id: Id; name: string }) => authApi.post('/auth/passkey/rename', input),
       onSuccess: again,
     }),
     removePasskey: useMutation({
-      mutationFn: (id: Id) => api.post('/auth/passkey/remove', { id }),
+      mutationFn: (id: Id) => authApi.post('/auth/passkey/remove', { id }),
       onSuccess: again,
     }),
     endSession: useMutation({
-      mutationFn: (id: Id | 'others') => api.post('/auth/sessions/end', { id }),
+      mutationFn: (id: Id | 'others') => authApi.post('/auth/sessions/end', { id }),
       onSuccess: again,
     }),
-    leaveEverywhere: useMutation({ mutationFn: () => api.post('/auth/sign-out-everywhere', {}) }),
+    leaveEverywhere: useMutation({ mutationFn: () => authApi.post('/auth/sign-out-everywhere', {}) }),
   };
 }

@@ -1,37 +1,19 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
-import { address, api, type Query } from './client.ts';
+import type { RequestQuery } from '../../../server/contract.ts';
+import { address, api } from './client.ts';
 import { keys } from './keys.ts';
-import type {
-  ApiKey,
-  ApiKeyCreated,
-  ApiKeyInput,
-  AuditRecord,
-  Brokerage,
-  Client,
-  ClientInput,
-  Clients,
-  DealRunAlone,
-  Delivery,
-  Id,
-  Instant,
-  Items,
-  Member,
-  MemberInvited,
-  MemberRemoved,
-  MemberRole,
-  ToolSettings,
-} from './types.ts';
+import type { ApiKeyInput, ClientInput, Delivery, Id, MemberInput, MemberRole } from './shapes.ts';
 
 export const brokerageQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.settings('brokerage', id),
-    queryFn: ({ signal }) => api.get<Brokerage>(`/web/brokerages/${id}`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/brokerages/:id', { param: { id }, signal }),
   });
 
 export const membersQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('members', brokerageId),
-    queryFn: ({ signal }) => api.get<Items<Member>>(`/web/brokerages/${brokerageId}/members`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/brokerages/:id/members', { param: { id: brokerageId }, signal }),
   });
 
 /** The deals that would have no broker without this member. */
@@ -39,46 +21,39 @@ export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
   queryOptions({
     queryKey: keys.settings('members', brokerageId, userId, 'deals'),
     queryFn: ({ signal }) =>
-      api.get<Items<DealRunAlone>>(`/web/brokerages/${brokerageId}/members/${userId}/deals`, { signal }),
+      api.get('/web/brokerages/:id/members/:user_id/deals', { param: { id: brokerageId, user_id: userId }, signal }),
     staleTime: 0,
   });
 
 export const apiKeysQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('keys', brokerageId),
-    queryFn: ({ signal }) => api.get<Items<ApiKey>>(`/web/brokerages/${brokerageId}/keys`, { signal }),
+    queryFn: ({ signal }) => api.get('/web/brokerages/:id/keys', { param: { id: brokerageId }, signal }),
   });
 
 export const clientsQuery = queryOptions({
   queryKey: keys.settings('clients'),
-  queryFn: ({ signal }) => api.get<Clients>('/web/clients', { signal }),
+  queryFn: ({ signal }) => api.get('/web/clients', { signal }),
 });
 
 export const toolsQuery = queryOptions({
   queryKey: keys.settings('tools'),
-  queryFn: ({ signal }) => api.get<ToolSettings>('/web/tools', { signal }),
+  queryFn: ({ signal }) => api.get('/web/tools', { signal }),
 });
 
-export interface AuditFilter {
-  brokerage_id?: Id | undefined;
-  user_id?: Id | undefined;
-  action?: string | undefined;
-  outcome?: 'done' | 'refused' | undefined;
-  from?: Instant | undefined;
-  to?: Instant | undefined;
-}
+export type AuditFilter = RequestQuery<'get', '/web/audit/export'>;
 
 export const auditQuery = (filter: AuditFilter) =>
   infiniteQueryOptions({
     queryKey: keys.settings('audit', filter),
     queryFn: ({ pageParam, signal }) =>
-      api.get<Items<AuditRecord>>('/web/audit', { query: { ...filter, cursor: pageParam, limit: 100 }, signal }),
+      api.get('/web/audit', { query: { ...filter, cursor: pageParam, limit: 100 }, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor ?? null,
   });
 
 /** Where the browser gets the records that fit as a file. */
-export const auditExport = (filter: AuditFilter): string => address('/web/audit/export', { ...filter } as Query);
+export const auditExport = (filter: AuditFilter): string => address('/web/audit/export', { query: filter });
 
 /** A change after which the page of the settings that it belongs to is asked again. */
 function useChange<Input, Result>(part: string, send: (input: Input) => Promise<Result>, also: readonly string[] = []) {
@@ -92,11 +67,11 @@ function useChange<Input, Result>(part: string, send: (input: Input) => Promise<
 
 /** What admins do to their brokerage and its members. */
 export function useMemberActions(brokerageId: Id) {
-  const path = `/web/brokerages/${brokerageId}`;
+  const param = { id: brokerageId };
   const client = useQueryClient();
   return {
     rename: useMutation({
-      mutationFn: (name: string) => api.patch<Brokerage>(path, { name }),
+      mutationFn: (name: string) => api.patch('/web/brokerages/:id', { param, json: { name } }),
       onSuccess: () =>
         Promise.all([
           client.invalidateQueries({ queryKey: keys.settings('brokerage') }),
@@ -104,25 +79,23 @@ export function useMemberActions(brokerageId: Id) {
         ]),
     }),
     requireFactor: useMutation({
-      mutationFn: (required: boolean) => api.put<Brokerage>(`${path}/second-factor`, { required }),
+      mutationFn: (required: boolean) => api.put('/web/brokerages/:id/second-factor', { param, json: { required } }),
       onSuccess: () => client.invalidateQueries(),
     }),
     endSessions: useChange('members', (userId: Id) =>
-      api.post<{ ended: number }>(`${path}/members/${userId}/sessions/end`, {}),
+      api.post('/web/brokerages/:id/members/:user_id/sessions/end', { param: { ...param, user_id: userId } }),
     ),
-    invite: useChange('members', (input: { email: string; name: string; role: MemberRole } & Delivery) =>
-      api.post<MemberInvited>(`${path}/members`, input),
+    invite: useChange('members', (input: MemberInput) =>
+      api.post('/web/brokerages/:id/members', { param, json: input }),
     ),
     renew: useChange('members', ({ user_id, ...input }: { user_id: Id } & Delivery) =>
-      api.post<MemberInvited>(`${path}/members/${user_id}/invitation`, input),
+      api.post('/web/brokerages/:id/members/:user_id/invitation', { param: { ...param, user_id }, json: input }),
     ),
     changeRole: useChange('members', ({ user_id, role }: { user_id: Id; role: MemberRole }) =>
-      api.patch<Member>(`${path}/members/${user_id}`, { role }),
+      api.patch('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, json: { role } }),
     ),
     remove: useChange('members', ({ user_id, successor_id }: { user_id: Id; successor_id: Id | null }) =>
-      api.delete<MemberRemoved>(
-        `${path}/members/${user_id}${successor_id === null ? '' : `?successor_id=${successor_id}`}`,
-      ),
+      api.delete('/web/brokerages/:id/members/:user_id', { param: { ...param, user_id }, query: { successor_id } }),
     ),
   };
 }
@@ -131,12 +104,12 @@ export function useMemberActions(brokerageId: Id) {
 export function useKeyActions(brokerageId: Id) {
   return {
     create: useChange('keys', (input: ApiKeyInput) =>
-      api.post<ApiKeyCreated>(`/web/brokerages/${brokerageId}/keys`, input),
+      api.post('/web/brokerages/:id/keys', { param: { id: brokerageId }, json: input }),
     ),
     rotate: useChange('keys', ({ id, overlap_seconds }: { id: Id; overlap_seconds: number }) =>
-      api.post<ApiKeyCreated>(`/web/keys/${id}/rotate`, { overlap_seconds }),
+      api.post('/web/keys/:id/rotate', { param: { id }, json: { overlap_seconds } }),
     ),
-    revoke: useChange('keys', (id: Id) => api.post<ApiKey>(`/web/keys/${id}/revoke`, {})),
+    revoke: useChange('keys', (id: Id) => api.post('/web/keys/:id/revoke', { param: { id } })),
   };
 }
 
@@ -144,19 +117,19 @@ export function useKeyActions(brokerageId: Id) {
 export function useClientActions() {
   const tools = ['tools'];
   return {
-    register: useChange('clients', (input: ClientInput) => api.post<Client>('/web/clients', input), tools),
+    register: useChange('clients', (input: ClientInput) => api.post('/web/clients', { json: input }), tools),
     change: useChange(
       'clients',
-      ({ id, ...input }: ClientInput & { id: Id }) => api.patch<Client>(`/web/clients/${id}`, input),
+      ({ id, ...input }: ClientInput & { id: Id }) => api.patch('/web/clients/:id', { param: { id }, json: input }),
       tools,
     ),
     share: useChange('clients', ({ id, brokerage_id }: { id: Id; brokerage_id: Id | null }) =>
-      api.post<Client>(`/web/clients/${id}/share`, { brokerage_id }),
+      api.post('/web/clients/:id/share', { param: { id }, json: { brokerage_id } }),
     ),
     turn: useChange('clients', ({ id, disabled }: { id: Id; disabled: boolean }) =>
-      api.post<Client>(`/web/clients/${id}/switch`, { disabled }),
+      api.post('/web/clients/:id/switch', { param: { id }, json: { disabled } }),
     ),
-    disconnect: useChange('clients', (id: Id) => api.post<Client>(`/web/clients/${id}/disconnect`, {}), tools),
-    remove: useChange('clients', (id: Id) => api.delete(`/web/clients/${id}`), tools),
+    disconnect: useChange('clients', (id: Id) => api.post('/web/clients/:id/disconnect', { param: { id } }), tools),
+    remove: useChange('clients', (id: Id) => api.delete('/web/clients/:id', { param: { id } }), tools),
   };
 }

@@ -1,27 +1,30 @@
 /** Sends a file as the body of a request, telling how far it has come; fetch cannot tell that yet. */
-import { ApiError, address, csrfHeader, errorOf, isSignedInAgain, type Query } from './client.ts';
+import type { Answer, PathOf, RequestOptions } from '../../../server/contract.ts';
+import { addressOf, ApiError, csrfHeader, errorOf, isSignedInAgain, type Options } from './client.ts';
 
-interface UploadOptions {
-  query?: Query;
+export interface Progress {
   signal?: AbortSignal;
   /** Called with the bytes sent so far. */
   onProgress?: (sent: number) => void;
 }
 
 /** POSTs `file` to a path below /api and gives the answer's JSON. Throws an {@link ApiError}; an AbortError when stopped. */
-export function upload<T>(path: string, file: Blob, options: UploadOptions = {}, again = false): Promise<T> {
-  const { query, signal, onProgress } = options;
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
+export const upload = <P extends PathOf<'post'>>(path: P, file: Blob, options: RequestOptions<'post', P> & Progress) =>
+  send(path, file, options) as Promise<Answer<'post', P>>;
+
+function send(path: string, file: Blob, options: Options & Progress, again = false): Promise<unknown> {
+  const { signal, onProgress } = options;
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const request = new XMLHttpRequest();
   const stop = () => request.abort();
-  request.open('POST', address(path, query));
+  request.open('POST', addressOf(path, options));
   request.setRequestHeader('Accept', 'application/json');
   request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
   for (const [name, value] of Object.entries(csrfHeader())) request.setRequestHeader(name, value);
   request.upload.addEventListener('progress', (event) => onProgress?.(event.loaded));
   request.addEventListener('load', () => {
     if (request.status < 300) {
-      resolve(JSON.parse(request.responseText) as T);
+      resolve(JSON.parse(request.responseText));
       return;
     }
     const error = errorOf(request.status, request.responseText);
@@ -30,7 +33,7 @@ export function upload<T>(path: string, file: Blob, options: UploadOptions = {},
       return;
     }
     isSignedInAgain(error, path).then(
-      (signedIn) => (signedIn ? resolve(upload(path, file, options, true)) : reject(error)),
+      (signedIn) => (signedIn ? resolve(send(path, file, options, true)) : reject(error)),
       reject,
     );
   });

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { Bot } from 'lucide-react';
-import type { Activity } from '../api/types.ts';
+import type { Activity } from '../api/shapes.ts';
 import { Avatar } from './avatar.tsx';
 import { Time } from './time.tsx';
 

@@ -1,11 +1,12 @@
-import type { Decimal } from '../api/types.ts';
+import type { Decimal } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
 import { formatMoney } from '../lib/format.ts';
 
 interface MoneyProps {
   /** Null shows a dash. */
-  amount: Decimal | null;
-  currency: string;
+  amount: Decimal | null | undefined;
+  /** Null where an offer names none: then a number alone is shown. */
+  currency: string | null | undefined;
   /** "$1.25M", with the whole amount when pointed at. */
   short?: boolean;
   /** With a plus where it is positive: for adjustments. */
@@ -18,7 +19,7 @@ const longest = 26;
 
 /** An amount in its own currency, every digit of it, in figures of one width. */
 export function Money({ amount, currency, short = false, signed = false, className }: MoneyProps) {
-  if (amount === null) {
+  if (amount === null || amount === undefined) {
     return (
       <span className={cx('text-faint', className)}>
         <span aria-hidden>–</span>

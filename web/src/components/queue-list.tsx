@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
-import type { QueueEntry } from '../api/types.ts';
+import type { QueueEntry } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
 import { queues } from '../lib/queues.ts';
 import { useNow } from '../lib/use-now.ts';

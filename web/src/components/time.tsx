@@ -1,4 +1,4 @@
-import type { Day, Instant } from '../api/types.ts';
+import type { Day, Instant } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
 import { formatDate, formatDay, formatExactly, formatRelative, formatSpan, formatTime } from '../lib/format.ts';
 import { useNow } from '../lib/use-now.ts';

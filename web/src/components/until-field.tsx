@@ -1,5 +1,5 @@
 import { useRef, useState, type ReactNode } from 'react';
-import type { Instant } from '../api/types.ts';
+import type { Instant } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
 import { useUnsaved } from '../lib/use-unsaved.ts';
 import { Button } from './button.tsx';

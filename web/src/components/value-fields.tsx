@@ -1,6 +1,6 @@
 /** Inputs for values that are not just text: money, days and times. */
 import { useState, type InputHTMLAttributes } from 'react';
-import type { Day, Decimal, Instant } from '../api/types.ts';
+import type { Day, Decimal, Instant } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
 import { isDecimal, readDecimal } from '../lib/decimal.ts';
 import { useControl } from './field.tsx';

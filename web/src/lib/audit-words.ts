@@ -1,5 +1,5 @@
 /** The audit trail in words: what was done, how it ended, and what is said of it besides. The raw names stay in the file that is exported. */
-import type { AuditRecord } from '../api/types.ts';
+import type { AuditRecord } from '../api/shapes.ts';
 import { formatTime } from './format.ts';
 import * as states from './states.ts';
 

@@ -55,8 +55,8 @@ export function negate(value: string): string {
 }
 
 /** Where to draw `value` in a chart: the nearest float, good for pixels and nothing else. */
-export function toPixels(value: string | null): number {
-  return value === null ? 0 : Number(value);
+export function toPixels(value: string | null | undefined): number {
+  return Number(value ?? 0);
 }
 
 /**

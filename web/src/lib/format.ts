@@ -1,5 +1,5 @@
 /** How amounts, times and sizes read: in the viewer's language and zone, amounts in their own currency. */
-import type { Day, Decimal, Instant } from '../api/types.ts';
+import type { Day, Decimal, Instant } from '../api/shapes.ts';
 
 /** Intl takes decimal strings and keeps every digit; its type wants to be told that ours are numeric. */
 function exact(value: Decimal): Intl.StringNumericLiteral {
@@ -16,10 +16,13 @@ function numberFormat(options: Intl.NumberFormatOptions): Intl.NumberFormat {
 }
 
 /** "$1,250,000", with cents only when there are any; `short` gives "$1.25M". */
-export function formatMoney(amount: Decimal, currency: string, { short = false, signed = false } = {}): string {
+export function formatMoney(
+  amount: Decimal,
+  currency: string | null | undefined,
+  { short = false, signed = false } = {},
+): string {
   return numberFormat({
-    style: 'currency',
-    currency,
+    ...(currency && { style: 'currency', currency }),
     signDisplay: signed ? 'exceptZero' : 'auto',
     ...(short
       ? { notation: 'compact', maximumSignificantDigits: 3 }

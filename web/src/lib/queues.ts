@@ -12,7 +12,7 @@ import {
   Send,
   type LucideIcon,
 } from 'lucide-react';
-import type { QueueKind } from '../api/types.ts';
+import type { QueueKind } from '../api/shapes.ts';
 import { plural } from './format.ts';
 
 interface Queue {

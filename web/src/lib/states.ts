@@ -1,5 +1,5 @@
 /** What each state is called and how it looks, in one place: pills, steppers, filters and sentences agree. */
-import type * as T from '../api/types.ts';
+import type * as T from '../api/shapes.ts';
 
 export type Tone = 'plain' | 'info' | 'good' | 'warn' | 'bad' | 'rare' | 'accent';
 

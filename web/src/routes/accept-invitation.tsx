@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { MailX } from 'lucide-react';
 import { acceptInvitation, invitationQuery, joinByInvitation, sessionQuery, type Invitation } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
-import type { Id } from '../api/types.ts';
+import type { Id } from '../api/shapes.ts';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Field } from '../components/field.tsx';

@@ -4,7 +4,7 @@ import { CircleCheckBig, Handshake } from 'lucide-react';
 import { acceptInvitation, declineInvitation, homeQuery } from '../api/home.ts';
 import { keys } from '../api/keys.ts';
 import { useBrokerage, useMe } from '../api/me.ts';
-import type { DealInvitation, Home } from '../api/types.ts';
+import type { DealInvitation, Home } from '../api/shapes.ts';
 import { ActivityList } from '../components/activity-list.tsx';
 import { StatePill } from '../components/badge.tsx';
 import { Button, ButtonLink } from '../components/button.tsx';

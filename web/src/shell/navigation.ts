@@ -1,6 +1,6 @@
 /** Where one can go from anywhere: the sidebar, the bar on phones and the command palette show the same places. */
 import { House, Handshake, Settings, ContactRound, type LucideIcon } from 'lucide-react';
-import type { Me, MemberRole } from '../api/types.ts';
+import type { Me, MemberRole } from '../api/shapes.ts';
 
 interface Place {
   to: '/' | '/deals' | '/contacts' | '/settings';

@@ -4,7 +4,7 @@ import { Archive, ContactRound, Download, Plus, SearchX, Upload } from 'lucide-r
 import { useCallback, useMemo, useState } from 'react';
 import { contactsExport, contactsQuery, useContactActions, type ContactSort } from '../../api/contacts.ts';
 import { useBrokerage } from '../../api/me.ts';
-import type { Contact, Id } from '../../api/types.ts';
+import type { Contact, Id } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { DataTable } from '../../components/data-table.tsx';

@@ -1,5 +1,5 @@
 import { useContactActions } from '../../api/contacts.ts';
-import type { Contact, ContactInput, Id } from '../../api/types.ts';
+import type { Contact, ContactInput, Id } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
 import { Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';

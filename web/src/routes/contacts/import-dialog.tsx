@@ -1,5 +1,5 @@
 import { previewImport, useContactActions } from '../../api/contacts.ts';
-import type { ContactImport, Id } from '../../api/types.ts';
+import type { ContactImport, Id } from '../../api/shapes.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ImportDialog, mostListed } from '../../components/import-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';

@@ -1,6 +1,6 @@
 /** How a contact looks in the list: as a row of columns, and as a card on a phone. */
 import { Archive, ArchiveRestore, Building2, UserRound } from 'lucide-react';
-import type { Contact } from '../../api/types.ts';
+import type { Contact } from '../../api/shapes.ts';
 import { IconButton } from '../../components/button.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { Time } from '../../components/time.tsx';

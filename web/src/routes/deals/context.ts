@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react';
-import type { DealPage } from '../../api/types.ts';
+import type { DealPage } from '../../api/shapes.ts';
 
 export const DealContext = createContext<DealPage | null>(null);
 

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useDealActions, useOpenDeal } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
-import type { Deal, DealInput, Id } from '../../api/types.ts';
+import type { Deal, DealInput, Id } from '../../api/shapes.ts';
 import { Checkbox } from '../../components/checkbox.tsx';
 import { Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';

@@ -4,7 +4,7 @@ import { Handshake, ListFilter, Plus, SearchX } from 'lucide-react';
 import { useCallback } from 'react';
 import { dealsQuery } from '../../api/deals.ts';
 import { useBrokerage } from '../../api/me.ts';
-import type { CallerRole, DealSort } from '../../api/types.ts';
+import type { CallerRole, DealSort } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { ApiError } from '../../api/client.ts';
 import { closingWarnings, dealQuery, useDealActions } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';
-import type { DealPage, DealState } from '../../api/types.ts';
+import type { DealPage, DealState } from '../../api/shapes.ts';
 import { StatePill } from '../../components/badge.tsx';
 import { Button, ButtonLink, IconButton } from '../../components/button.tsx';
 import { Columns } from '../../components/columns.tsx';

@@ -1,7 +1,7 @@
 /** How a deal looks in the list: as a row of columns, and as a card on a phone. */
 import type { LinkOptions } from '@tanstack/react-router';
 import { MessageCircleQuestion } from 'lucide-react';
-import type { DealRow } from '../../api/types.ts';
+import type { DealRow } from '../../api/shapes.ts';
 import { Badge, StatePill } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { Money } from '../../components/money.tsx';

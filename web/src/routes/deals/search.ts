@@ -1,5 +1,5 @@
 /** What the list of deals keeps in its address: search, filters and order. */
-import type { CallerRole, DealSort, DealState } from '../../api/types.ts';
+import type { CallerRole, DealSort, DealState } from '../../api/shapes.ts';
 import { callerRoles, dealStates } from '../../lib/states.ts';
 
 export interface DealsSearch {

@@ -1,5 +1,5 @@
 import { Check, X } from 'lucide-react';
-import type { DealState } from '../../api/types.ts';
+import type { DealState } from '../../api/shapes.ts';
 import { cx } from '../../lib/cx.ts';
 import { dealPath, dealStates } from '../../lib/states.ts';
 

@@ -1,5 +1,5 @@
 /** The tabs of a deal: which there are for this person, where they lead, and what waits behind each. */
-import type { DealPage, Me } from '../../api/types.ts';
+import type { DealPage, Me } from '../../api/shapes.ts';
 
 export interface DealTab {
   to:

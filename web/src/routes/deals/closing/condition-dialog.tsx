@@ -1,5 +1,5 @@
 import { useConditionActions } from '../../../api/conditions.ts';
-import type { ClosingCondition } from '../../../api/types.ts';
+import type { ClosingCondition } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';

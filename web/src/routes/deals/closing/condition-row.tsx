@@ -1,6 +1,6 @@
 import { CalendarClock, Check, CircleDashed, CircleDotDashed, Ellipsis, Minus, Pencil, Trash2 } from 'lucide-react';
 import { useConditionActions } from '../../../api/conditions.ts';
-import type { ClosingCondition, ConditionStatus } from '../../../api/types.ts';
+import type { ClosingCondition, ConditionStatus } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { IconButton } from '../../../components/button.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';

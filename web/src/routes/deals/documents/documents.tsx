@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Files, SearchX, Upload } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import { documentsQuery, mostDocuments, useDocumentActions, type DocumentFilter } from '../../../api/documents.ts';
-import type { DealDocument } from '../../../api/types.ts';
+import type { DealDocument } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { FilterBar } from '../../../components/filter-bar.tsx';

@@ -1,5 +1,5 @@
 import { useDocumentActions } from '../../../api/documents.ts';
-import type { Confidentiality, DealDocument } from '../../../api/types.ts';
+import type { Confidentiality, DealDocument } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';

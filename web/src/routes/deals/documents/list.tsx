@@ -1,6 +1,6 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
-import type { DealDocument } from '../../../api/types.ts';
+import type { DealDocument } from '../../../api/shapes.ts';
 import { cx } from '../../../lib/cx.ts';
 import { DocumentRow, type DocumentDeed } from './row.tsx';
 

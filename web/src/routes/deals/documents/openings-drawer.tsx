@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Eye } from 'lucide-react';
 import { openingsQuery } from '../../../api/documents.ts';
-import type { DealDocument } from '../../../api/types.ts';
+import type { DealDocument } from '../../../api/shapes.ts';
 import { Drawer } from '../../../components/dialog.tsx';
 import { EmptyState, Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';

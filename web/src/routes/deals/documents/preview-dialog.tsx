@@ -1,6 +1,6 @@
 import { Download } from 'lucide-react';
 import { contentOf, previewOf } from '../../../api/documents.ts';
-import type { DealDocument } from '../../../api/types.ts';
+import type { DealDocument } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { DocumentPreview } from './preview.tsx';

@@ -1,7 +1,7 @@
 import { Download, Ellipsis, Eye, FileArchive, FileImage, FileSpreadsheet, FileText, FileVideo } from 'lucide-react';
 import { memo } from 'react';
 import { contentOf } from '../../../api/documents.ts';
-import type { DealDocument } from '../../../api/types.ts';
+import type { DealDocument } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { IconButton } from '../../../components/button.tsx';
 import { Menu, MenuItem } from '../../../components/menu.tsx';

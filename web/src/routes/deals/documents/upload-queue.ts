@@ -1,6 +1,6 @@
 /** Sends files, a few at a time, and tells whoever follows how each is doing. */
-import { ApiError, type Query } from '../../../api/client.ts';
-import { upload } from '../../../api/upload.ts';
+import { ApiError } from '../../../api/client.ts';
+import type { Progress } from '../../../api/upload.ts';
 
 export interface Upload {
   id: number;
@@ -13,8 +13,8 @@ export interface Upload {
 }
 
 export interface UploadsOptions<T> {
-  /** Where a file goes: a path below /api and its query; asked when the file's turn comes. */
-  to: (file: File) => { path: string; query?: Query };
+  /** Sends a file, when its turn comes. */
+  send: (file: File, progress: Progress) => Promise<T>;
   /** Why a file need not be sent at all, for the person; null when there is no such reason. */
   check?: (file: File) => string | null;
   onDone?: (answer: T, file: File) => void;
@@ -94,10 +94,9 @@ export class UploadQueue<T> {
     const stop = new AbortController();
     this.#stops.set(id, stop);
     this.#change(id, { state: 'sending', sent: 0, message: null });
-    const { path, query = {} } = this.#options.to(file);
     const onProgress = (sent: number) => this.#change(id, { sent });
     try {
-      const answer = await upload<T>(path, file, { query, signal: stop.signal, onProgress });
+      const answer = await this.#options.send(file, { signal: stop.signal, onProgress });
       this.#change(id, { state: 'done', sent: file.size });
       this.#options.onDone?.(answer, file);
     } catch (error) {

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useDocumentActions } from '../../../api/documents.ts';
-import type { Confidentiality, DealDocument, Id } from '../../../api/types.ts';
+import type { Confidentiality, DealDocument, Id } from '../../../api/shapes.ts';
+import { upload } from '../../../api/upload.ts';
 import { useUnsaved } from '../../../lib/use-unsaved.ts';
 import { useUploads } from './use-uploads.ts';
 
@@ -33,12 +34,13 @@ export function useDocumentUploads(dealId: Id) {
   // What was said of a file when it was dropped: who may open it must not change while it waits.
   const told = useRef(new WeakMap<File, AboutFiles>());
   const queue = useUploads<DealDocument>({
-    to: (file) => {
+    send: (file, progress) => {
       const { category, confidentiality, request } = told.current.get(file) ?? about;
-      return {
-        path: `/web/deals/${dealId}/documents`,
+      return upload('/web/deals/:id/documents', file, {
+        param: { id: dealId },
         query: { filename: file.name, category, confidentiality, diligence_request: request.trim() || null },
-      };
+        ...progress,
+      });
     },
     check: checkFile,
     onDone: () => void refresh(),

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Landmark, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { financingQuery, useFinancingActions } from '../../../api/diligence.ts';
-import type { FinancingSource, FinancingStack } from '../../../api/types.ts';
+import type { FinancingSource, FinancingStack } from '../../../api/shapes.ts';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';

@@ -1,5 +1,5 @@
 import { useFinancingActions } from '../../../api/diligence.ts';
-import type { CommitmentStatus, FinancingSource, FinancingSourceType } from '../../../api/types.ts';
+import type { CommitmentStatus, FinancingSource, FinancingSourceType } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';

@@ -1,4 +1,4 @@
-import type { CommitmentStatus, FinancingStack } from '../../../api/types.ts';
+import type { CommitmentStatus, FinancingStack } from '../../../api/shapes.ts';
 import { Money } from '../../../components/money.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { sum, toPixels } from '../../../lib/decimal.ts';

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useFindingActions } from '../../../api/diligence.ts';
-import type { Finding } from '../../../api/types.ts';
+import type { Finding } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';

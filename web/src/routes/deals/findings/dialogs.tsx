@@ -1,5 +1,5 @@
 import { useFindingActions } from '../../../api/diligence.ts';
-import type { Finding, FindingSeverity, FindingStatus, Id } from '../../../api/types.ts';
+import type { Finding, FindingSeverity, FindingStatus, Id } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select, Textarea } from '../../../components/input.tsx';

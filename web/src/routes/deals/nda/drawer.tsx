@@ -1,5 +1,5 @@
 import { useNdaActions } from '../../../api/ndas.ts';
-import type { Nda } from '../../../api/types.ts';
+import type { Nda } from '../../../api/shapes.ts';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Fact, Facts } from '../../../components/card.tsx';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { FileSignature, Send } from 'lucide-react';
 import { useState } from 'react';
 import { ndasQuery } from '../../../api/ndas.ts';
-import type { Id, Nda, Participant } from '../../../api/types.ts';
+import type { Id, Nda, Participant } from '../../../api/shapes.ts';
 import { Avatar } from '../../../components/avatar.tsx';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';

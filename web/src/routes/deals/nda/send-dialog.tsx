@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { ndaTemplateQuery, useNdaActions } from '../../../api/ndas.ts';
-import type { Instant, Participant } from '../../../api/types.ts';
+import type { Instant, Participant } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';

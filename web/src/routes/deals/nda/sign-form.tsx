@@ -1,6 +1,6 @@
 import { useNdaActions } from '../../../api/ndas.ts';
 import { useMe } from '../../../api/me.ts';
-import type { Nda } from '../../../api/types.ts';
+import type { Nda } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { Checkbox } from '../../../components/checkbox.tsx';

@@ -1,5 +1,5 @@
 import { useOfferActions } from '../../../api/offers.ts';
-import type { Offer } from '../../../api/types.ts';
+import type { Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
@@ -77,7 +77,7 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
     <Card title="Accepted terms" className="mb-4">
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
         <Money
-          amount={agreed.payload.purchase_price ?? null}
+          amount={agreed.payload.purchase_price}
           currency={agreed.payload.currency}
           className="text-lg font-semibold"
         />

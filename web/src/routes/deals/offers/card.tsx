@@ -1,5 +1,5 @@
 import { History } from 'lucide-react';
-import type { Decimal, Offer } from '../../../api/types.ts';
+import type { Decimal, Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Time } from '../../../components/time.tsx';
 import { plural } from '../../../lib/format.ts';

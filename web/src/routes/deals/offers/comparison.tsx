@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Offer } from '../../../api/types.ts';
+import type { Offer } from '../../../api/shapes.ts';
 import { Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { useBreakpoint } from '../../../lib/use-media.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../api/client.ts';
 import { useOfferActions } from '../../../api/offers.ts';
-import type { Offer, OfferPayload } from '../../../api/types.ts';
+import type { Offer, OfferInput, OfferPayload } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';
@@ -39,12 +39,12 @@ function valuesOf(payload: OfferPayload | undefined): Values {
 }
 
 /** What an earlier revision said beyond the form's fields stays in the next. */
-function payloadOf(values: Values, currency: string, before: OfferPayload | undefined): OfferPayload {
+function payloadOf(values: Values, currency: string, before: OfferPayload | undefined): OfferInput {
   const { financing_contingency: contingency } = values;
   return {
     ...before,
     currency,
-    purchase_price: orNull(values.purchase_price),
+    purchase_price: values.purchase_price.trim(),
     cash_at_close: orNull(values.cash_at_close),
     seller_note: orNull(values.seller_note),
     earnout: orNull(values.earnout),

@@ -1,7 +1,7 @@
 /** What each thing that can differ between offers says of one: cells of the comparison, lines of a card. */
 import { BadgeCheck, Trophy } from 'lucide-react';
 import type { ReactNode } from 'react';
-import type { Decimal, Offer } from '../../../api/types.ts';
+import type { Decimal, Offer } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Money } from '../../../components/money.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
@@ -49,7 +49,7 @@ export function Standing({ offer }: { offer: Offer }) {
 export function AgainstAsking({ offer, inWords = false }: { offer: Offer; inWords?: boolean }) {
   const { deal } = useDeal();
   const { purchase_price: price, currency } = offer.payload;
-  if (price === null || deal.asking_price === null || currency !== deal.currency) return inWords ? null : none;
+  if (!price || deal.asking_price === null || currency !== deal.currency) return inWords ? null : none;
   const difference = sum([price, negate(deal.asking_price)]);
   if (compare(difference, '0') === 0) return <>At asking price</>;
   return (
@@ -118,7 +118,7 @@ const partFact = ({ key, label }: { key: Part; label: string }, place: number): 
   key,
   shade: shades[place],
   label,
-  says: ({ payload }) => <Money amount={payload[key] ?? null} currency={payload.currency} />,
+  says: ({ payload }) => <Money amount={payload[key]} currency={payload.currency} />,
 });
 
 /** What a price consists of, part by part. */

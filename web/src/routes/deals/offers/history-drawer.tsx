@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Offer, OfferPayload } from '../../../api/types.ts';
+import type { Offer, OfferPayload } from '../../../api/shapes.ts';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { revisionsQuery } from '../../../api/offers.ts';
 import { Badge } from '../../../components/badge.tsx';
@@ -25,7 +25,7 @@ export function linesOf(payload: OfferPayload): Line[] {
   const money = (label: string, amount: string | null | undefined): Line => ({
     label,
     value: amount ?? null,
-    shown: <Money amount={amount ?? null} currency={payload.currency} />,
+    shown: <Money amount={amount} currency={payload.currency} />,
   });
   const lines = [
     money('Price', payload.purchase_price),

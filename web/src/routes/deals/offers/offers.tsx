@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { HandCoins, Plus } from 'lucide-react';
 import { Fragment, useState } from 'react';
 import { offersQuery, useOfferActions } from '../../../api/offers.ts';
-import type { Offer } from '../../../api/types.ts';
+import type { Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -24,7 +24,7 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
   const { deal } = useDeal();
   const { accept } = useOfferActions(deal.id);
   const { purchase_price: price, currency } = offer.payload;
-  const what = price === null ? 'this offer' : `the offer of ${formatMoney(price, currency)}`;
+  const what = !price ? 'this offer' : `the offer of ${formatMoney(price, currency)}`;
   return (
     <UntilDialog
       draft={`acceptance/${offer.id}`}

@@ -1,5 +1,5 @@
 /** What an offer consists of: its rows in a comparison, its parts, and what a person wrote beyond the fields we know. */
-import type { Decimal, Offer, OfferPayload } from '../../../api/types.ts';
+import type { Decimal, Offer, OfferPayload } from '../../../api/shapes.ts';
 import { compare, isDecimal, sum } from '../../../lib/decimal.ts';
 
 export type Part = 'cash_at_close' | 'seller_note' | 'earnout' | 'rollover_equity';
@@ -43,7 +43,9 @@ export function sumOfParts(payload: Record<Part, Decimal | null | undefined>): D
 /** The highest price among offers in one currency; null when they are in several, or there is no choice. */
 export function highestPrice(offers: readonly Offer[]): Decimal | null {
   const currencies = new Set(offers.map(({ payload }) => payload.currency));
-  const prices = offers.map(({ payload }) => payload.purchase_price).filter((price) => price !== null);
+  const prices = offers
+    .map(({ payload }) => payload.purchase_price)
+    .filter((price) => price !== null && price !== undefined);
   if (currencies.size !== 1 || prices.length < 2) return null;
   return prices.reduce((highest, price) => (compare(price, highest) > 0 ? price : highest));
 }

@@ -1,4 +1,4 @@
-import type { OfferPayload } from '../../../api/types.ts';
+import type { OfferPayload } from '../../../api/shapes.ts';
 import { cx } from '../../../lib/cx.ts';
 import { toPixels } from '../../../lib/decimal.ts';
 import { formatMoney } from '../../../lib/format.ts';
@@ -11,7 +11,7 @@ export const shades = ['bg-accent', 'bg-info', 'bg-brass', 'bg-rare'];
 export function StructureBar({ payload, className }: { payload: OfferPayload; className?: string }) {
   const named = parts
     .map(({ key, label }, place) => ({ key, label, amount: payload[key], shade: shades[place] }))
-    .filter(({ amount }) => toPixels(amount ?? null) > 0);
+    .filter(({ amount }) => toPixels(amount) > 0);
   const total = named.reduce((all, { amount }) => all + toPixels(amount), 0);
   if (total === 0) return <span className="text-faint">–</span>;
   return (

@@ -4,7 +4,7 @@ import { api } from '../../../api/client.ts';
 import { dealToolsQuery } from '../../../api/deals.ts';
 import { keys } from '../../../api/keys.ts';
 import { useOptimistic } from '../../../api/optimistic.ts';
-import type { DealTools, Instant } from '../../../api/types.ts';
+import type { DealTools, Instant } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
 import { Switch } from '../../../components/checkbox.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
@@ -17,7 +17,7 @@ type OptIn = { on: boolean; expires_at: Instant | null };
 function Controls({ tools }: { tools: DealTools }) {
   const { deal, capacities } = useDeal();
   const { user } = useMe();
-  const path = `/web/deals/${deal.id}/tools`;
+  const param = { id: deal.id };
   const queryKey = keys.of(deal.id, 'tools');
   const also = [keys.settings('tools')];
   const optIn = useOptimistic<DealTools, OptIn, DealTools>({
@@ -27,13 +27,19 @@ function Controls({ tools }: { tools: DealTools }) {
       ...data,
       opt_in: on ? { granted_at: new Date().toISOString(), expires_at } : null,
     }),
-    send: ({ on, expires_at }) => (on ? api.put(`${path}/opt-in`, { expires_at }) : api.delete(`${path}/opt-in`)),
+    send: ({ on, expires_at }) =>
+      on
+        ? api.put('/web/deals/:id/tools/opt-in', { param, json: { expires_at } })
+        : api.delete('/web/deals/:id/tools/opt-in', { param }),
   });
   const shutOff = useOptimistic<DealTools, boolean, DealTools>({
     queryKey,
     also,
     update: (data, off) => ({ ...data, shut_off: off ? { by_name: user.name, at: new Date().toISOString() } : null }),
-    send: (off) => (off ? api.put(`${path}/shut-off`) : api.delete(`${path}/shut-off`)),
+    send: (off) =>
+      off
+        ? api.put('/web/deals/:id/tools/shut-off', { param })
+        : api.delete('/web/deals/:id/tools/shut-off', { param }),
   });
   return (
     <div className="flex flex-col gap-4">

@@ -1,7 +1,7 @@
 import { HeartHandshake } from 'lucide-react';
 import { useState } from 'react';
 import { useDealActions } from '../../../api/deals.ts';
-import type { DealPage, Instant, Participant } from '../../../api/types.ts';
+import type { DealPage, Instant, Participant } from '../../../api/shapes.ts';
 import { Banner } from '../../../components/banner.tsx';
 import { Button } from '../../../components/button.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';

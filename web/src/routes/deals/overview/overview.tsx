@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { dealActivityQuery } from '../../../api/deals.ts';
 import { homeQuery } from '../../../api/home.ts';
-import type { Participant } from '../../../api/types.ts';
+import type { Participant } from '../../../api/shapes.ts';
 import { ActivityList } from '../../../components/activity-list.tsx';
 import { Avatar } from '../../../components/avatar.tsx';
 import { Badge } from '../../../components/badge.tsx';

@@ -2,7 +2,7 @@
 import { UserPlus } from 'lucide-react';
 import { useDealActions } from '../../../api/deals.ts';
 import { useMe } from '../../../api/me.ts';
-import type { DealPage } from '../../../api/types.ts';
+import type { DealPage } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Banner } from '../../../components/banner.tsx';
 import { Button } from '../../../components/button.tsx';

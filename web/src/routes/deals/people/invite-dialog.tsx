@@ -1,5 +1,5 @@
 import { useDealActions } from '../../../api/deals.ts';
-import type { Invited, ParticipantRole } from '../../../api/types.ts';
+import type { Invited, ParticipantRole } from '../../../api/shapes.ts';
 import { InviteDialog } from '../../../components/invite-dialog.tsx';
 import { InvitedDialog } from '../../../components/invited-dialog.tsx';
 import { toastError } from '../../../components/toast.tsx';

@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Ellipsis, FileSignature, HeartHandshake, Link2, UserMinus, UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
 import { useDealActions } from '../../../api/deals.ts';
-import type { Invited, Participant, Side } from '../../../api/types.ts';
+import type { Invited, Participant, Side } from '../../../api/shapes.ts';
 import { Avatar } from '../../../components/avatar.tsx';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';

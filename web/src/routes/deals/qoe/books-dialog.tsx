@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { ApiError } from '../../../api/client.ts';
 import { booksTemplate, previewBooks, useQoeActions } from '../../../api/qoe.ts';
-import type { Id, SnapshotPreview, SnapshotType } from '../../../api/types.ts';
+import type { Id, SnapshotPreview, SnapshotType } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { ImportDialog } from '../../../components/import-dialog.tsx';
 import { Select } from '../../../components/input.tsx';

@@ -1,7 +1,7 @@
 import { ListChecks, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useQoeActions } from '../../../api/qoe.ts';
-import type { ChecklistRow, ChecklistStatus, Id } from '../../../api/types.ts';
+import type { ChecklistRow, ChecklistStatus, Id } from '../../../api/shapes.ts';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';

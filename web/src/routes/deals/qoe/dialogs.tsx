@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId } from 'react';
 import { bridgeQuery, useQoeActions } from '../../../api/qoe.ts';
-import type { AdjustmentCategory, Id, QoeMember } from '../../../api/types.ts';
+import type { AdjustmentCategory, Id, QoeMember } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select, Textarea } from '../../../components/input.tsx';

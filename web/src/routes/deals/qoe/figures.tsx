@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ChartColumn, ChartPie } from 'lucide-react';
 import { useState } from 'react';
 import { bridgeQuery, customersQuery, periodsQuery } from '../../../api/qoe.ts';
-import type { Day, Id, PlPeriod } from '../../../api/types.ts';
+import type { Day, Id, PlPeriod } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
 import { BridgeChart, chartHeights, ConcentrationChart, MonthlyChart } from './charts/index.tsx';
 import { Select } from '../../../components/input.tsx';

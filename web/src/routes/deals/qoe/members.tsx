@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Ellipsis, UserMinus, UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { membersQuery, useQoeActions } from '../../../api/qoe.ts';
-import type { Id, QoeMember } from '../../../api/types.ts';
+import type { Id, QoeMember } from '../../../api/shapes.ts';
 import { Avatar } from '../../../components/avatar.tsx';
 import { Badge } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Plus, Scale, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { bridgeQuery, normalizationsQuery, useQoeActions } from '../../../api/qoe.ts';
-import type { Id, Normalization } from '../../../api/types.ts';
+import type { Id, Normalization } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';

@@ -1,5 +1,5 @@
 /** The periods that figures are of. */
-import type { PlPeriod } from '../../../api/types.ts';
+import type { PlPeriod } from '../../../api/shapes.ts';
 
 /** Whether figures are of one month; else of a quarter, a year, or whatever their label says. */
 export const isMonth = ({

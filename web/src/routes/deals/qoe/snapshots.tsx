@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { FileSpreadsheet, Upload } from 'lucide-react';
 import { useState } from 'react';
 import { snapshotsQuery } from '../../../api/qoe.ts';
-import type { Id } from '../../../api/types.ts';
+import type { Id } from '../../../api/shapes.ts';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';

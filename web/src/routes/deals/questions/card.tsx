@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useQuestionActions } from '../../../api/questions.ts';
-import type { Question } from '../../../api/types.ts';
+import type { Question } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';

@@ -1,6 +1,6 @@
 import { type ReactNode } from 'react';
 import { useQuestionActions } from '../../../api/questions.ts';
-import type { Id, Question, QuestionCategory } from '../../../api/types.ts';
+import type { Id, Question, QuestionCategory } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';

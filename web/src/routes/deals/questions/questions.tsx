@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { MessageCircleQuestion, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { questionsQuery, useReadAnswers } from '../../../api/questions.ts';
-import type { Question } from '../../../api/types.ts';
+import type { Question } from '../../../api/shapes.ts';
 import { Button, ButtonLink } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';

@@ -3,7 +3,7 @@ import { Download, ScrollText, SearchX } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useBrokerage } from '../../../api/me.ts';
 import { auditExport, auditQuery } from '../../../api/settings.ts';
-import type { AuditRecord, Id } from '../../../api/types.ts';
+import type { AuditRecord, Id } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
 import { PagedList } from '../../../components/paged-list.tsx';

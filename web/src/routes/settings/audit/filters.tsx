@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { membersQuery, type AuditFilter } from '../../../api/settings.ts';
-import type { Day, Id } from '../../../api/types.ts';
+import type { Day, Id } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 import { DateField } from '../../../components/value-fields.tsx';

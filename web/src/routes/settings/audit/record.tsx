@@ -1,5 +1,5 @@
 /** How a record of the audit trail looks: as a row, as a card on a phone, and in full. */
-import type { AuditRecord } from '../../../api/types.ts';
+import type { AuditRecord } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Fact, Facts } from '../../../components/card.tsx';
 import type { Column } from '../../../components/data-table.tsx';

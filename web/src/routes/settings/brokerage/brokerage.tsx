@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useBrokerage } from '../../../api/me.ts';
 import { brokerageQuery, useMemberActions } from '../../../api/settings.ts';
-import type { Brokerage } from '../../../api/types.ts';
+import type { Brokerage } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { Plug, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { clientsQuery } from '../../../api/settings.ts';
-import type { Client, Clients } from '../../../api/types.ts';
+import type { Client, Clients } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';

@@ -1,6 +1,6 @@
 import { useId } from 'react';
 import { useClientActions } from '../../../api/settings.ts';
-import type { Client, Clients } from '../../../api/types.ts';
+import type { Client, Clients } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
@@ -30,7 +30,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
   const id = useId();
   const { register, change } = useClientActions();
   const withRecentSignIn = useRecentSignIn();
-  const form = useForm<{ name: string; redirect_uris: string }, Client>({
+  const form = useForm<{ name: string; redirect_uris: string }, Client | undefined>({
     initial: { name: client?.name ?? '', redirect_uris: client?.redirect_uris.join('\n') ?? '' },
     draft: `client/${client?.id ?? 'new'}`,
     check: (values) =>
@@ -46,7 +46,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
       if (client) {
         onClose();
         toast('Client saved');
-      } else onRegistered(made);
+      } else if (made) onRegistered(made);
     },
   });
   return (

@@ -1,7 +1,7 @@
 import { Ellipsis, Pencil, Power, Share2, Trash2, Unplug } from 'lucide-react';
 import { useMe } from '../../../api/me.ts';
 import { useClientActions } from '../../../api/settings.ts';
-import type { Client } from '../../../api/types.ts';
+import type { Client } from '../../../api/shapes.ts';
 import { IconButton } from '../../../components/button.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';

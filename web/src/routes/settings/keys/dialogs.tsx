@@ -1,5 +1,5 @@
 import { useKeyActions } from '../../../api/settings.ts';
-import type { ApiKey, ApiKeyCreated, Id, Instant, KeyScope } from '../../../api/types.ts';
+import type { ApiKey, ApiKeyCreated, Id, Instant, KeyScope } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Checkbox } from '../../../components/checkbox.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';

@@ -3,7 +3,7 @@ import { Ban, Ellipsis, KeyRound, Plus, RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { useBrokerage } from '../../../api/me.ts';
 import { apiKeysQuery, useKeyActions } from '../../../api/settings.ts';
-import type { ApiKey, ApiKeyCreated, Id } from '../../../api/types.ts';
+import type { ApiKey, ApiKeyCreated, Id } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';

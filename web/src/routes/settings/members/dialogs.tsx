@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { dealsRunAloneQuery, membersQuery, useMemberActions } from '../../../api/settings.ts';
-import type { Id, Member, MemberInvited, MemberRole } from '../../../api/types.ts';
+import type { Id, Member, MemberInvited, MemberRole } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';

@@ -3,7 +3,7 @@ import { Ellipsis, Link2, LogOut, UserMinus, UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { useBrokerage, useMe } from '../../../api/me.ts';
 import { membersQuery, useMemberActions } from '../../../api/settings.ts';
-import type { Id, Member, MemberInvited, MemberRole } from '../../../api/types.ts';
+import type { Id, Member, MemberInvited, MemberRole } from '../../../api/shapes.ts';
 import { Avatar } from '../../../components/avatar.tsx';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';

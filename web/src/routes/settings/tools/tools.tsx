@@ -6,7 +6,7 @@ import { api } from '../../../api/client.ts';
 import { keys } from '../../../api/keys.ts';
 import { useOptimistic } from '../../../api/optimistic.ts';
 import { toolsQuery } from '../../../api/settings.ts';
-import type { Id, Instant, ToolSettings } from '../../../api/types.ts';
+import type { Id, Instant, ToolSettings } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button, ButtonLink } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
@@ -21,7 +21,9 @@ import { SettingsPage } from '../settings-page.tsx';
 
 const route = getRouteApi('/app/settings/tools');
 
-type Grant = { client_id: Id; tool: string; on: boolean; expires_at: Instant | null };
+type Tool = ToolSettings['write_tools'][number];
+
+type Grant = { client_id: Id; tool: Tool['name']; on: boolean; expires_at: Instant | null };
 
 function useGrant() {
   return useOptimistic<ToolSettings, Grant, ToolSettings>({
@@ -34,11 +36,11 @@ function useGrant() {
       ],
     }),
     send: ({ on, ...grant }) =>
-      on ? api.put('/web/tools/grants', grant) : api.delete(`/web/tools/grants/${grant.client_id}/${grant.tool}`),
+      on
+        ? api.put('/web/tools/grants', { json: grant })
+        : api.delete('/web/tools/grants/:client_id/:tool', { param: { client_id: grant.client_id, tool: grant.tool } }),
   });
 }
-
-type Tool = ToolSettings['write_tools'][number];
 
 function ToolRow({ tool, clientId, grants }: { tool: Tool; clientId: Id; grants: ToolSettings['grants'] }) {
   const { mutate } = useGrant();
@@ -136,7 +138,7 @@ function Grants({ settings }: { settings: ToolSettings }) {
 type OptIn = ToolSettings['opt_ins'][number];
 
 function OptInRow({ optIn }: { optIn: OptIn }) {
-  const path = `/web/deals/${optIn.deal_id}/tools/opt-in`;
+  const param = { id: optIn.deal_id };
   const { mutate } = useOptimistic<ToolSettings, { on: boolean; expires_at: Instant | null }, unknown>({
     queryKey: toolsQuery.queryKey,
     also: [keys.of(optIn.deal_id, 'tools')],
@@ -146,7 +148,10 @@ function OptInRow({ optIn }: { optIn: OptIn }) {
         one.deal_id !== optIn.deal_id ? [one] : on ? [{ ...one, expires_at }] : [],
       ),
     }),
-    send: ({ on, expires_at }) => (on ? api.put(path, { expires_at }) : api.delete(path)),
+    send: ({ on, expires_at }) =>
+      on
+        ? api.put('/web/deals/:id/tools/opt-in', { param, json: { expires_at } })
+        : api.delete('/web/deals/:id/tools/opt-in', { param }),
   });
   return (
     <li className="flex flex-wrap items-end justify-between gap-x-5 gap-y-3 px-4 py-3.5 sm:px-5">

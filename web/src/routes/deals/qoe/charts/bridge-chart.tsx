@@ -11,7 +11,7 @@ import {
   XAxis,
   YAxis,
 } from 'recharts';
-import type { Decimal, EbitdaBridge } from '../../../../api/types.ts';
+import type { Decimal, EbitdaBridge } from '../../../../api/shapes.ts';
 import { sum, toPixels } from '../../../../lib/decimal.ts';
 import { formatMoney } from '../../../../lib/format.ts';
 import { adjustmentCategories } from '../../../../lib/states.ts';

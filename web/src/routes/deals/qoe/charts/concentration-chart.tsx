@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Bar, BarChart, LabelList, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts';
-import type { CustomerConcentration, CustomerRevenue } from '../../../../api/types.ts';
+import type { CustomerConcentration, CustomerRevenue, Decimal } from '../../../../api/shapes.ts';
 import { toPixels } from '../../../../lib/decimal.ts';
 import { formatMoney, formatShare } from '../../../../lib/format.ts';
 import { ChartFrame } from './chart-frame.tsx';
@@ -15,6 +15,8 @@ export interface ConcentrationChartProps {
 
 const drawn = 10;
 
+const shown = (share: Decimal | null): string => (share === null ? '–' : formatShare(share));
+
 function CustomerTip(input: TipInput) {
   const customer = pointOf<{ customer: CustomerRevenue }>(input)?.customer;
   if (!customer) return null;
@@ -23,7 +25,7 @@ function CustomerTip(input: TipInput) {
       title={customer.customer_name}
       rows={[
         { label: 'Revenue', value: formatMoney(customer.revenue_total, customer.currency) },
-        { label: 'Of uploaded customers', value: formatShare(customer.revenue_share) },
+        { label: 'Of uploaded customers', value: shown(customer.revenue_share) },
       ]}
     />
   );
@@ -53,7 +55,7 @@ export default function ConcentrationChart({
             {shares.map(({ label, share }) => (
               <div key={label} className="px-3 py-3 sm:px-4">
                 <dt className="text-sm text-faint">{label}</dt>
-                <dd className="mt-0.5 text-xl font-semibold tabular">{share === null ? '–' : formatShare(share)}</dd>
+                <dd className="mt-0.5 text-xl font-semibold tabular">{shown(share)}</dd>
               </div>
             ))}
           </dl>
@@ -68,7 +70,7 @@ export default function ConcentrationChart({
       rows={items.map((customer) => [
         customer.customer_name,
         formatMoney(customer.revenue_total, customer.currency),
-        formatShare(customer.revenue_share),
+        shown(customer.revenue_share),
       ])}
     >
       <ResponsiveContainer width="100%" height="100%">

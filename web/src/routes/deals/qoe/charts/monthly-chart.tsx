@@ -1,5 +1,5 @@
 import { Bar, CartesianGrid, ComposedChart, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts';
-import type { PlPeriod } from '../../../../api/types.ts';
+import type { PlPeriod } from '../../../../api/shapes.ts';
 import { toPixels } from '../../../../lib/decimal.ts';
 import { formatMoney, formatMonth } from '../../../../lib/format.ts';
 import { isMonth } from '../periods.ts';

@@ -1,0 +1,121 @@
+/**
+ * Names for what the routes take and answer, each read from the server's own types by its path. A page that wants the
+ * type of a row takes it from here; what the row holds is said by the statement on the server that reads it.
+ */
+import type { Answer, PathOf, RequestBody, RequestQuery } from '../../../server/contract.ts';
+
+import type { LiveEvent } from '../../../server/contract.ts';
+
+export type { LiveEvent };
+export type Topic = LiveEvent['topic'];
+
+export type Id = string;
+/** RFC 3339 in UTC with milliseconds. */
+export type Instant = string;
+/** `YYYY-MM-DD`. */
+export type Day = string;
+/** A decimal number as a string: it never becomes a float. */
+export type Decimal = string;
+
+/** A list, or a page of one: then with where the next begins. */
+export interface Items<T> {
+  items: T[];
+  next_cursor?: string | null;
+}
+
+type Item<P extends PathOf<'get'>> = Answer<'get', P> extends { items: (infer T)[] } ? T : never;
+
+export type Me = Answer<'get', '/web/me'>;
+
+export type Home = Answer<'get', '/web/home'>;
+export type QueueEntry = Home['queue'][number];
+export type QueueKind = QueueEntry['kind'];
+export type DealInvitation = Home['invitations'][number];
+
+export type DealRow = Item<'/web/deals'>;
+export type DealSort = NonNullable<RequestQuery<'get', '/web/deals'>['sort']>;
+export type DealPage = Answer<'get', '/web/deals/:id'>;
+export type Deal = DealPage['deal'];
+export type DealState = Deal['state'];
+export type CallerRole = DealPage['caller_role'];
+export type Side = DealPage['side'];
+export type DealInput = Omit<RequestBody<'post', '/web/deals'>, 'organization_id'>;
+export type Activity = Item<'/web/deals/:id/activity'>;
+export type DealTools = Answer<'get', '/web/deals/:id/tools'>;
+
+export type Participant = DealPage['participants'][number];
+export type ParticipantRole = Participant['role'];
+export type ParticipantStatus = Participant['status'];
+export type ParticipantInput = RequestBody<'post', '/web/deals/:id/participants'>;
+export type Delivery = RequestBody<'post', '/web/deals/:id/participants/:participant_id/invitation'>;
+export type Invited = Answer<'post', '/web/deals/:id/participants'>;
+
+export type Nda = Item<'/web/deals/:id/ndas'>;
+export type NdaStatus = Nda['status'];
+
+export type DealDocument = Item<'/web/deals/:id/documents'>;
+export type Confidentiality = DealDocument['confidentiality'];
+export type DocumentOpening = Item<'/web/documents/:source/:id/openings'>;
+
+export type Question = Item<'/web/deals/:id/questions'>;
+export type QuestionStatus = Question['status'];
+export type QuestionCategory = Question['category'];
+
+export type Qoe = Answer<'get', '/web/deals/:id/qoe'>;
+export type ChecklistRow = Qoe['progress'][number];
+export type ChecklistStatus = ChecklistRow['status'];
+export type Snapshot = Item<'/web/deals/:id/qoe/snapshots'>;
+export type SnapshotStatus = Snapshot['status'];
+export type SnapshotType = Snapshot['snapshot_type'];
+export type SnapshotPreview = Answer<'post', '/web/deals/:id/qoe/snapshots/preview'>;
+export type PlPeriod = Item<'/web/deals/:id/qoe/periods'>;
+export type CustomerConcentration = Answer<'get', '/web/deals/:id/qoe/customers'>;
+export type CustomerRevenue = CustomerConcentration['items'][number];
+export type EbitdaBridge = Answer<'get', '/web/deals/:id/qoe/bridge'>;
+export type Normalization = Item<'/web/deals/:id/qoe/normalizations'>;
+export type NormalizationInput = RequestBody<'post', '/web/deals/:id/qoe/normalizations'>;
+export type AdjustmentCategory = Normalization['adjustment_category'];
+export type QoeMember = Item<'/web/deals/:id/qoe/members'>;
+
+export type Offer = Item<'/web/deals/:id/offers'>;
+export type OfferPayload = Offer['payload'];
+export type OfferInput = RequestBody<'post', '/web/deals/:id/offers'>['payload'];
+
+export type ClosingCondition = Item<'/web/deals/:id/conditions'>;
+export type ConditionStatus = ClosingCondition['status'];
+export type ConditionInput = RequestBody<'post', '/web/deals/:id/conditions'>;
+
+export type Finding = Item<'/web/deals/:id/findings'>;
+export type FindingSeverity = Finding['severity'];
+export type FindingStatus = Finding['status'];
+export type FindingInput = RequestBody<'post', '/web/deals/:id/findings'>;
+
+export type FinancingStack = Answer<'get', '/web/deals/:id/financing'>;
+export type FinancingSource = FinancingStack['items'][number];
+export type FinancingSourceType = FinancingSource['source_type'];
+export type CommitmentStatus = FinancingSource['commitment_status'];
+export type FinancingInput = RequestBody<'post', '/web/deals/:id/financing'>;
+
+export type Contact = Item<'/web/contacts'>;
+export type ContactSort = NonNullable<RequestQuery<'get', '/web/contacts'>['sort']>;
+export type ContactInput = Omit<RequestBody<'post', '/web/contacts'>, 'brokerage_id'>;
+export type ContactImport = Answer<'post', '/web/contacts/import'>;
+
+export type Brokerage = Answer<'get', '/web/brokerages/:id'>;
+export type Member = Item<'/web/brokerages/:id/members'>;
+export type MemberRole = Member['role'];
+export type MemberInput = RequestBody<'post', '/web/brokerages/:id/members'>;
+export type MemberInvited = Answer<'post', '/web/brokerages/:id/members'>;
+
+export type ApiKey = Item<'/web/brokerages/:id/keys'>;
+export type KeyScope = ApiKey['scopes'][number];
+export type ApiKeyInput = RequestBody<'post', '/web/brokerages/:id/keys'>;
+export type ApiKeyCreated = Answer<'post', '/web/brokerages/:id/keys'>;
+
+export type Clients = Answer<'get', '/web/clients'>;
+export type Client = Clients['items'][number];
+export type ClientInput = RequestBody<'post', '/web/clients'>;
+
+export type ToolSettings = Answer<'get', '/web/tools'>;
+
+export type AuditRecord = Item<'/web/audit'>;
