@@ -1,10 +1,14 @@
--- The ground under every other file: roles, ids, the clock, who is calling, tenants, people, and the audit trail.
+-- What every other file stands on: roles, ids, the clock, refusals, who is calling, moves between states, bounds.
 --
 -- Two roles matter. The owner (whoever runs these files) owns every object. `dealkeep_server` is what the server
 -- works as: it owns nothing, and row-level security decides what it sees. Its logins are members of it.
 --
--- Three schemas. `public` holds the records, each behind policies. `app` holds the functions that the policies and
+-- Four schemas. `public` holds the records, each behind policies. `app` holds the functions that the policies and
 -- the interfaces call. `vault` holds what nobody may read: digests, secrets, sessions; only functions reach into it.
+-- `limits` holds the counters of requests.
+--
+-- The files follow one another by what they are about; each thing is defined once, in its final form. They are frozen: a
+-- change of the schema is a new file after the last one. database/schema.sql shows the whole.
 
 do $$
 begin
@@ -16,8 +20,9 @@ $$;
 
 create schema app;
 create schema vault;
+create schema limits;
 revoke create on schema public from public;
-grant usage on schema public, app to dealkeep_server;
+grant usage on schema public, app, limits to dealkeep_server;
 alter default privileges revoke execute on functions from public;
 
 -- Security is switched on, and on for the owner too. The owner's own functions are let in by a policy that anybody
@@ -65,6 +70,29 @@ begin
 end
 $$;
 grant execute on function app.refuse_value(text, text) to dealkeep_server;
+
+-- Stands in front of what is done to a record: refused unless the caller sees it, whether or not there is one.
+create function app.must_see(seen boolean) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if seen is not true then
+    perform app.refuse('not_found', 'There is nothing here, or not for you.');
+  end if;
+end
+$$;
+grant execute on function app.must_see(boolean) to dealkeep_server;
+
+-- An update that finds no row says nothing; behind this, it is denied like an insertion that a policy turns away.
+create function app.or_denied(changed uuid) returns uuid
+language plpgsql immutable set search_path = '' as $$
+begin
+  if changed is null then
+    raise insufficient_privilege using message = 'there is no such record that the caller may change';
+  end if;
+  return changed;
+end
+$$;
+grant execute on function app.or_denied(uuid) to dealkeep_server;
 
 -- Who is calling -------------------------------------------------------------------------------------------------
 --
@@ -193,6 +221,22 @@ begin
 end
 $$;
 
+-- Sets completed_at when the status enters one of the trigger's arguments and clears it when it leaves them. Only the
+-- owner, who loads records of the past, has the right to give it.
+create function app.stamp_completion() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if not (new.status = any (tg_argv)) then
+    new.completed_at := null;
+  elsif tg_op = 'INSERT' then
+    new.completed_at := coalesce(new.completed_at, app.now());
+  elsif not (old.status = any (tg_argv)) then
+    new.completed_at := app.now();
+  end if;
+  return new;
+end
+$$;
+
 -- How much one person adds -------------------------------------------------------------------------------------------
 --
 -- What people add to a deal is read and paid for by others: there is an end to it. Trigger arguments: how many rows of the
@@ -235,189 +279,31 @@ begin
 end
 $$;
 
--- Tenants and people --------------------------------------------------------------------------------------------------
+-- Cursors ---------------------------------------------------------------------------------------------------------------
 
-create table brokerages (
-  id uuid primary key default app.uuid_v7(),
-  slug text not null unique check (slug ~ '^[a-z0-9](-?[a-z0-9])*$' and length(slug) <= 64),
-  name text not null check (length(name) between 1 and 200),
-  requires_second_factor boolean not null default false,
-  created_at timestamptz not null default app.now(),
-  updated_at timestamptz not null default app.now()
+-- With this secret every node seals the cursors that it gives out, and recognises those of the others.
+create table vault.cursor_secret (
+  only_row boolean primary key default true check (only_row),
+  secret bytea not null default uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
 );
-select app.protect('brokerages');
-create trigger touch before update on brokerages for each row execute function app.touch();
+select app.protect('vault.cursor_secret');
+insert into vault.cursor_secret default values;
 
--- Whether a text is an e-mail address: a Mailbox of RFC 5321 in ASCII whose domain has a dot in it or is an address in
--- brackets. The same rule as in server/domain/people/email-address.ts.
-create function app.is_email_address(email text) returns boolean
-language plpgsql immutable strict parallel safe set search_path = '' as $$
-declare
-  parts constant text[] := regexp_match(email, '^(.*)@([^@]*)$');
-  host constant text := parts[2];
-  byte constant text := '(25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])';
-  ipv4 constant text := byte || '(\.' || byte || '){3}';
-  address text;
-begin
-  if length(email) > 254 or email ~ '[^ -~]' or parts is null or length(parts[1]) > 64
-    or parts[1] !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+)*$'
-      and parts[1] !~ '^"([^"\\]|\\.)*"$'
-  then
-    return false;
-  end if;
-  if host ~ '^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$'
-    or host ~ ('^\[' || ipv4 || '\]$')
-  then
-    return true;
-  end if;
-  if host !~* '^\[ipv6:.*\]$' then
-    return false;
-  end if;
-  -- An IPv4 address at the end stands for two groups.
-  address := regexp_replace(substr(host, 7, length(host) - 7), ':' || ipv4 || '$', ':0:0');
-  return address ~ '^[0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){7}$'
-    or address ~ '^([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){0,5})?::([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){0,5})?$'
-      and cardinality(array_remove(regexp_split_to_array(address, ':+'), '')) <= 6;
-end
-$$;
--- A check runs with the rights of whoever inserts.
-grant execute on function app.is_email_address(text) to dealkeep_server;
+create function app.cursor_secret() returns bytea
+language sql stable security definer set search_path = '' as $$ select secret from vault.cursor_secret $$;
+grant execute on function app.cursor_secret() to dealkeep_server;
 
-create table users (
-  id uuid primary key default app.uuid_v7(),
-  email text not null check (email = lower(email) and app.is_email_address(email)),
-  name text not null check (length(name) between 1 and 200),
-  suspended_at timestamptz,
-  created_at timestamptz not null default app.now(),
-  updated_at timestamptz not null default app.now()
-);
-create unique index users_by_email on users (email);
-select app.protect('users');
-create trigger touch before update on users for each row execute function app.touch();
-
--- Until somebody has accepted, an invitation tells nothing of the account behind its address: it shows the name and address
--- that were typed and, as `person_id`, an id of its own.
-create table members (
-  brokerage_id uuid not null references brokerages,
-  user_id uuid not null references users,
-  role text not null check (role in ('admin', 'broker', 'staff')),
-  status text not null default 'active' check (status in ('invited', 'active', 'removed')),
-  invited_name text check (length(invited_name) between 1 and 200),
-  invited_email text check (length(invited_email) between 3 and 254),
-  joined_at timestamptz,
-  invitation_id uuid not null unique default app.uuid_v7(),
-  person_id uuid generated always as (case when joined_at is null then invitation_id else user_id end) stored,
-  created_at timestamptz not null default app.now(),
-  updated_at timestamptz not null default app.now(),
-  primary key (brokerage_id, user_id)
-);
-create index members_by_user on members (user_id);
-select app.protect('members');
-create trigger touch before update on members for each row execute function app.touch();
-
--- Keeps since when somebody has taken part: from their acceptance on, or from the insertion of who is not only invited.
--- An invitation without typed name and address, which the owner alone can insert, takes the account's.
-create function app.note_joining() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  if new.status = 'active' or (tg_op = 'INSERT' and new.status = 'removed') then
-    new.joined_at := coalesce(new.joined_at, app.now());
-  elsif new.joined_at is null and new.invited_email is null then
-    select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
-  end if;
-  return new;
-end
-$$;
-create trigger note_joining before insert or update of status on members for each row execute function app.note_joining();
-
--- Only the person invited can accept; who invites can do no more than take it back.
-create function app.check_acceptance() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  if new.user_id is distinct from app.user_id() and app.user_id() is not null then
-    perform app.refuse('not_yours_to_accept', 'Only the person invited can accept an invitation.');
-  end if;
-  return new;
-end
-$$;
-create trigger check_acceptance before update of status on members for each row
-  when (old.status <> 'active' and new.status = 'active') execute function app.check_acceptance();
-
--- The brokerages in which the caller is an active member with one of these roles; {} for nobody and for keys.
-create function app.brokerages_as(variadic roles text[]) returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$
-declare
-  identity constant text := app.identity();
-  caller constant uuid := nullif(split_part(identity, ',', 1), '');
-  barred constant uuid[] := app.barred_in(identity);
-begin
-  return (
-    select coalesce(array_agg(m.brokerage_id), '{}') from public.members m
-    where m.user_id = caller and m.status = 'active' and m.role = any (roles) and not m.brokerage_id = any (barred));
-end
-$$;
-grant execute on function app.brokerages_as(text[]) to dealkeep_server;
-
-create policy members_see_it on brokerages for select to dealkeep_server
-  using (id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[]));
-create policy admins_change_it on brokerages for update to dealkeep_server
-  using (id = any ((select app.brokerages_as('admin'))::uuid[]));
-grant select, update (name) on brokerages to dealkeep_server;
-
-create policy members_see_each_other on members for select to dealkeep_server
-  using (brokerage_id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[]));
-create policy admins_change_members on members for update to dealkeep_server
-  using (brokerage_id = any ((select app.brokerages_as('admin'))::uuid[]));
-grant select, update (role, status) on members to dealkeep_server;
-
--- A brokerage keeps at least one active admin.
-create function app.keep_an_admin() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  perform from public.brokerages b where b.id = old.brokerage_id for update;
-  if not exists (
-    select from public.members m
-    where m.brokerage_id = old.brokerage_id and m.role = 'admin' and m.status = 'active')
-  then
-    perform app.refuse('last_admin', 'A brokerage keeps at least one admin: make somebody else admin first.');
-  end if;
-  return null;
-end
-$$;
-create trigger keep_an_admin after update of role, status on members for each row
-  when (old.role = 'admin' and old.status = 'active') execute function app.keep_an_admin();
-
--- Whom one sees by name: oneself here; colleagues and the people of one's deals are added where those are defined.
-create policy oneself on users for select to dealkeep_server using (id = (select app.user_id()));
-create policy colleagues on users for select to dealkeep_server
-  using (exists (select from members m where m.user_id = users.id and m.joined_at is not null));
-create policy change_oneself on users for update to dealkeep_server using (id = (select app.user_id()));
-grant select, update (name) on users to dealkeep_server;
-
--- The audit trail -----------------------------------------------------------------------------------------------------
+-- Counters of requests ------------------------------------------------------------------------------------------------
 --
--- Who did what, through which client or key, on what, when, and how it ended. Never a token, a question's text or an
--- amount. Written through app.audit alone, so that nobody can write a record in another's name; never changed.
+-- Shared by every node. Losing them in a crash costs nothing, so they are not written to the log
+-- of changes (unlogged). The server itself counts here: the three columns, in this order, are what its library writes.
 
-create table audit_records (
-  id uuid primary key default app.uuid_v7(),
-  at timestamptz not null default app.now(),
-  brokerage_id uuid,
-  deal_id uuid,
-  user_id uuid,
-  client_id uuid,
-  key_id uuid,
-  address inet,
-  request_id text,
-  action text not null,
-  subject_id text,
-  outcome text not null,
-  details jsonb not null default '{}'
+create unlogged table limits.counters (
+  key varchar(255) primary key,
+  points integer not null default 0,
+  expire bigint
 );
-create index audit_by_brokerage on audit_records (brokerage_id, at desc, id desc);
-create index audit_by_user on audit_records (user_id, at desc, id desc);
-create index audit_by_deal on audit_records (deal_id, at desc, id desc);
-select app.protect('audit_records');
-create policy own_and_admins on audit_records for select to dealkeep_server
-  using (user_id = (select app.user_id()) or brokerage_id = any ((select app.brokerages_as('admin'))::uuid[]));
-grant select on audit_records to dealkeep_server;
+select app.protect('limits.counters');
+create index counters_by_expiry on limits.counters (expire);
+create policy the_server_counts on limits.counters to dealkeep_server using (true) with check (true);
+grant select, insert, update, delete on limits.counters to dealkeep_server;

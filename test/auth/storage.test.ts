@@ -89,7 +89,7 @@ it('gives the server no right on the vault', async () => {
       'open_session',
       'renew_session',
       'end_sessions_of',
-      'on_credentials_changed',
+      'revoke_families',
       'recent_session',
       'take_code',
       'use_invitation',

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type pg from 'pg';
+import { dumpSchema, linesOf, schemaFile } from '../../database/dump-schema.ts';
 import type { Check } from './scene.ts';
 
 interface Catalogue {
@@ -14,6 +15,9 @@ interface Catalogue {
 
 /** Schemas of ours. */
 const ours = `(select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema')`;
+
+/** What the checks add to the functions of the service (stage.ts). */
+const helpers = ['attempts', 'enter_as', 'enter_through', 'as_owner'];
 
 /** Each rejects when the catalogue leaves something open. */
 export const catalogueChecks: Check[] = [];
@@ -170,14 +174,13 @@ check(
     union all select pg_get_constraintdef(oid) from pg_constraint where contype = 'c'
     union all select pg_get_expr(adbin, adrelid) from pg_attrdef
     union all select pg_get_triggerdef(oid) from pg_trigger`);
-    const helpers = new Set(['attempts', 'enter_as', 'enter_through', 'as_owner']);
     const given = await found(`select distinct p.proname from pg_proc p where p.pronamespace = 'app'::regnamespace
     and has_function_privilege('dealkeep_server', p.oid, 'execute') order by 1`);
     const uses = (text: string, name: string) => new RegExp(`\\bapp\\.${name}\\(`).test(text);
     // A function's own definition names it too, and so does not count.
     const idle = given.filter(
       (name) =>
-        !helpers.has(name) &&
+        !helpers.includes(name) &&
         !uses(code, name) &&
         !withItsRights.some((text) => uses(text.replace(`FUNCTION app.${name}(`, ''), name)),
     );
@@ -185,52 +188,18 @@ check(
   },
 );
 
-/** The lines of a file of this folder. */
-function listed(file: string): string[] {
-  return readFileSync(path.join(import.meta.dirname, file), 'utf8')
-    .trim()
-    .split('\n');
-}
-
-check('the server has the rights that rights.txt lists, and no others', async ({ found }) => {
-  const rights = await found(`
-    select line from (
-      select format('schema %s: usage', n.nspname) as line from pg_namespace n
-        where n.oid in ${ours} and has_schema_privilege('dealkeep_server', n.oid, 'usage')
-      union all
-      select format('table %s.%s: %s%s', n.nspname, c.relname, r.name, case
-          when has_table_privilege('dealkeep_server', c.oid, r.name) then ''
-          else (select format(' (%s)', string_agg(a.attname, ', ' order by a.attname collate "C")) from pg_attribute a
-            where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-              and has_column_privilege('dealkeep_server', c.oid, a.attnum, r.name)) end)
-        from pg_class c join pg_namespace n on n.oid = c.relnamespace,
-          unnest('{select,insert,update,references}'::text[]) r (name)
-        where n.oid in ${ours} and c.relkind in ('r', 'p', 'v', 'm')
-          and has_any_column_privilege('dealkeep_server', c.oid, r.name)
-      union all
-      select format('table %s.%s: %s', n.nspname, c.relname, r.name)
-        from pg_class c join pg_namespace n on n.oid = c.relnamespace, unnest('{delete,truncate,trigger}'::text[]) r (name)
-        where n.oid in ${ours} and c.relkind in ('r', 'p', 'v', 'm') and has_table_privilege('dealkeep_server', c.oid, r.name)
-      union all
-      select format('function %s.%s', n.nspname, p.proname)
-        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-        where n.oid in ${ours} and has_function_privilege('dealkeep_server', p.oid, 'execute')
-          and p.prorettype <> 'trigger'::regtype and p.proname <> all ('{attempts,enter_as,enter_through,as_owner}'::text[])
-    ) rights order by line collate "C"`);
-  assert.deepEqual(rights, listed('rights.txt'));
-});
-
-check('the triggers are those that triggers.txt lists, and none is disabled', async ({ found }) => {
-  const triggers = await found(`
-    select line from (
-      select format('%s: %s%s', c.oid::regclass,
-          regexp_replace(pg_get_triggerdef(t.oid), 'CREATE (CONSTRAINT )?TRIGGER (.*?) ON \\S+', '\\1\\2'),
-          case t.tgenabled when 'O' then '' else ', not enabled' end) as line
-        from pg_trigger t join pg_class c on c.oid = t.tgrelid
-        where not t.tgisinternal and c.relnamespace in ${ours}
-    ) triggers order by line collate "C"`);
-  assert.deepEqual(triggers, listed('triggers.txt'));
-});
+check(
+  'the server has the rights, and the tables the triggers, that schema.sql shows, and no others',
+  async ({ owner }) => {
+    const [there, kept] = [await dumpSchema(owner), readFileSync(schemaFile, 'utf8')];
+    const ofHelpers = new RegExp(` app\\.(${helpers.join('|')})\\(`);
+    assert.deepEqual(
+      linesOf(there, 'GRANT').filter((line) => !ofHelpers.test(line)),
+      linesOf(kept, 'GRANT'),
+    );
+    assert.deepEqual(linesOf(there, 'TRIGGER'), linesOf(kept, 'TRIGGER'));
+  },
+);
 
 check('what belongs to a record of a deal is tied to it and to the deal at once', async ({ found }) => {
   // What belongs to an offer is tied to the offer's participant, and the participant to the deal.

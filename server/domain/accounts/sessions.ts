@@ -1,4 +1,4 @@
-/** Sessions of people who signed in: entering with one, listing and ending them. Their rules are in 005_sign_in.sql. */
+/** Sessions of people who signed in: entering with one, listing and ending them. Their rules are in 013_sign_in.sql. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';

@@ -43,8 +43,9 @@ select app.protect('vault.api_key_digests');
 
 -- Enters as the API key whose token has this SHA-256 digest, and returns what the interface must know. No row, and nobody
 -- has entered, when the token is unknown, revoked, expired or rotated away, or when who issued it is suspended or no
--- longer a member of the brokerage, or lacks the second factor that it asks of its members. Every role of a member may read and write contacts, so that the key keeps all of
--- its scopes as long as the issuer is a member at all. The last use is written at most once a minute.
+-- longer a member of the brokerage, or lacks the second factor that it asks of its members. Every role of a member may
+-- read and write contacts, so that the key keeps all of its scopes as long as the issuer is a member at all. The last use
+-- is written at most once a minute.
 create function app.enter_with_api_key(presented bytea)
 returns table (key_id uuid, brokerage_id uuid, scopes text[], ceiling int)
 language plpgsql volatile security definer set search_path = '' as $$
@@ -293,17 +294,3 @@ begin
 end
 $$;
 grant execute on function app.create_contact(text, text, text, text, text, bytea, inet, text) to dealkeep_server;
-
--- Cursors ---------------------------------------------------------------------------------------------------------------
-
--- With this secret every node seals the cursors that it gives out, and recognises those of the others.
-create table vault.cursor_secret (
-  only_row boolean primary key default true check (only_row),
-  secret bytea not null default uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
-);
-select app.protect('vault.cursor_secret');
-insert into vault.cursor_secret default values;
-
-create function app.cursor_secret() returns bytea
-language sql stable security definer set search_path = '' as $$ select secret from vault.cursor_secret $$;
-grant execute on function app.cursor_secret() to dealkeep_server;

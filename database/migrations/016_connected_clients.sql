@@ -1,5 +1,4 @@
--- What people let act in their name: connected clients, consent, codes and tokens (OAuth 2.1), and the two switches in
--- front of every tool that writes, a grant for each tool and an opt-in for each deal.
+-- What people let act in their name: connected clients, consent, codes and tokens (OAuth 2.1).
 
 -- Clients ---------------------------------------------------------------------------------------------------------------
 --
@@ -31,8 +30,6 @@ language sql immutable parallel safe set search_path = '' as $$
   select presented = any (registered)
     or regexp_replace(presented, '^(http://(?:localhost|127\.0\.0\.1|\[::1\])):[1-9][0-9]{0,4}(?=[/?]|$)', '\1') = any (registered)
 $$;
-
-grant execute on function app.redirect_uri_allowed(text), app.redirect_uris_allowed(text[]) to dealkeep_server;
 
 create table connected_clients (
   id uuid primary key default app.uuid_v7(),
@@ -66,17 +63,10 @@ grant select, insert (name, redirect_uris), update (name, redirect_uris, brokera
   to dealkeep_server;
 
 -- Sharing a client puts it before every member, and a redirect URI of a shared one says where their codes go.
-create function app.guard_sharing() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  if new.brokerage_id is distinct from old.brokerage_id or new.redirect_uris <> old.redirect_uris then
-    perform app.check_recent_sign_in();
-  end if;
-  return new;
-end
-$$;
 create trigger guard_sharing before update of brokerage_id, redirect_uris on connected_clients for each row
-  when (new.brokerage_id is not null) execute function app.guard_sharing();
+  when (new.brokerage_id is not null
+    and (new.brokerage_id is distinct from old.brokerage_id or new.redirect_uris <> old.redirect_uris))
+  execute function app.guard_recent_sign_in();
 
 create function app.check_client_count() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -89,7 +79,8 @@ end
 $$;
 create trigger check_count before insert on connected_clients for each row execute function app.check_client_count();
 
--- Whether a client works for a person at this moment: it lives, and it is their own or shared with a brokerage of theirs.
+-- Whether a client works for a person at this moment, whom nobody has suspended: it lives, and it is their own or
+-- shared with a brokerage of theirs.
 create function app.client_works_for(client_id uuid, user_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -245,6 +236,15 @@ begin
 end
 $$;
 
+-- Whether a client works for a person and has registered this redirect URI.
+create function app.client_takes(client_id uuid, person uuid, redirect_uri text) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return app.client_works_for(client_id, person) and exists (select from public.connected_clients c
+    where c.id = client_takes.client_id and app.redirect_uri_matches(c.redirect_uris, client_takes.redirect_uri));
+end
+$$;
+
 -- Records that the caller approves a client and keeps the code that the client will redeem. Everything is checked anew:
 -- between the page and the answer a client may have been changed. `outcome`: issued; signed_out; client_refused (gone,
 -- not the caller's, or another redirect URI); sign_in_again (writing is let in by somebody who has signed in within the
@@ -259,10 +259,7 @@ begin
   if person is null or app.client_id() is not null then
     return 'signed_out';
   end if;
-  if not app.client_works_for(client_id, person) or not exists (
-    select from public.connected_clients c
-    where c.id = approve_client.client_id and app.redirect_uri_matches(c.redirect_uris, approve_client.redirect_uri))
-  then
+  if not app.client_takes(client_id, person, redirect_uri) then
     return 'client_refused';
   end if;
   if 'mcp:write' = any (scopes) and not app.recently_signed_in() then
@@ -295,10 +292,7 @@ begin
   if person is null or app.client_id() is not null then
     return 'signed_out';
   end if;
-  if not app.client_works_for(client_id, person) or not exists (
-    select from public.connected_clients c
-    where c.id = deny_client.client_id and app.redirect_uri_matches(c.redirect_uris, deny_client.redirect_uri))
-  then
+  if not app.client_takes(client_id, person, redirect_uri) then
     return 'client_refused';
   end if;
   perform app.audit('consent.deny', deny_client.client_id::text, 'denied', app.brokerage_of_grant(person, deny_client.client_id),
@@ -526,13 +520,9 @@ begin
   from vault.access_tokens t
   join vault.token_families f on f.id = t.family_id
   join public.connected_clients c on c.id = f.client_id
-  join public.users u on u.id = f.user_id
   where t.digest = presented and t.expires_at > now and t.revoked_at is null
-    and f.revoked_at is null and f.ends_at > now and f.resource = enter_with_access_token.resource
-    and u.suspended_at is null and c.deleted_at is null and not c.disabled
-    and (c.brokerage_id is null and c.created_by = f.user_id or exists (select from public.members m
-      where m.brokerage_id = c.brokerage_id and m.user_id = f.user_id and m.status = 'active'));
-  if not found then
+    and f.revoked_at is null and f.ends_at > now and f.resource = enter_with_access_token.resource;
+  if not found or not app.client_works_for(entered.client_id, entered.user_id) then
     return;
   end if;
   if entered.last_used_at is null or entered.last_used_at <= now - interval '1 minute' then
@@ -615,14 +605,6 @@ begin
 end
 $$;
 
--- A changed password, a sign-out everywhere and a suspension end every connection of the person.
-create or replace function app.on_credentials_changed(user_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
-begin
-  perform app.revoke_families(user_id, null);
-end
-$$;
-
 -- Ends what everybody but one person (null: everybody) has given a client: tokens, codes not yet redeemed, tool grants.
 create function app.end_grants_of_client(client_id uuid, keeping uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -689,351 +671,3 @@ end
 $$;
 grant execute on function app.connections(), app.disconnect_client(uuid, inet, text), app.delete_client(uuid, inet, text),
   app.purge_authorization() to dealkeep_server;
-
--- Writing through tools -------------------------------------------------------------------------------------------------------
---
--- A tool that writes works only while the person has turned it on for the client that calls it, and, on a deal, while
--- they have opted that deal in and no broker has shut it off there. A row is the switch turned on; turning it off deletes it.
-
-create table tool_grants (
-  user_id uuid not null references users,
-  client_id uuid not null references connected_clients,
-  tool text not null check (tool ~ '^svc_[a-z_]{1,60}$'),
-  expires_at timestamptz,
-  granted_at timestamptz not null default app.now(),
-  primary key (user_id, client_id, tool)
-);
-create index tool_grants_by_client on tool_grants (client_id);
-select app.protect('tool_grants');
-create policy own on tool_grants for select to dealkeep_server using (user_id = (select app.user_id()));
-grant select on tool_grants to dealkeep_server;
-
-create table deal_opt_ins (
-  user_id uuid not null references users,
-  deal_id uuid not null references deals,
-  expires_at timestamptz,
-  opted_in_at timestamptz not null default app.now(),
-  primary key (user_id, deal_id)
-);
-create index deal_opt_ins_by_deal on deal_opt_ins (deal_id);
-select app.protect('deal_opt_ins');
-create policy own_on_visible_deals on deal_opt_ins for select to dealkeep_server
-  using (user_id = (select app.user_id()) and exists (select from deals d where d.id = deal_id));
-grant select on deal_opt_ins to dealkeep_server;
-
--- A row shuts writing through tools off for everybody on the deal.
-create table deal_tool_stops (
-  deal_id uuid primary key references deals,
-  stopped_by uuid not null references users,
-  stopped_at timestamptz not null default app.now()
-);
-select app.protect('deal_tool_stops');
-create policy with_the_deal on deal_tool_stops for select to dealkeep_server
-  using (exists (select from deals d where d.id = deal_id));
-grant select on deal_tool_stops to dealkeep_server;
-
-create function app.sees_deal(deal_id uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return exists (select from public.deals d where d.id = sees_deal.deal_id
-    and (d.id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer')) or d.organization_id = any (app.brokerages_as('admin'))));
-end
-$$;
-
--- Whether the caller has turned a tool on for the client through which they call.
-create function app.tool_granted(tool text) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return exists (select from public.tool_grants g
-    where g.user_id = app.user_id() and g.client_id = app.client_id() and g.tool = tool_granted.tool
-      and (g.expires_at is null or g.expires_at > app.now()));
-end
-$$;
-
--- Whether the caller may write through tools on a deal: they see it, have opted it in, and no broker has shut it off.
-create function app.deal_opted_in(deal_id uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return app.sees_deal(deal_opted_in.deal_id)
-    and exists (select from public.deal_opt_ins o
-      where o.user_id = app.user_id() and o.deal_id = deal_opted_in.deal_id
-        and (o.expires_at is null or o.expires_at > app.now()))
-    and not exists (select from public.deal_tool_stops s where s.deal_id = deal_opted_in.deal_id);
-end
-$$;
-
--- Switches are turned by people in the web application, never through a client.
-create function app.check_until(until timestamptz) returns void
-language plpgsql stable set search_path = '' as $$
-begin
-  if until <= app.now() then
-    perform app.refuse('ends_in_the_past', 'Choose an end in the future, or none.');
-  end if;
-end
-$$;
-
--- Turns a tool on for one of the caller's clients, until a time or (null) until further notice; turning it on again
--- changes the end. False: the client is not theirs to use.
-create function app.grant_tool(client_id uuid, tool text, expires_at timestamptz, address inet, request_id text) returns boolean
-language plpgsql security definer set search_path = '' as $$
-declare
-  person constant uuid := app.user_id();
-begin
-  if person is null or app.client_id() is not null or not app.client_works_for(grant_tool.client_id, person) then
-    return false;
-  end if;
-  perform app.check_until(grant_tool.expires_at);
-  insert into public.tool_grants as g (user_id, client_id, tool, expires_at)
-    values (person, grant_tool.client_id, grant_tool.tool, grant_tool.expires_at)
-    on conflict on constraint tool_grants_pkey do update set expires_at = excluded.expires_at, granted_at = excluded.granted_at;
-  perform app.audit('tool_grant.on', grant_tool.client_id::text, 'done', app.brokerage_of_grant(person, grant_tool.client_id),
-    null, address, request_id, jsonb_build_object('tool', tool, 'expires_at', expires_at));
-  return true;
-end
-$$;
-
--- Turns a tool off for a client. False: it was not on.
-create function app.withdraw_tool(client_id uuid, tool text, address inet, request_id text) returns boolean
-language plpgsql security definer set search_path = '' as $$
-declare
-  person constant uuid := app.user_id();
-begin
-  if app.client_id() is not null then
-    return false;
-  end if;
-  delete from public.tool_grants g
-    where g.user_id = person and g.client_id = withdraw_tool.client_id and g.tool = withdraw_tool.tool;
-  if not found then
-    return false;
-  end if;
-  perform app.audit('tool_grant.off', withdraw_tool.client_id::text, 'done',
-    app.brokerage_of_grant(person, withdraw_tool.client_id), null, address, request_id, jsonb_build_object('tool', tool));
-  return true;
-end
-$$;
-
--- Turns writing through tools on for a deal that the caller sees, in their own name. False: there is no such deal.
-create function app.opt_in_deal(deal_id uuid, expires_at timestamptz, address inet, request_id text) returns boolean
-language plpgsql security definer set search_path = '' as $$
-begin
-  if app.user_id() is null or app.client_id() is not null or not app.sees_deal(opt_in_deal.deal_id) then
-    return false;
-  end if;
-  perform app.check_until(opt_in_deal.expires_at);
-  insert into public.deal_opt_ins (user_id, deal_id, expires_at)
-    values (app.user_id(), opt_in_deal.deal_id, opt_in_deal.expires_at)
-    on conflict on constraint deal_opt_ins_pkey do update set expires_at = excluded.expires_at, opted_in_at = excluded.opted_in_at;
-  perform app.audit('deal_opt_in.on', opt_in_deal.deal_id::text, 'done', null, opt_in_deal.deal_id, address, request_id,
-    jsonb_build_object('expires_at', expires_at));
-  return true;
-end
-$$;
-
--- Turns the caller's opt-in off. False: there was none.
-create function app.opt_out_deal(deal_id uuid, address inet, request_id text) returns boolean
-language plpgsql security definer set search_path = '' as $$
-begin
-  if app.client_id() is not null then
-    return false;
-  end if;
-  delete from public.deal_opt_ins o where o.user_id = app.user_id() and o.deal_id = opt_out_deal.deal_id;
-  if not found then
-    return false;
-  end if;
-  perform app.audit('deal_opt_in.off', opt_out_deal.deal_id::text, 'done', null, opt_out_deal.deal_id, address, request_id, '{}');
-  return true;
-end
-$$;
-
--- A broker of the deal shuts writing through tools off for everybody on it, or allows it again. False: the caller is not
--- a broker of such a deal.
-create function app.stop_deal_tools(deal_id uuid, stopped boolean, address inet, request_id text) returns boolean
-language plpgsql security definer set search_path = '' as $$
-begin
-  if app.client_id() is not null or not stop_deal_tools.deal_id = any (app.deals_acting_as('broker')) then
-    return false;
-  end if;
-  if stopped then
-    insert into public.deal_tool_stops (deal_id, stopped_by) values (stop_deal_tools.deal_id, app.user_id())
-      on conflict do nothing;
-  else
-    delete from public.deal_tool_stops s where s.deal_id = stop_deal_tools.deal_id;
-  end if;
-  if found then
-    perform app.audit(case when stopped then 'deal_tools.stop' else 'deal_tools.allow' end, stop_deal_tools.deal_id::text, 'done',
-      null, stop_deal_tools.deal_id, address, request_id, '{}');
-  end if;
-  return true;
-end
-$$;
-
--- A reset by mail turns writing through tools off. The first that shows whose mailbox it is also takes away what a stranger
--- may have made in the account: its clients, with whatever anybody gave them, and the tokens of API keys shown to it.
-create or replace function app.on_reset(user_id uuid, first_proof boolean) returns jsonb
-language plpgsql security definer set search_path = '' as $$
-declare
-  client uuid;
-  clients int := 0;
-  grants int;
-  opt_ins int;
-  keys int := 0;
-begin
-  delete from public.tool_grants g where g.user_id = on_reset.user_id;
-  get diagnostics grants = row_count;
-  delete from public.deal_opt_ins o where o.user_id = on_reset.user_id;
-  get diagnostics opt_ins = row_count;
-  if first_proof then
-    for client in
-      update public.connected_clients c set deleted_at = app.now()
-        where c.created_by = on_reset.user_id and c.deleted_at is null returning c.id
-    loop
-      perform app.end_grants_of_client(client, null);
-      clients := clients + 1;
-    end loop;
-    update vault.api_key_digests d set valid_until = app.now()
-      where d.issued_by = on_reset.user_id and (d.valid_until is null or d.valid_until > app.now());
-    update public.api_keys k set revoked_at = app.now(), revoked_by = on_reset.user_id
-      where k.revoked_at is null
-        and exists (select from vault.api_key_digests d where d.key_id = k.id and d.issued_by = on_reset.user_id)
-        and not exists (select from vault.api_key_digests d
-          where d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now()));
-    get diagnostics keys = row_count;
-  end if;
-  return jsonb_build_object('tool_grants', grants, 'deal_opt_ins', opt_ins, 'clients', clients, 'keys', keys);
-end
-$$;
-grant execute on function app.tool_granted(text), app.deal_opted_in(uuid),
-  app.grant_tool(uuid, text, timestamptz, inet, text), app.withdraw_tool(uuid, text, inet, text),
-  app.opt_in_deal(uuid, timestamptz, inet, text), app.opt_out_deal(uuid, inet, text),
-  app.stop_deal_tools(uuid, boolean, inet, text) to dealkeep_server;
-
--- Leaving a brokerage ---------------------------------------------------------------------------------------------------------
-
--- Who leaves a deal opts in anew when they come back.
-create function app.opt_out_with_part() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  delete from public.deal_opt_ins o where o.deal_id = new.deal_id and o.user_id = new.user_id;
-  return null;
-end
-$$;
-create trigger opt_out after update of status on participants for each row
-  when (new.status = 'removed' and old.status <> 'removed') execute function app.opt_out_with_part();
-
--- Ends what somebody had as a member, whoever ends the membership and however. They leave the brokerage's deals, active or
--- invited, in every role but seller and buyer, which are business of their own; what they gave the brokerage's clients ends,
--- and so do the opt-ins for deals that they saw as an admin. Staff run no deals: whoever is made staff leaves them as broker.
-create function app.end_parts_of_member() returns trigger
-language plpgsql security definer set search_path = '' as $$
-declare
-  leaves constant boolean := new.status <> 'active';
-  client uuid;
-  left_deal record;
-begin
-  for left_deal in
-    update public.participants p set status = 'removed'
-      from public.deals d
-      where d.organization_id = new.brokerage_id and p.deal_id = d.id and p.user_id = new.user_id and p.status <> 'removed'
-        and ((leaves and p.role in ('broker', 'advisor', 'viewer')) or (new.role = 'staff' and p.role = 'broker'))
-      returning p.id, p.deal_id
-  loop
-    perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null, '{}');
-  end loop;
-  if leaves then
-    for client in select c.id from public.connected_clients c where c.brokerage_id = new.brokerage_id loop
-      perform app.revoke_families(new.user_id, client);
-      delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
-    end loop;
-  end if;
-  delete from public.deal_opt_ins o using public.deals d
-    where d.id = o.deal_id and d.organization_id = new.brokerage_id and o.user_id = new.user_id
-      and not exists (select from public.participants p
-        where p.deal_id = d.id and p.user_id = new.user_id and p.status = 'active');
-  return null;
-end
-$$;
-create trigger end_parts after update of role, status on members for each row
-  when (old.status = 'active' and (new.status <> 'active' or new.role <> old.role))
-  execute function app.end_parts_of_member();
-
--- The deals, not closed and not withdrawn, that a member alone runs: nobody else who can act is their broker. For admins.
-create function app.deals_run_alone(by_brokerage uuid, by_member uuid) returns table (id uuid, title text)
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return query
-    select d.id, d.title from public.deals d
-    join public.participants own on own.deal_id = d.id and own.user_id = by_member and own.role = 'broker' and own.status = 'active'
-    where d.organization_id = by_brokerage and d.state not in ('closed', 'withdrawn')
-      and by_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null
-      and not exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
-        where p.deal_id = d.id and p.user_id <> by_member and p.role = 'broker' and p.status = 'active')
-    order by d.created_at desc, d.id desc;
-end
-$$;
-
--- Makes a member of the deal's brokerage its broker, whatever they were there before; their part in it.
-create function app.appoint_broker(to_deal uuid, person uuid) returns uuid
-language plpgsql security definer set search_path = '' as $$
-declare
-  appointed uuid;
-  identity constant text := current_setting('dealkeep.identity', true);
-  seal constant text := current_setting('dealkeep.seal', true);
-begin
-  insert into public.participants as p (deal_id, user_id, role, status) values (to_deal, person, 'broker', 'active')
-    on conflict (deal_id, user_id) do nothing returning p.id into appointed;
-  if appointed is not null then
-    return appointed;
-  end if;
-  select p.id into appointed from public.participants p
-    where p.deal_id = to_deal and p.user_id = person and p.role in ('seller', 'buyer') and p.status <> 'removed';
-  if found then
-    perform app.refuse('successor_takes_part', 'The successor is a seller or buyer of one of these deals: choose somebody else.');
-  end if;
-  -- One part a person and deal: the one that is there becomes the broker's, as if they were invited and accepted.
-  update public.participants p
-    set role = 'broker', advises = null, status = case when p.status = 'removed' then 'invited' else p.status end
-    where p.deal_id = to_deal and p.user_id = person returning p.id into appointed;
-  perform app.enter(person, null, null, null, null);
-  update public.participants p set status = 'active' where p.id = appointed and p.status <> 'active';
-  perform set_config('dealkeep.identity', coalesce(identity, ''), true), set_config('dealkeep.seal', coalesce(seal, ''), true);
-  return appointed;
-end
-$$;
-
--- Removes a member, known by their person_id, or takes an invitation back; for admins of the brokerage. A successor, an admin or broker of it, becomes
--- the broker of the deals that would have none otherwise. No row: there is no such member. Else these deals, as one JSON
--- array of {id, title}, and whether the successor has them now.
-create function app.remove_member(from_brokerage uuid, member uuid, successor uuid, address inet, request_id text)
-returns table (deals jsonb, handed_over boolean)
-language plpgsql security definer set search_path = '' as $$
-declare
-  alone jsonb;
-  deal uuid;
-begin
-  if from_brokerage is null or not from_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
-    return;
-  end if;
-  select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'title', a.title)), '[]') into alone
-    from app.deals_run_alone(from_brokerage, member) a;
-  update public.members m set status = 'removed'
-    where m.brokerage_id = from_brokerage and m.person_id = member and m.status <> 'removed';
-  if not found then
-    return;
-  end if;
-  perform app.audit('member.remove', member::text, 'done', from_brokerage, null, address, request_id,
-    case when jsonb_array_length(alone) = 0 then '{}' else jsonb_build_object('deals', jsonb_array_length(alone)) end);
-  if successor is not null then
-    perform from public.members m join public.users u on u.id = m.user_id
-      where m.brokerage_id = from_brokerage and m.user_id = successor and m.status = 'active' and m.role in ('admin', 'broker')
-        and u.suspended_at is null for update of m;
-    if not found then
-      perform app.refuse('not_a_broker', 'The successor is an active admin or broker of the brokerage: choose one.');
-    end if;
-    for deal in select (a.deal ->> 'id')::uuid from jsonb_array_elements(alone) a (deal) loop
-      perform app.audit('deal.hand_over', app.appoint_broker(deal, successor)::text, 'done', null, deal, address, request_id, '{}');
-    end loop;
-  end if;
-  return query select alone, successor is not null;
-end
-$$;
-grant execute on function app.deals_run_alone(uuid, uuid), app.remove_member(uuid, uuid, uuid, inet, text) to dealkeep_server;

@@ -1,4 +1,4 @@
--- Deals, the people on them, their NDAs and exclusivity: everything that decides who sees what of a sale.
+-- Deals, the people on them and their NDAs: what decides who sees what of a sale.
 
 create table deals (
   id uuid primary key default app.uuid_v7(),
@@ -54,7 +54,7 @@ create table participants (
   foreign key (advises, deal_id) references participants (id, deal_id),
   check ((role = 'advisor') = (advises is not null))
 );
-create index participants_by_user on participants (user_id, status) include (deal_id, role, advises);
+create index participants_by_user on participants (user_id, status) include (id, deal_id, role, advises);
 create index participants_by_advised on participants (advises) where advises is not null;
 select app.protect('participants');
 create trigger touch before update on participants for each row execute function app.touch();
@@ -91,21 +91,10 @@ insert into app.moves values
   ('nda', 'active', 'expired'), ('nda', 'active', 'revoked');
 create trigger check_move before update of status on ndas for each row execute function app.check_move('nda', 'status');
 
-create table exclusivities (
-  id uuid primary key default app.uuid_v7(),
-  deal_id uuid not null references deals,
-  participant_id uuid not null,
-  buyer_user_id uuid not null references users,
-  granted_by uuid references users default app.user_id(),
-  granted_at timestamptz not null default app.now(),
-  expires_at timestamptz not null,
-  ended_at timestamptz,
-  foreign key (participant_id, deal_id) references participants (id, deal_id),
-  check (expires_at > granted_at)
-);
-create unique index one_exclusivity_a_deal on exclusivities (deal_id) where ended_at is null;
-create index exclusivities_by_participant on exclusivities (participant_id);
-select app.protect('exclusivities');
+-- The NDAs by which a buyer's side may see what is under NDA at this moment.
+create view vault.active_ndas as
+  select n.deal_id, n.participant_id from ndas n
+  where n.status = 'active' and (n.expires_at is null or n.expires_at > app.now());
 
 -- What the caller is to each deal ----------------------------------------------------------------------------------
 --
@@ -113,80 +102,46 @@ select app.protect('exclusivities');
 -- computed once a statement, and an index on deal_id serves it. Nobody and API keys get '{}'. In PL/pgSQL, which keeps
 -- their plans.
 
+-- The caller's part in each deal, with their principal's, without the deals that are barred to them; for the owner's
+-- functions. It is what every answer below is made of. In SQL, so that PostgreSQL puts it in the place of each call and
+-- reads no more than is asked for.
 create function app.participations()
 returns table (deal_id uuid, participant_id uuid, role text, principal_id uuid, principal_role text)
-language plpgsql stable security definer set search_path = '' rows 20 as $$
-declare
-  identity constant text := app.identity();
-  caller constant uuid := nullif(split_part(identity, ',', 1), '');
-  barred constant uuid[] := app.barred_in(identity);
-begin
-  return query
-    select own.deal_id, own.id, own.role, own.id, own.role
-      from public.participants own
-      where own.user_id = caller and own.status = 'active'
-      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred))) and own.advises is null
-    union all
-    select own.deal_id, own.id, own.role, principal.id, principal.role
-      from public.participants own
-      join public.participants principal on principal.id = own.advises
-      where own.user_id = caller and own.status = 'active'
-      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred))) and principal.status = 'active';
-end
-$$;
+language sql stable
+begin atomic
+  select own.deal_id, own.id, own.role, coalesce(own.advises, own.id), case
+    when own.advises is null then own.role
+    else (select principal.role from public.participants principal where principal.id = own.advises) end
+  from public.participants own
+  where own.user_id = (select app.user_id()) and own.status = 'active'
+    and (own.advises is null or exists (
+      select from public.participants principal where principal.id = own.advises and principal.status = 'active'))
+    and ((select app.barred_in(app.identity())) = '{}' or not exists (
+      select from public.deals d
+      where d.id = own.deal_id and d.organization_id = any ((select app.barred_in(app.identity()))::uuid[])));
+end;
 
 -- Deals that the caller sees as one of these roles, be it as an advisor of somebody who has the role.
 create function app.deals_as(variadic roles text[]) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
-declare
-  identity constant text := app.identity();
-  caller constant uuid := nullif(split_part(identity, ',', 1), '');
-  barred constant uuid[] := app.barred_in(identity);
 begin
-  return (
-    select coalesce(array_agg(own.deal_id), '{}') from public.participants own
-    where own.user_id = caller and own.status = 'active'
-      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred)))
-      and case
-        when own.advises is null then own.role = any (roles)
-        else exists (
-          select from public.participants principal
-          where principal.id = own.advises and principal.status = 'active' and principal.role = any (roles))
-      end);
+  return (select coalesce(array_agg(p.deal_id), '{}') from app.participations() p where p.principal_role = any (roles));
 end
 $$;
 
 -- Deals on which the caller has one of these roles themself: acting is not for advisors unless it says so.
 create function app.deals_acting_as(variadic roles text[]) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
-declare
-  identity constant text := app.identity();
-  caller constant uuid := nullif(split_part(identity, ',', 1), '');
-  barred constant uuid[] := app.barred_in(identity);
 begin
-  return (
-    select coalesce(array_agg(own.deal_id), '{}') from public.participants own
-    where own.user_id = caller and own.status = 'active'
-      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred))) and own.role = any (roles)
-      and (own.advises is null or exists (
-        select from public.participants principal where principal.id = own.advises and principal.status = 'active')));
+  return (select coalesce(array_agg(p.deal_id), '{}') from app.participations() p where p.role = any (roles));
 end
 $$;
 
 -- The participants through whom the caller sees deals: what belongs to them belongs to the caller's side.
 create function app.principals() returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
-declare
-  identity constant text := app.identity();
-  caller constant uuid := nullif(split_part(identity, ',', 1), '');
-  barred constant uuid[] := app.barred_in(identity);
 begin
-  return (
-    select coalesce(array_agg(coalesce(own.advises, own.id)), '{}') from public.participants own
-    where own.user_id = caller and own.status = 'active'
-      and (barred = '{}' or not exists (select from public.deals d where d.id = own.deal_id and d.organization_id = any (barred)))
-      and (own.advises is null or exists (
-        select from public.participants principal where principal.id = own.advises and principal.status = 'active')));
+  return (select coalesce(array_agg(p.principal_id), '{}') from app.participations() p);
 end
 $$;
 
@@ -197,8 +152,7 @@ begin
   return (
     select coalesce(array_agg(distinct p.deal_id), '{}')
     from app.participations() p
-    join public.ndas n on n.participant_id = p.principal_id
-    where n.status = 'active' and (n.expires_at is null or n.expires_at > app.now()));
+    join vault.active_ndas n on n.participant_id = p.principal_id);
 end
 $$;
 
@@ -210,9 +164,8 @@ begin
     select coalesce(array_agg(p.deal_id), '{}')
     from app.participations() p
     join public.deals d on d.id = p.deal_id
-    where p.principal_role = 'buyer' and (not d.needs_nda or exists (
-      select from public.ndas n
-      where n.participant_id = p.principal_id and n.status = 'active' and (n.expires_at is null or n.expires_at > app.now()))));
+    where p.principal_role = 'buyer'
+      and (not d.needs_nda or exists (select from vault.active_ndas n where n.participant_id = p.principal_id)));
 end
 $$;
 
@@ -235,9 +188,27 @@ begin
   return (
     select coalesce(array_agg(p.deal_id), '{}')
     from app.participations() p
-    join public.exclusivities x on x.participant_id = p.principal_id
-    where p.principal_role = 'buyer' and x.ended_at is null and (x.expires_at > app.now() or not exists (
-      select from public.deal_stages g where g.deal_id = x.deal_id and g.state = 'exclusivity')));
+    join vault.selected_buyers s on s.participant_id = p.principal_id
+    where p.principal_role = 'buyer');
+end
+$$;
+
+-- Whether somebody who takes part in the deals `participating`, and administers the brokerages `administered`, sees a deal.
+-- An expression without a body of its own, so that PostgreSQL puts it in the place of each call and uses the indexes.
+create function app.deal_is_visible(deal_id uuid, organization_id uuid, participating uuid[], administered uuid[]) returns boolean
+language sql immutable parallel safe
+return deal_id = any (participating) or organization_id = any (administered);
+
+-- The deal's id when the caller sees it, as its policy says, else null; by the same work whether there is such a deal or
+-- not, so that the time does not tell. A policy works out whose deals they are only when it finds a row.
+create function app.seen_deal(deal uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  participating constant uuid[] := app.deals_as('broker', 'seller', 'buyer', 'viewer');
+  administered constant uuid[] := app.brokerages_as('admin');
+begin
+  return (select d.id from public.deals d
+    where d.id = deal and app.deal_is_visible(d.id, d.organization_id, participating, administered));
 end
 $$;
 
@@ -275,10 +246,7 @@ create function app.exclusivity_lapsed(deal_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return exists (select from public.deal_stages g where g.deal_id = exclusivity_lapsed.deal_id and g.state = 'exclusivity')
-    and not app.exclusivity_runs(deal_id)
-    and (deal_id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer')) or exists (
-      select from public.deals d
-      where d.id = exclusivity_lapsed.deal_id and d.organization_id = any (app.brokerages_as('admin'))));
+    and not app.exclusivity_runs(deal_id) and app.seen_deal(deal_id) is not null;
 end
 $$;
 
@@ -301,27 +269,16 @@ begin
     where d.id = state_shown.deal_id);
 end
 $$;
--- The deal's id when the caller sees it, as its policy says, else null; by the same work whether there is such a deal or
--- not, so that the time does not tell. A policy works out whose deals they are only when it finds a row.
-create function app.seen_deal(deal uuid) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
-declare
-  own constant uuid[] := app.deals_as('broker', 'seller', 'buyer', 'viewer');
-  administered constant uuid[] := app.brokerages_as('admin');
-begin
-  return (select d.id from public.deals d where d.id = deal and (d.id = any (own) or d.organization_id = any (administered)));
-end
-$$;
-
-grant execute on function app.seen_deal(uuid), app.deals_as(text[]), app.deals_acting_as(text[]), app.principals(), app.deals_under_nda(),
-  app.deals_with_known_seller(), app.deals_held_exclusively(), app.deals_as_selected_buyer(), app.has_broker(uuid),
+grant execute on function app.deals_as(text[]), app.deals_acting_as(text[]), app.principals(), app.deals_under_nda(),
+  app.deals_with_known_seller(), app.deals_held_exclusively(), app.deals_as_selected_buyer(),
+  app.deal_is_visible(uuid, uuid, uuid[], uuid[]), app.seen_deal(uuid), app.has_broker(uuid),
   app.exclusivity_lapsed(uuid), app.state_now(uuid, text), app.state_shown(uuid) to dealkeep_server;
 
 -- Who sees and changes what --------------------------------------------------------------------------------------------
 
 create policy participants_and_admins_see_it on deals for select to dealkeep_server
-  using (id = any ((select app.deals_as('broker', 'seller', 'buyer', 'viewer'))::uuid[])
-    or organization_id = any ((select app.brokerages_as('admin'))::uuid[]));
+  using (app.deal_is_visible(id, organization_id, (select app.deals_as('broker', 'seller', 'buyer', 'viewer'))::uuid[],
+    (select app.brokerages_as('admin'))::uuid[]));
 create policy brokers_change_it on deals for update to dealkeep_server
   using (id = any ((select app.deals_acting_as('broker'))::uuid[]));
 grant select, update (title, state, industry, location, summary, asking_price, currency, needs_nda) on deals to dealkeep_server;
@@ -363,19 +320,6 @@ create policy brokers_send_it on ndas for insert to dealkeep_server
 create policy brokers_revoke_it on ndas for update to dealkeep_server
   using (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]));
 grant select, insert (deal_id, participant_id, terms, expires_at), update (status) on ndas to dealkeep_server;
-
--- A buyer whom it does not name learns nothing of an exclusivity.
-create policy all_but_other_buyers_see_it on exclusivities for select to dealkeep_server
-  using (deal_id = any ((select app.deals_as('broker', 'seller', 'viewer'))::uuid[])
-    or participant_id = any ((select app.principals())::uuid[])
-    or exists (select from deals d where d.id = deal_id
-      and d.organization_id = any ((select app.brokerages_as('admin'))::uuid[])));
-create policy brokers_grant_it on exclusivities for insert to dealkeep_server
-  with check (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) and ended_at is null);
-create policy brokers_extend_or_release_it on exclusivities for update to dealkeep_server
-  using (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]));
-grant select, insert (deal_id, participant_id, expires_at), update (expires_at, ended_at) on exclusivities
-  to dealkeep_server;
 
 -- Rules of the moves ---------------------------------------------------------------------------------------------------
 
@@ -441,18 +385,6 @@ $$;
 create trigger load before insert on deals for each row
   when (new.state in ('exclusivity', 'diligence', 'closing')) execute function app.load_deal();
 
--- No exclusivity outlives the states in which somebody can hold it.
-create function app.end_exclusivity_with_deal() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  if app.actual_state(new.id) in ('draft', 'listed', 'under_offer', 'withdrawn') then
-    update public.exclusivities x set ended_at = app.now() where x.deal_id = new.id and x.ended_at is null;
-  end if;
-  return null;
-end
-$$;
-create trigger end_exclusivity after update of state on deals for each row execute function app.end_exclusivity_with_deal();
-
 create trigger check_acceptance before update of status on participants for each row
   when (old.status = 'invited' and new.status = 'active') execute function app.check_acceptance();
 
@@ -489,67 +421,31 @@ end
 $$;
 create trigger keep before update on ndas for each row execute function app.keep_nda();
 
--- The buyer is the participant's person; the deal moves with its exclusivity.
-create function app.begin_exclusivity() returns trigger
+-- An NDA goes to a buyer who has none waiting or active, and ends, if at all, in the future.
+create function app.take_nda() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if not (new.deal_id = any (app.deals_acting_as('broker')) or app.user_id() is null) then
-    return new;  -- the policy refuses it, with the same answer as for a deal that does not exist
+  if not new.deal_id = any (app.deals_acting_as('broker')) then
+    return new;  -- the owner, loading data; anybody else is turned away by the policy
   end if;
-  select p.user_id into new.buyer_user_id from public.participants p
-    where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status = 'active';
+  perform from public.participants p
+    where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status <> 'removed' for update;
   if not found then
-    perform app.refuse('not_an_active_buyer', 'Exclusivity is granted to an active buyer of the deal.');
+    perform app.refuse('not_a_buyer', 'An NDA is sent to a buyer who takes part in the deal or is invited to it.');
   end if;
   if new.expires_at <= app.now() then
-    perform app.refuse('expires_in_the_past', 'The exclusivity must end in the future.');
+    perform app.refuse('expires_in_the_past', 'The NDA must end in the future, or not at all.');
   end if;
-  update public.exclusivities x set ended_at = x.expires_at
-    where x.deal_id = new.deal_id and x.ended_at is null and x.expires_at <= app.now();
-  if exists (select from public.exclusivities x where x.deal_id = new.deal_id and x.ended_at is null) then
-    perform app.refuse('exclusivity_runs', 'A buyer already has exclusivity: release it first.');
-  end if;
-  return new;
-end
-$$;
-create trigger begin_it before insert on exclusivities for each row execute function app.begin_exclusivity();
-
-create function app.move_deal_with_exclusivity() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  if tg_op = 'INSERT' then
-    update public.deals d set state = 'exclusivity'
-      where d.id = new.deal_id and app.actual_state(d.id) not in ('exclusivity', 'diligence', 'closing');
-  elsif new.ended_at is not null and old.ended_at is null then
-    update public.deals d set state = 'listed' where d.id = new.deal_id and app.actual_state(d.id) = 'exclusivity';
-  end if;
-  return null;
-end
-$$;
-create trigger move_deal after insert or update of ended_at on exclusivities for each row
-  execute function app.move_deal_with_exclusivity();
-
--- A lapsed exclusivity is over; in later states its date is a record that a broker may still correct.
-create function app.keep_exclusivity() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  if old.ended_at is not null then
-    perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
-  end if;
-  if new.ended_at is not null then
-    new.ended_at := least(app.now(), old.expires_at);
-  elsif new.expires_at <> old.expires_at and app.user_id() is not null then
-    if new.expires_at <= app.now() then
-      perform app.refuse('expires_in_the_past', 'The exclusivity must end in the future: release it to end it now.');
-    end if;
-    if old.expires_at <= app.now() and app.actual_state(old.deal_id) = 'exclusivity' then
-      perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
-    end if;
+  if exists (select from public.ndas n
+    where n.participant_id = new.participant_id and n.status in ('sent', 'active')
+      and (n.expires_at is null or n.expires_at > app.now()))
+  then
+    perform app.refuse('nda_there_already', 'This buyer has an NDA that waits or is active: revoke it first.');
   end if;
   return new;
 end
 $$;
-create trigger keep before update on exclusivities for each row execute function app.keep_exclusivity();
+create trigger take_it before insert on ndas for each row execute function app.take_nda();
 
 -- What is done in one step ---------------------------------------------------------------------------------------------
 
@@ -623,7 +519,8 @@ begin
 end
 $$;
 
--- Writes down what time has already done: lapsed exclusivities and NDAs. How many rows it changed; for the server's scheduled jobs.
+-- Writes down what time has already done: lapsed exclusivities and NDAs. How many rows it changed; for the server's
+-- scheduled jobs.
 create function app.sweep() returns int
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -1,0 +1,6185 @@
+-- The schema that database/migrations make, for reading and for reviewing: written by `npm run schema`, never by hand, and
+-- run by nobody. Each table has its constraints, indexes, policies, triggers and rights beside it; functions follow by name.
+-- CURRENT_USER in a policy is the owner of the database.
+
+-- Schemas
+
+CREATE SCHEMA app;
+GRANT USAGE ON SCHEMA app TO dealkeep_server;
+
+CREATE SCHEMA limits;
+GRANT USAGE ON SCHEMA limits TO dealkeep_server;
+
+GRANT USAGE ON SCHEMA public TO PUBLIC;
+GRANT USAGE ON SCHEMA public TO dealkeep_server;
+
+CREATE SCHEMA vault;
+
+-- Rights on what is made from now on, in the place of those that PostgreSQL gives
+
+ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO CURRENT_USER;
+
+-- Tables
+
+CREATE TABLE app.migrations (
+    name text NOT NULL,
+    digest text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT migrations_pkey PRIMARY KEY (name)
+);
+ALTER TABLE app.migrations ENABLE ROW LEVEL SECURITY;
+ALTER TABLE app.migrations FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON app.migrations TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY everybody_reads ON app.migrations FOR SELECT TO dealkeep_server
+    USING (true);
+GRANT SELECT ON app.migrations TO dealkeep_server;
+
+CREATE TABLE app.moves (
+    subject text NOT NULL,
+    from_state text NOT NULL,
+    to_state text NOT NULL,
+    CONSTRAINT moves_pkey PRIMARY KEY (subject, from_state, to_state)
+);
+ALTER TABLE app.moves ENABLE ROW LEVEL SECURITY;
+ALTER TABLE app.moves FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON app.moves TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY everybody_reads ON app.moves FOR SELECT TO dealkeep_server
+    USING (true);
+GRANT SELECT ON app.moves TO dealkeep_server;
+
+CREATE UNLOGGED TABLE limits.counters (
+    key character varying(255) NOT NULL,
+    points integer DEFAULT 0 NOT NULL,
+    expire bigint,
+    CONSTRAINT counters_pkey PRIMARY KEY (key)
+);
+CREATE INDEX counters_by_expiry ON limits.counters USING btree (expire);
+ALTER TABLE limits.counters ENABLE ROW LEVEL SECURITY;
+ALTER TABLE limits.counters FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON limits.counters TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY the_server_counts ON limits.counters TO dealkeep_server
+    USING (true)
+    WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON limits.counters TO dealkeep_server;
+
+CREATE TABLE public.accounting_snapshots (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    snapshot_type text NOT NULL,
+    status text DEFAULT 'requested'::text NOT NULL,
+    source_name text,
+    failure text,
+    requested_by uuid DEFAULT app.user_id(),
+    requested_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    completed_at timestamp with time zone,
+    CONSTRAINT accounting_snapshots_pkey PRIMARY KEY (id),
+    CONSTRAINT accounting_snapshots_id_deal_id_key UNIQUE (id, deal_id),
+    CONSTRAINT accounting_snapshots_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT accounting_snapshots_requested_by_fkey FOREIGN KEY (requested_by) REFERENCES public.users(id),
+    CONSTRAINT accounting_snapshots_failure_check CHECK (length(failure) <= 2000),
+    CONSTRAINT accounting_snapshots_snapshot_type_check CHECK (snapshot_type = ANY (ARRAY['profit_and_loss'::text, 'customer_revenue'::text, 'full'::text])),
+    CONSTRAINT accounting_snapshots_source_name_check CHECK (length(source_name) <= 255),
+    CONSTRAINT accounting_snapshots_status_check CHECK (status = ANY (ARRAY['requested'::text, 'processing'::text, 'completed'::text, 'failed'::text]))
+);
+CREATE INDEX accounting_snapshots_by_deal ON public.accounting_snapshots USING btree (deal_id, requested_at DESC, id DESC);
+CREATE INDEX accounting_snapshots_completed ON public.accounting_snapshots USING btree (deal_id, completed_at DESC, id DESC) WHERE status = 'completed'::text;
+ALTER TABLE public.accounting_snapshots ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.accounting_snapshots FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.accounting_snapshots TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY workspace_reads ON public.accounting_snapshots FOR SELECT TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
+CREATE POLICY editors_add ON public.accounting_snapshots FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE POLICY editors_change ON public.accounting_snapshots FOR UPDATE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.accounting_snapshots FOR EACH ROW WHEN (new.status <> 'failed'::text) EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
+CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.check_move('snapshot', 'status');
+CREATE TRIGGER limit_a_day BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('100', 'requested_by', 'requested_at', 'snapshots');
+CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('completed', 'failed');
+GRANT INSERT (deal_id, snapshot_type, status, source_name), SELECT, UPDATE (status, failure) ON public.accounting_snapshots TO dealkeep_server;
+
+CREATE TABLE public.answer_readings (
+    deal_id uuid NOT NULL,
+    user_id uuid DEFAULT app.user_id() NOT NULL,
+    read_until timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT answer_readings_pkey PRIMARY KEY (deal_id, user_id),
+    CONSTRAINT answer_readings_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT answer_readings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
+);
+ALTER TABLE public.answer_readings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.answer_readings FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.answer_readings TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY own ON public.answer_readings FOR SELECT TO dealkeep_server
+    USING (user_id = (( SELECT app.user_id() AS user_id)));
+CREATE POLICY buyers_sides_read ON public.answer_readings FOR INSERT TO dealkeep_server
+    WITH CHECK (user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text]) AS deals_as))::uuid[])));
+CREATE POLICY own_changes ON public.answer_readings FOR UPDATE TO dealkeep_server
+    USING (user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text]) AS deals_as))::uuid[])));
+GRANT INSERT (deal_id), SELECT, UPDATE (read_until) ON public.answer_readings TO dealkeep_server;
+
+CREATE TABLE public.api_keys (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    brokerage_id uuid NOT NULL,
+    name text NOT NULL,
+    environment text NOT NULL,
+    scopes text[] NOT NULL,
+    ceiling integer,
+    last_four text NOT NULL,
+    expires_at timestamp with time zone,
+    created_by uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    rotated_at timestamp with time zone,
+    previous_last_four text,
+    previous_valid_until timestamp with time zone,
+    revoked_at timestamp with time zone,
+    revoked_by uuid,
+    last_used_at timestamp with time zone,
+    CONSTRAINT api_keys_pkey PRIMARY KEY (id),
+    CONSTRAINT api_keys_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
+    CONSTRAINT api_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT api_keys_revoked_by_fkey FOREIGN KEY (revoked_by) REFERENCES public.users(id),
+    CONSTRAINT api_keys_ceiling_check CHECK (ceiling >= 1 AND ceiling <= 100000),
+    CONSTRAINT api_keys_environment_check CHECK (environment = ANY (ARRAY['live'::text, 'test'::text])),
+    CONSTRAINT api_keys_last_four_check CHECK (last_four ~ '^[0-9a-f]{4}$'::text),
+    CONSTRAINT api_keys_name_check CHECK (length(name) >= 1 AND length(name) <= 100),
+    CONSTRAINT api_keys_scopes_check CHECK (scopes <@ '{contacts:read,contacts:write}'::text[] AND cardinality(scopes) > 0)
+);
+CREATE INDEX api_keys_by_brokerage ON public.api_keys USING btree (brokerage_id, created_at DESC, id DESC);
+ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.api_keys FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.api_keys TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY admins_see_them ON public.api_keys FOR SELECT TO dealkeep_server
+    USING (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
+GRANT SELECT ON public.api_keys TO dealkeep_server;
+
+CREATE TABLE public.audit_records (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid,
+    deal_id uuid,
+    user_id uuid,
+    client_id uuid,
+    key_id uuid,
+    address inet,
+    request_id text,
+    action text NOT NULL,
+    subject_id text,
+    outcome text NOT NULL,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT audit_records_pkey PRIMARY KEY (id)
+);
+CREATE INDEX activity_by_brokerage ON public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE (outcome = ANY (ARRAY['done'::text, 'ok'::text])) AND (action !~~ 'tool:%'::text OR (action = ANY (ARRAY['tool:svc_questions_create'::text, 'tool:svc_qoe_normalization_create'::text, 'tool:svc_findings_create'::text, 'tool:svc_findings_update_status'::text, 'tool:svc_findings_comment'::text, 'tool:svc_financing_source_create'::text, 'tool:svc_financing_source_update_status'::text])));
+CREATE INDEX activity_by_deal ON public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE (outcome = ANY (ARRAY['done'::text, 'ok'::text])) AND (action !~~ 'tool:%'::text OR (action = ANY (ARRAY['tool:svc_questions_create'::text, 'tool:svc_qoe_normalization_create'::text, 'tool:svc_findings_create'::text, 'tool:svc_findings_update_status'::text, 'tool:svc_findings_comment'::text, 'tool:svc_financing_source_create'::text, 'tool:svc_financing_source_update_status'::text])));
+CREATE INDEX audit_by_brokerage ON public.audit_records USING btree (brokerage_id, at DESC, id DESC);
+CREATE INDEX audit_by_deal ON public.audit_records USING btree (deal_id, at DESC, id DESC);
+CREATE INDEX audit_by_user ON public.audit_records USING btree (user_id, at DESC, id DESC);
+ALTER TABLE public.audit_records ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.audit_records FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.audit_records TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY brokers_of_the_deal ON public.audit_records FOR SELECT TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE POLICY own_and_admins ON public.audit_records FOR SELECT TO dealkeep_server
+    USING (user_id = (( SELECT app.user_id() AS user_id)) OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
+GRANT SELECT ON public.audit_records TO dealkeep_server;
+
+CREATE TABLE public.brokerages (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    slug text NOT NULL,
+    name text NOT NULL,
+    requires_second_factor boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT brokerages_pkey PRIMARY KEY (id),
+    CONSTRAINT brokerages_slug_key UNIQUE (slug),
+    CONSTRAINT brokerages_name_check CHECK (length(name) >= 1 AND length(name) <= 200),
+    CONSTRAINT brokerages_slug_check CHECK (slug ~ '^[a-z0-9](-?[a-z0-9])*$'::text AND length(slug) <= 64)
+);
+ALTER TABLE public.brokerages ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.brokerages FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.brokerages TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY members_see_it ON public.brokerages FOR SELECT TO dealkeep_server
+    USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]));
+CREATE POLICY people_of_its_deals_see_it ON public.brokerages FOR SELECT TO dealkeep_server
+    USING ((EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.organization_id = brokerages.id)));
+CREATE POLICY admins_change_it ON public.brokerages FOR UPDATE TO dealkeep_server
+    USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
+CREATE TRIGGER touch BEFORE UPDATE ON public.brokerages FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT SELECT, UPDATE (name) ON public.brokerages TO dealkeep_server;
+
+CREATE TABLE public.closing_conditions (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    name text NOT NULL,
+    status text DEFAULT 'open'::text NOT NULL,
+    owner_user_id uuid,
+    deadline date,
+    completed_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT closing_conditions_pkey PRIMARY KEY (id),
+    CONSTRAINT closing_conditions_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT closing_conditions_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES public.users(id),
+    CONSTRAINT closing_conditions_name_check CHECK (length(name) >= 1 AND length(name) <= 200),
+    CONSTRAINT closing_conditions_status_check CHECK (status = ANY (ARRAY['open'::text, 'in_progress'::text, 'satisfied'::text, 'waived'::text]))
+);
+CREATE INDEX closing_conditions_by_deal ON public.closing_conditions USING btree (deal_id, created_at DESC, id DESC);
+CREATE INDEX conditions_to_meet ON public.closing_conditions USING btree (deal_id, deadline) WHERE status = ANY (ARRAY['open'::text, 'in_progress'::text]);
+ALTER TABLE public.closing_conditions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.closing_conditions FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.closing_conditions TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY all_but_other_buyers_see_it ON public.closing_conditions FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR (EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.id = closing_conditions.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+CREATE POLICY brokers_add ON public.closing_conditions FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE POLICY brokers_and_owners_change ON public.closing_conditions FOR UPDATE TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR owner_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text, 'buyer'::text, 'advisor'::text]) AS deals_acting_as))::uuid[])));
+CREATE POLICY brokers_take_out ON public.closing_conditions FOR DELETE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.announce('conditions', 'id');
+CREATE TRIGGER check_change BEFORE UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_condition_change();
+CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_move('closing_condition', 'status');
+CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
+CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'closing conditions');
+CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('satisfied', 'waived');
+CREATE TRIGGER touch BEFORE UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT DELETE, INSERT (deal_id, name, status, owner_user_id, deadline), SELECT, UPDATE (name, status, owner_user_id, deadline) ON public.closing_conditions TO dealkeep_server;
+
+CREATE TABLE public.connected_clients (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    created_by uuid DEFAULT app.user_id() NOT NULL,
+    brokerage_id uuid,
+    name text NOT NULL,
+    redirect_uris text[] NOT NULL,
+    disabled boolean DEFAULT false NOT NULL,
+    deleted_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT connected_clients_pkey PRIMARY KEY (id),
+    CONSTRAINT connected_clients_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
+    CONSTRAINT connected_clients_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT connected_clients_name_check CHECK (length(name) >= 1 AND length(name) <= 100 AND name = btrim(name) AND name !~ '[[:cntrl:]\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]'::text),
+    CONSTRAINT connected_clients_redirect_uris_check CHECK (app.redirect_uris_allowed(redirect_uris))
+);
+CREATE INDEX connected_clients_by_brokerage ON public.connected_clients USING btree (brokerage_id) WHERE brokerage_id IS NOT NULL;
+CREATE INDEX connected_clients_by_creator ON public.connected_clients USING btree (created_by, created_at DESC);
+ALTER TABLE public.connected_clients ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.connected_clients FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.connected_clients TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY creators_and_members_see_it ON public.connected_clients FOR SELECT TO dealkeep_server
+    USING (deleted_at IS NULL AND (brokerage_id IS NULL AND created_by = (( SELECT app.user_id() AS user_id)) OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]))));
+CREATE POLICY people_make_their_own ON public.connected_clients FOR INSERT TO dealkeep_server
+    WITH CHECK (created_by = (( SELECT app.user_id() AS user_id)) AND (( SELECT app.client_id() AS client_id)) IS NULL);
+CREATE POLICY admins_manage_shared_ones ON public.connected_clients FOR UPDATE TO dealkeep_server
+    USING ((brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])) AND (( SELECT app.client_id() AS client_id)) IS NULL);
+CREATE POLICY creators_manage_their_own ON public.connected_clients FOR UPDATE TO dealkeep_server
+    USING (brokerage_id IS NULL AND created_by = (( SELECT app.user_id() AS user_id)) AND (( SELECT app.client_id() AS client_id)) IS NULL)
+    WITH CHECK (created_by = (( SELECT app.user_id() AS user_id)) AND (brokerage_id IS NULL OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]))));
+CREATE TRIGGER check_count BEFORE INSERT ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.check_client_count();
+CREATE TRIGGER end_grants AFTER UPDATE OF name, redirect_uris, brokerage_id, disabled ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.end_grants_with_change();
+CREATE TRIGGER guard_sharing BEFORE UPDATE OF brokerage_id, redirect_uris ON public.connected_clients FOR EACH ROW WHEN (new.brokerage_id IS NOT NULL AND (new.brokerage_id IS DISTINCT FROM old.brokerage_id OR new.redirect_uris <> old.redirect_uris)) EXECUTE FUNCTION app.guard_recent_sign_in();
+CREATE TRIGGER touch BEFORE UPDATE ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT INSERT (name, redirect_uris), SELECT, UPDATE (brokerage_id, name, redirect_uris, disabled) ON public.connected_clients TO dealkeep_server;
+
+CREATE TABLE public.contacts (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    brokerage_id uuid NOT NULL,
+    type text NOT NULL,
+    display_name text NOT NULL,
+    email text,
+    phone text,
+    created_by uuid DEFAULT app.user_id(),
+    created_by_key uuid DEFAULT app.key_id(),
+    created_at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
+    archived_at timestamp(3) with time zone,
+    CONSTRAINT contacts_pkey PRIMARY KEY (id),
+    CONSTRAINT contacts_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
+    CONSTRAINT contacts_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT contacts_created_by_key_fkey FOREIGN KEY (created_by_key) REFERENCES public.api_keys(id),
+    CONSTRAINT contacts_display_name_check CHECK (length(display_name) <= 65536 AND display_name ~ '\S'::text),
+    CONSTRAINT contacts_email_check CHECK (app.is_email_address(email)),
+    CONSTRAINT contacts_phone_check CHECK (length(phone) <= 65536),
+    CONSTRAINT contacts_type_check CHECK (type = ANY (ARRAY['person'::text, 'company'::text]))
+);
+CREATE INDEX contacts_in_order ON public.contacts USING btree (brokerage_id, created_at DESC, id DESC) WHERE archived_at IS NULL;
+ALTER TABLE public.contacts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.contacts FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.contacts TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY members_and_keys_see_them ON public.contacts FOR SELECT TO dealkeep_server
+    USING ((brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:read'::text) AS brokerages_for))::uuid[])) AND (archived_at IS NULL OR (( SELECT app.key_id() AS key_id)) IS NULL));
+CREATE POLICY members_and_keys_add_them ON public.contacts FOR INSERT TO dealkeep_server
+    WITH CHECK (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
+CREATE POLICY members_change_them ON public.contacts FOR UPDATE TO dealkeep_server
+    USING (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]));
+CREATE TRIGGER touch BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT INSERT (brokerage_id, type, display_name, email, phone), SELECT, UPDATE (type, display_name, email, phone, archived_at) ON public.contacts TO dealkeep_server;
+
+CREATE TABLE public.customer_revenues (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    snapshot_id uuid NOT NULL,
+    customer_name text NOT NULL,
+    period_start_date date NOT NULL,
+    period_end_date date NOT NULL,
+    currency text NOT NULL,
+    revenue_total numeric(20,4) NOT NULL,
+    CONSTRAINT customer_revenues_pkey PRIMARY KEY (id),
+    CONSTRAINT customer_revenues_snapshot_id_period_start_date_period_end__key UNIQUE (snapshot_id, period_start_date, period_end_date, customer_name),
+    CONSTRAINT customer_revenues_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT customer_revenues_snapshot_id_deal_id_fkey FOREIGN KEY (snapshot_id, deal_id) REFERENCES public.accounting_snapshots(id, deal_id),
+    CONSTRAINT customer_revenues_check CHECK (period_end_date >= period_start_date),
+    CONSTRAINT customer_revenues_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
+    CONSTRAINT customer_revenues_customer_name_check CHECK (length(customer_name) >= 1 AND length(customer_name) <= 200)
+);
+CREATE INDEX customer_revenues_by_snapshot ON public.customer_revenues USING btree (deal_id, snapshot_id, period_start_date DESC, revenue_total DESC, id);
+ALTER TABLE public.customer_revenues ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.customer_revenues FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.customer_revenues TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY workspace_reads ON public.customer_revenues FOR SELECT TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
+CREATE POLICY editors_add ON public.customer_revenues FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.customer_revenues FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+GRANT INSERT (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total), SELECT ON public.customer_revenues TO dealkeep_server;
+
+CREATE TABLE public.deal_opt_ins (
+    user_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    expires_at timestamp with time zone,
+    opted_in_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT deal_opt_ins_pkey PRIMARY KEY (user_id, deal_id),
+    CONSTRAINT deal_opt_ins_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT deal_opt_ins_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
+);
+CREATE INDEX deal_opt_ins_by_deal ON public.deal_opt_ins USING btree (deal_id);
+ALTER TABLE public.deal_opt_ins ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.deal_opt_ins FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.deal_opt_ins TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY own_on_visible_deals ON public.deal_opt_ins FOR SELECT TO dealkeep_server
+    USING (user_id = (( SELECT app.user_id() AS user_id)) AND (EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.id = deal_opt_ins.deal_id)));
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.announce('tools', 'user_id');
+GRANT SELECT ON public.deal_opt_ins TO dealkeep_server;
+
+CREATE TABLE public.deal_stages (
+    deal_id uuid NOT NULL,
+    state text NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT deal_stages_pkey PRIMARY KEY (deal_id),
+    CONSTRAINT deal_stages_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id) DEFERRABLE INITIALLY DEFERRED,
+    CONSTRAINT deal_stages_state_check CHECK (state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text]))
+);
+ALTER TABLE public.deal_stages ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.deal_stages FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.deal_stages TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY all_but_other_buyers_see_it ON public.deal_stages FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR (EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.id = deal_stages.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_stages FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'deal_id');
+GRANT SELECT ON public.deal_stages TO dealkeep_server;
+
+CREATE TABLE public.deal_tool_stops (
+    deal_id uuid NOT NULL,
+    stopped_by uuid NOT NULL,
+    stopped_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT deal_tool_stops_pkey PRIMARY KEY (deal_id),
+    CONSTRAINT deal_tool_stops_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT deal_tool_stops_stopped_by_fkey FOREIGN KEY (stopped_by) REFERENCES public.users(id)
+);
+ALTER TABLE public.deal_tool_stops ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.deal_tool_stops FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.deal_tool_stops TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY with_the_deal ON public.deal_tool_stops FOR SELECT TO dealkeep_server
+    USING ((EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.id = deal_tool_stops.deal_id)));
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_tool_stops FOR EACH ROW EXECUTE FUNCTION app.announce('tools', 'deal_id');
+GRANT SELECT ON public.deal_tool_stops TO dealkeep_server;
+
+CREATE TABLE public.deals (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    organization_id uuid NOT NULL,
+    title text NOT NULL,
+    state text DEFAULT 'draft'::text NOT NULL,
+    industry text,
+    location text,
+    summary text,
+    asking_price numeric(20,4),
+    currency text DEFAULT 'USD'::text NOT NULL,
+    needs_nda boolean DEFAULT true NOT NULL,
+    closed_at timestamp with time zone,
+    created_by uuid,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT deals_pkey PRIMARY KEY (id),
+    CONSTRAINT deals_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT deals_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.brokerages(id),
+    CONSTRAINT deals_asking_price_check CHECK (asking_price >= 0::numeric),
+    CONSTRAINT deals_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
+    CONSTRAINT deals_industry_check CHECK (length(industry) <= 120),
+    CONSTRAINT deals_location_check CHECK (length(location) <= 120),
+    CONSTRAINT deals_state_check CHECK (state = ANY (ARRAY['draft'::text, 'listed'::text, 'under_offer'::text, 'exclusivity'::text, 'diligence'::text, 'closing'::text, 'closed'::text, 'withdrawn'::text])),
+    CONSTRAINT deals_summary_check CHECK (length(summary) <= 8000),
+    CONSTRAINT deals_title_check CHECK (length(title) >= 1 AND length(title) <= 200)
+);
+CREATE INDEX deals_by_brokerage ON public.deals USING btree (organization_id, created_at DESC, id DESC);
+ALTER TABLE public.deals ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.deals FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.deals TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY participants_and_admins_see_it ON public.deals FOR SELECT TO dealkeep_server
+    USING (app.deal_is_visible(id, organization_id, ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'buyer'::text, 'viewer'::text]) AS deals_as), ( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as)));
+CREATE POLICY brokers_change_it ON public.deals FOR UPDATE TO dealkeep_server
+    USING (id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.state = 'closed'::text) EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE ON public.deals FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'id');
+CREATE TRIGGER announce_update AFTER UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.*) EXECUTE FUNCTION app.announce('deal', 'id');
+CREATE TRIGGER end_exclusivity AFTER UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.end_exclusivity_with_deal();
+CREATE TRIGGER load BEFORE INSERT ON public.deals FOR EACH ROW WHEN (new.state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text])) EXECUTE FUNCTION app.load_deal();
+CREATE TRIGGER settle BEFORE UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.settle_deal();
+CREATE TRIGGER touch BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.*) EXECUTE FUNCTION app.touch();
+GRANT SELECT, UPDATE (title, state, industry, location, summary, asking_price, currency, needs_nda) ON public.deals TO dealkeep_server;
+
+CREATE TABLE public.document_openings (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    source text NOT NULL,
+    user_id uuid NOT NULL,
+    opened_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT document_openings_pkey PRIMARY KEY (id),
+    CONSTRAINT document_openings_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT document_openings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT document_openings_source_check CHECK (source = ANY (ARRAY['simple'::text, 'production'::text]))
+);
+CREATE INDEX document_openings_by_deal ON public.document_openings USING btree (deal_id, opened_at DESC);
+CREATE INDEX document_openings_by_document ON public.document_openings USING btree (document_id, opened_at DESC);
+ALTER TABLE public.document_openings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.document_openings FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.document_openings TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY deal_side_and_oneself ON public.document_openings FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR user_id = (( SELECT app.user_id() AS user_id)));
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.document_openings FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
+GRANT SELECT ON public.document_openings TO dealkeep_server;
+
+CREATE TABLE public.documents (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    filename text NOT NULL,
+    category text NOT NULL,
+    confidentiality text NOT NULL,
+    size_bytes bigint NOT NULL,
+    media_type text NOT NULL,
+    sha256 bytea,
+    storage_key text NOT NULL,
+    uploaded_by uuid DEFAULT app.user_id(),
+    uploaded_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    removed_at timestamp with time zone,
+    body_cleared_at timestamp with time zone,
+    CONSTRAINT documents_pkey PRIMARY KEY (id),
+    CONSTRAINT documents_storage_key_key UNIQUE (storage_key),
+    CONSTRAINT documents_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT documents_uploaded_by_fkey FOREIGN KEY (uploaded_by) REFERENCES public.users(id),
+    CONSTRAINT documents_category_check CHECK (length(category) >= 1 AND length(category) <= 64),
+    CONSTRAINT documents_confidentiality_check CHECK (confidentiality = ANY (ARRAY['public'::text, 'nda_gated'::text, 'selected_buyer_only'::text])),
+    CONSTRAINT documents_filename_check CHECK (length(filename) >= 1 AND length(filename) <= 255 AND filename !~ '[/\\[:cntrl:]]'::text),
+    CONSTRAINT documents_media_type_check CHECK (length(media_type) >= 1 AND length(media_type) <= 255),
+    CONSTRAINT documents_sha256_check CHECK (length(sha256) = 32),
+    CONSTRAINT documents_size_bytes_check CHECK (size_bytes >= 0)
+);
+CREATE INDEX documents_by_deal ON public.documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
+CREATE INDEX documents_to_clear ON public.documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
+ALTER TABLE public.documents ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.documents FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.documents TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY by_confidentiality ON public.documents FOR SELECT TO dealkeep_server
+    USING (removed_at IS NULL AND app.document_is_visible(deal_id, confidentiality, (EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.id = documents.deal_id)), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
+CREATE POLICY deal_side_adds ON public.documents FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[]));
+CREATE POLICY deal_side_changes ON public.documents FOR UPDATE TO dealkeep_server
+    USING (removed_at IS NULL AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[])));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.documents FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
+CREATE TRIGGER finish_upload AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
+CREATE TRIGGER limit_a_day BEFORE INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at), UPDATE (filename, category, confidentiality) ON public.documents TO dealkeep_server;
+
+CREATE TABLE public.exclusivities (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    participant_id uuid NOT NULL,
+    buyer_user_id uuid NOT NULL,
+    granted_by uuid DEFAULT app.user_id(),
+    granted_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    offer_id uuid,
+    CONSTRAINT exclusivities_pkey PRIMARY KEY (id),
+    CONSTRAINT exclusivities_buyer_user_id_fkey FOREIGN KEY (buyer_user_id) REFERENCES public.users(id),
+    CONSTRAINT exclusivities_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT exclusivities_granted_by_fkey FOREIGN KEY (granted_by) REFERENCES public.users(id),
+    CONSTRAINT exclusivities_offer_id_participant_id_fkey FOREIGN KEY (offer_id, participant_id) REFERENCES public.offers(id, participant_id),
+    CONSTRAINT exclusivities_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
+    CONSTRAINT exclusivities_check CHECK (expires_at > granted_at)
+);
+CREATE INDEX exclusivities_by_offer ON public.exclusivities USING btree (offer_id) WHERE offer_id IS NOT NULL;
+CREATE INDEX exclusivities_by_participant ON public.exclusivities USING btree (participant_id);
+CREATE UNIQUE INDEX one_exclusivity_a_deal ON public.exclusivities USING btree (deal_id) WHERE ended_at IS NULL;
+ALTER TABLE public.exclusivities ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.exclusivities FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.exclusivities TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY all_but_other_buyers_see_it ON public.exclusivities FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR (EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.id = exclusivities.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+CREATE POLICY brokers_grant_it ON public.exclusivities FOR INSERT TO dealkeep_server
+    WITH CHECK ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) AND ended_at IS NULL);
+CREATE POLICY brokers_extend_or_release_it ON public.exclusivities FOR UPDATE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER accept_offer AFTER INSERT ON public.exclusivities FOR EACH ROW WHEN (new.offer_id IS NOT NULL) EXECUTE FUNCTION app.accept_offer_with_exclusivity();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'id');
+CREATE TRIGGER begin_it BEFORE INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.begin_exclusivity();
+CREATE TRIGGER check_offer BEFORE INSERT ON public.exclusivities FOR EACH ROW WHEN (new.offer_id IS NOT NULL) EXECUTE FUNCTION app.check_accepted_offer();
+CREATE TRIGGER keep BEFORE UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_exclusivity();
+CREATE TRIGGER move_deal AFTER INSERT OR UPDATE OF ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.move_deal_with_exclusivity();
+GRANT INSERT (deal_id, participant_id, expires_at, offer_id), SELECT, UPDATE (expires_at, ended_at) ON public.exclusivities TO dealkeep_server;
+
+CREATE TABLE public.financing_sources (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    participant_id uuid NOT NULL,
+    source_type text NOT NULL,
+    source_name text NOT NULL,
+    commitment_amount numeric(20,0) NOT NULL,
+    currency text NOT NULL,
+    commitment_status text DEFAULT 'identified'::text NOT NULL,
+    created_by uuid DEFAULT app.user_id(),
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT financing_sources_pkey PRIMARY KEY (id),
+    CONSTRAINT financing_sources_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT financing_sources_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT financing_sources_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
+    CONSTRAINT financing_sources_commitment_amount_check CHECK (commitment_amount >= 0::numeric AND commitment_amount <= '9007199254740991'::bigint::numeric),
+    CONSTRAINT financing_sources_commitment_status_check CHECK (commitment_status = ANY (ARRAY['identified'::text, 'applied'::text, 'term_sheet'::text, 'committed'::text, 'funded'::text, 'expired'::text, 'withdrawn'::text])),
+    CONSTRAINT financing_sources_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
+    CONSTRAINT financing_sources_source_name_check CHECK (length(source_name) >= 1 AND length(source_name) <= 256),
+    CONSTRAINT financing_sources_source_type_check CHECK (source_type = ANY (ARRAY['sba_7a'::text, 'sba_504'::text, 'conventional_senior_debt'::text, 'mezzanine'::text, 'seller_note'::text, 'rollover_equity'::text, 'cash_buyer_equity'::text, 'equity_investor_check'::text, 'earnout_credit'::text, 'other'::text]))
+);
+CREATE INDEX financing_sources_by_deal ON public.financing_sources USING btree (deal_id, created_at DESC, id DESC);
+ALTER TABLE public.financing_sources ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.financing_sources FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.financing_sources TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY deal_side_and_own_side ON public.financing_sources FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+CREATE POLICY those_in_diligence_add ON public.financing_sources FOR INSERT TO dealkeep_server
+    WITH CHECK ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+CREATE POLICY those_in_diligence_change ON public.financing_sources FOR UPDATE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.announce('financing', 'id');
+CREATE TRIGGER check_move BEFORE UPDATE OF commitment_status ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.check_move('financing_source', 'commitment_status');
+CREATE TRIGGER limit_a_day BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'sources of financing');
+CREATE TRIGGER set_side BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.set_side();
+CREATE TRIGGER set_the_currency BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.set_currency();
+CREATE TRIGGER touch BEFORE UPDATE ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT INSERT (deal_id, source_type, source_name, commitment_amount, commitment_status), SELECT, UPDATE (source_name, commitment_amount, commitment_status) ON public.financing_sources TO dealkeep_server;
+
+CREATE TABLE public.finding_changes (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    finding_id uuid NOT NULL,
+    from_status text,
+    to_status text NOT NULL,
+    notes text,
+    changed_by uuid,
+    changed_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT finding_changes_pkey PRIMARY KEY (id),
+    CONSTRAINT finding_changes_changed_by_fkey FOREIGN KEY (changed_by) REFERENCES public.users(id),
+    CONSTRAINT finding_changes_finding_id_fkey FOREIGN KEY (finding_id) REFERENCES public.findings(id)
+);
+CREATE INDEX finding_changes_by_finding ON public.finding_changes USING btree (finding_id, changed_at, id);
+ALTER TABLE public.finding_changes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.finding_changes FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.finding_changes TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY with_the_finding ON public.finding_changes FOR SELECT TO dealkeep_server
+    USING ((EXISTS ( SELECT
+   FROM public.findings f
+  WHERE f.id = finding_changes.finding_id)));
+GRANT SELECT ON public.finding_changes TO dealkeep_server;
+
+CREATE TABLE public.finding_comments (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    finding_id uuid NOT NULL,
+    body text NOT NULL,
+    created_by uuid DEFAULT app.user_id(),
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT finding_comments_pkey PRIMARY KEY (id),
+    CONSTRAINT finding_comments_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT finding_comments_finding_id_fkey FOREIGN KEY (finding_id) REFERENCES public.findings(id),
+    CONSTRAINT finding_comments_body_check CHECK (length(body) >= 1 AND length(body) <= 8000)
+);
+CREATE INDEX finding_comments_by_finding ON public.finding_comments USING btree (finding_id, created_at, id);
+ALTER TABLE public.finding_comments ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.finding_comments FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.finding_comments TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY with_the_finding ON public.finding_comments FOR SELECT TO dealkeep_server
+    USING ((EXISTS ( SELECT
+   FROM public.findings f
+  WHERE f.id = finding_comments.finding_id)));
+CREATE POLICY those_in_diligence_comment ON public.finding_comments FOR INSERT TO dealkeep_server
+    WITH CHECK ((EXISTS ( SELECT
+   FROM public.findings f
+  WHERE f.id = finding_comments.finding_id AND (f.deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])))));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.announce('findings', 'finding_id');
+CREATE TRIGGER limit_comments BEFORE INSERT ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.limit_comments();
+GRANT INSERT (finding_id, body), SELECT ON public.finding_comments TO dealkeep_server;
+
+CREATE TABLE public.findings (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    participant_id uuid NOT NULL,
+    category text NOT NULL,
+    title text NOT NULL,
+    description text,
+    severity text NOT NULL,
+    status text DEFAULT 'open'::text NOT NULL,
+    status_notes text,
+    owner_user_id uuid,
+    created_by uuid DEFAULT app.user_id(),
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT findings_pkey PRIMARY KEY (id),
+    CONSTRAINT findings_id_deal_id_key UNIQUE (id, deal_id),
+    CONSTRAINT findings_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT findings_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT findings_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES public.users(id),
+    CONSTRAINT findings_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
+    CONSTRAINT findings_category_check CHECK (length(category) >= 1 AND length(category) <= 64),
+    CONSTRAINT findings_description_check CHECK (length(description) <= 8000),
+    CONSTRAINT findings_severity_check CHECK (severity = ANY (ARRAY['critical'::text, 'major'::text, 'minor'::text, 'informational'::text])),
+    CONSTRAINT findings_status_check CHECK (status = ANY (ARRAY['open'::text, 'mitigated'::text, 'accepted'::text, 'resolved'::text])),
+    CONSTRAINT findings_status_notes_check CHECK (length(status_notes) <= 8000),
+    CONSTRAINT findings_title_check CHECK (length(title) >= 1 AND length(title) <= 120)
+);
+CREATE INDEX findings_by_deal ON public.findings USING btree (deal_id, created_at DESC, id DESC);
+ALTER TABLE public.findings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.findings FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.findings TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY deal_side_and_own_side ON public.findings FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+CREATE POLICY those_in_diligence_add ON public.findings FOR INSERT TO dealkeep_server
+    WITH CHECK ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+CREATE POLICY those_in_diligence_change ON public.findings FOR UPDATE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.announce('findings', 'id');
+CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.findings FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
+CREATE TRIGGER limit_a_day BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'findings');
+CREATE TRIGGER record_change AFTER INSERT OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.record_finding_change();
+CREATE TRIGGER set_side BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.set_side();
+CREATE TRIGGER touch BEFORE UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT INSERT (deal_id, category, title, description, severity, owner_user_id), SELECT, UPDATE (category, title, description, severity, status, status_notes, owner_user_id) ON public.findings TO dealkeep_server;
+
+CREATE TABLE public.members (
+    brokerage_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    role text NOT NULL,
+    status text DEFAULT 'active'::text NOT NULL,
+    invited_name text,
+    invited_email text,
+    joined_at timestamp with time zone,
+    invitation_id uuid DEFAULT app.uuid_v7() NOT NULL,
+    person_id uuid GENERATED ALWAYS AS (
+CASE
+    WHEN joined_at IS NULL THEN invitation_id
+    ELSE user_id
+END) STORED,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT members_pkey PRIMARY KEY (brokerage_id, user_id),
+    CONSTRAINT members_invitation_id_key UNIQUE (invitation_id),
+    CONSTRAINT members_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
+    CONSTRAINT members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT members_invited_email_check CHECK (length(invited_email) >= 3 AND length(invited_email) <= 254),
+    CONSTRAINT members_invited_name_check CHECK (length(invited_name) >= 1 AND length(invited_name) <= 200),
+    CONSTRAINT members_role_check CHECK (role = ANY (ARRAY['admin'::text, 'broker'::text, 'staff'::text])),
+    CONSTRAINT members_status_check CHECK (status = ANY (ARRAY['invited'::text, 'active'::text, 'removed'::text]))
+);
+CREATE INDEX members_by_user ON public.members USING btree (user_id);
+ALTER TABLE public.members ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.members FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.members TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY members_see_each_other ON public.members FOR SELECT TO dealkeep_server
+    USING (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]));
+CREATE POLICY admins_change_members ON public.members FOR UPDATE TO dealkeep_server
+    USING (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
+CREATE TRIGGER check_acceptance BEFORE UPDATE OF status ON public.members FOR EACH ROW WHEN (old.status <> 'active'::text AND new.status = 'active'::text) EXECUTE FUNCTION app.check_acceptance();
+CREATE TRIGGER end_parts AFTER UPDATE OF role, status ON public.members FOR EACH ROW WHEN (old.status = 'active'::text AND (new.status <> 'active'::text OR new.role <> old.role)) EXECUTE FUNCTION app.end_parts_of_member();
+CREATE TRIGGER guard_admins BEFORE INSERT ON public.members FOR EACH ROW WHEN (new.role = 'admin'::text) EXECUTE FUNCTION app.guard_recent_sign_in();
+CREATE TRIGGER guard_admins_update BEFORE UPDATE OF role, status ON public.members FOR EACH ROW WHEN (new.role = 'admin'::text AND (new.role <> old.role OR new.status = 'invited'::text)) EXECUTE FUNCTION app.guard_recent_sign_in();
+CREATE TRIGGER keep_an_admin AFTER UPDATE OF role, status ON public.members FOR EACH ROW WHEN (old.role = 'admin'::text AND old.status = 'active'::text) EXECUTE FUNCTION app.keep_an_admin();
+CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.members FOR EACH ROW EXECUTE FUNCTION app.note_joining();
+CREATE TRIGGER touch BEFORE UPDATE ON public.members FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT SELECT, UPDATE (role, status) ON public.members TO dealkeep_server;
+
+CREATE TABLE public.ndas (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    participant_id uuid NOT NULL,
+    status text DEFAULT 'sent'::text NOT NULL,
+    terms text NOT NULL,
+    sent_by uuid DEFAULT app.user_id(),
+    sent_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    signed_at timestamp with time zone,
+    signed_name text,
+    signed_address inet,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT ndas_pkey PRIMARY KEY (id),
+    CONSTRAINT ndas_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT ndas_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
+    CONSTRAINT ndas_sent_by_fkey FOREIGN KEY (sent_by) REFERENCES public.users(id),
+    CONSTRAINT ndas_check CHECK (status <> 'active'::text OR signed_at IS NOT NULL AND signed_name IS NOT NULL),
+    CONSTRAINT ndas_signed_name_check CHECK (length(signed_name) >= 1 AND length(signed_name) <= 200),
+    CONSTRAINT ndas_status_check CHECK (status = ANY (ARRAY['sent'::text, 'active'::text, 'expired'::text, 'revoked'::text])),
+    CONSTRAINT ndas_terms_check CHECK (length(terms) >= 1 AND length(terms) <= 40000)
+);
+CREATE INDEX ndas_by_deal ON public.ndas USING btree (deal_id, sent_at DESC);
+CREATE INDEX ndas_by_participant ON public.ndas USING btree (participant_id);
+ALTER TABLE public.ndas ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.ndas FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.ndas TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY both_sides_see_it ON public.ndas FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+CREATE POLICY brokers_send_it ON public.ndas FOR INSERT TO dealkeep_server
+    WITH CHECK ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) AND status = 'sent'::text);
+CREATE POLICY brokers_revoke_it ON public.ndas FOR UPDATE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.ndas FOR EACH ROW WHEN (new.status <> ALL (ARRAY['revoked'::text, 'expired'::text])) EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.announce('ndas', 'id');
+CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.check_move('nda', 'status');
+CREATE TRIGGER keep BEFORE UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_nda();
+CREATE TRIGGER take_it BEFORE INSERT ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.take_nda();
+GRANT INSERT (deal_id, participant_id, terms, expires_at), SELECT, UPDATE (status) ON public.ndas TO dealkeep_server;
+
+CREATE TABLE public.normalizations (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    period_label text NOT NULL,
+    adjustment_category text NOT NULL,
+    adjustment_amount numeric NOT NULL,
+    rationale text,
+    created_by uuid DEFAULT app.user_id(),
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT normalizations_pkey PRIMARY KEY (id),
+    CONSTRAINT normalizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT normalizations_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT normalizations_adjustment_amount_check CHECK (abs(adjustment_amount) < '10000000000000000000000000000000000000000'::numeric AND scale(adjustment_amount) < 40),
+    CONSTRAINT normalizations_adjustment_category_check CHECK (adjustment_category = ANY (ARRAY['owner_comp'::text, 'related_party'::text, 'one_time'::text, 'other'::text])),
+    CONSTRAINT normalizations_period_label_check CHECK (length(period_label) >= 1 AND length(period_label) <= 64),
+    CONSTRAINT normalizations_rationale_check CHECK (length(rationale) <= 2000)
+);
+CREATE INDEX normalizations_by_deal ON public.normalizations USING btree (deal_id, created_at DESC, id DESC);
+ALTER TABLE public.normalizations ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.normalizations FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.normalizations TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY workspace_reads ON public.normalizations FOR SELECT TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
+CREATE POLICY editors_add ON public.normalizations FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE POLICY editors_take_out ON public.normalizations FOR DELETE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
+CREATE TRIGGER limit_a_day BEFORE INSERT ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'normalizations');
+GRANT DELETE, INSERT (deal_id, period_label, adjustment_category, adjustment_amount, rationale), SELECT ON public.normalizations TO dealkeep_server;
+
+CREATE TABLE public.offer_decisions (
+    offer_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    participant_id uuid NOT NULL,
+    decision text NOT NULL,
+    decided_by uuid DEFAULT app.user_id(),
+    decided_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT offer_decisions_pkey PRIMARY KEY (offer_id),
+    CONSTRAINT offer_decisions_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT offer_decisions_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES public.users(id),
+    CONSTRAINT offer_decisions_offer_id_participant_id_fkey FOREIGN KEY (offer_id, participant_id) REFERENCES public.offers(id, participant_id),
+    CONSTRAINT offer_decisions_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
+    CONSTRAINT offer_decisions_decision_check CHECK (decision = ANY (ARRAY['accepted'::text, 'declined'::text]))
+);
+CREATE INDEX offer_decisions_by_deal ON public.offer_decisions USING btree (deal_id);
+CREATE INDEX offer_decisions_by_participant ON public.offer_decisions USING btree (participant_id, decided_at DESC);
+ALTER TABLE public.offer_decisions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.offer_decisions FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.offer_decisions TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY deal_side_and_own_side ON public.offer_decisions FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.announce('offers', 'offer_id');
+GRANT SELECT ON public.offer_decisions TO dealkeep_server;
+
+CREATE TABLE public.offers (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    participant_id uuid NOT NULL,
+    buyer_user_id uuid NOT NULL,
+    revision_number integer NOT NULL,
+    is_current boolean DEFAULT true NOT NULL,
+    submitted_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    payload jsonb NOT NULL,
+    CONSTRAINT offers_pkey PRIMARY KEY (id),
+    CONSTRAINT offers_deal_id_buyer_user_id_revision_number_key UNIQUE (deal_id, buyer_user_id, revision_number),
+    CONSTRAINT offers_id_participant_id_key UNIQUE (id, participant_id),
+    CONSTRAINT offers_buyer_user_id_fkey FOREIGN KEY (buyer_user_id) REFERENCES public.users(id),
+    CONSTRAINT offers_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT offers_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
+    CONSTRAINT offers_payload_check CHECK (app.is_offer_payload(payload)),
+    CONSTRAINT offers_payload_check1 CHECK (app.payload_size(payload) <= 32768),
+    CONSTRAINT offers_revision_number_check CHECK (revision_number >= 1)
+);
+CREATE INDEX offers_by_deal ON public.offers USING btree (deal_id, submitted_at DESC, id DESC);
+CREATE UNIQUE INDEX one_current_offer_a_buyer ON public.offers USING btree (deal_id, buyer_user_id) WHERE is_current;
+ALTER TABLE public.offers ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.offers FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.offers TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY deal_side_and_own_side ON public.offers FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+CREATE POLICY buyers_submit ON public.offers FOR INSERT TO dealkeep_server
+    WITH CHECK (buyer_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['buyer'::text]) AS deals_acting_as))::uuid[])));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.announce('offers', 'id');
+CREATE TRIGGER take_offer BEFORE INSERT ON public.offers FOR EACH ROW EXECUTE FUNCTION app.take_offer();
+GRANT INSERT (deal_id, payload), SELECT ON public.offers TO dealkeep_server;
+
+CREATE TABLE public.participants (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    role text NOT NULL,
+    status text DEFAULT 'invited'::text NOT NULL,
+    advises uuid,
+    invited_name text,
+    invited_email text,
+    joined_at timestamp with time zone,
+    person_id uuid GENERATED ALWAYS AS (
+CASE
+    WHEN joined_at IS NULL THEN id
+    ELSE user_id
+END) STORED,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT participants_pkey PRIMARY KEY (id),
+    CONSTRAINT participants_deal_id_user_id_key UNIQUE (deal_id, user_id),
+    CONSTRAINT participants_id_deal_id_key UNIQUE (id, deal_id),
+    CONSTRAINT participants_advises_deal_id_fkey FOREIGN KEY (advises, deal_id) REFERENCES public.participants(id, deal_id),
+    CONSTRAINT participants_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT participants_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT participants_check CHECK ((role = 'advisor'::text) = (advises IS NOT NULL)),
+    CONSTRAINT participants_invited_email_check CHECK (length(invited_email) >= 3 AND length(invited_email) <= 254),
+    CONSTRAINT participants_invited_name_check CHECK (length(invited_name) >= 1 AND length(invited_name) <= 200),
+    CONSTRAINT participants_role_check CHECK (role = ANY (ARRAY['broker'::text, 'seller'::text, 'buyer'::text, 'advisor'::text, 'viewer'::text])),
+    CONSTRAINT participants_status_check CHECK (status = ANY (ARRAY['invited'::text, 'active'::text, 'removed'::text]))
+);
+CREATE INDEX participants_by_advised ON public.participants USING btree (advises) WHERE advises IS NOT NULL;
+CREATE INDEX participants_by_user ON public.participants USING btree (user_id, status) INCLUDE (id, deal_id, role, advises);
+ALTER TABLE public.participants ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.participants FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.participants TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY who_sees_whom ON public.participants FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (COALESCE(advises, id) = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR status = 'active'::text AND role = 'broker'::text AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text]) AS deals_as))::uuid[])) OR status = 'active'::text AND role = 'seller'::text AND (deal_id = ANY ((( SELECT app.deals_with_known_seller() AS deals_with_known_seller))::uuid[])) OR (EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.id = participants.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+CREATE POLICY brokers_and_admins_change_them ON public.participants FOR UPDATE TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR (EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.id = participants.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text) EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text AND new.status = 'invited'::text) EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.announce('participants', 'id');
+CREATE TRIGGER check_acceptance BEFORE UPDATE OF status ON public.participants FOR EACH ROW WHEN (old.status = 'invited'::text AND new.status = 'active'::text) EXECUTE FUNCTION app.check_acceptance();
+CREATE TRIGGER check_advised BEFORE INSERT OR UPDATE OF advises ON public.participants FOR EACH ROW WHEN (new.advises IS NOT NULL) EXECUTE FUNCTION app.check_advised();
+CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.check_move('participant', 'status');
+CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
+CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.note_joining();
+CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.opt_out_with_part();
+CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT SELECT, UPDATE (status) ON public.participants TO dealkeep_server;
+
+CREATE TABLE public.pl_periods (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    snapshot_id uuid NOT NULL,
+    period_label text NOT NULL,
+    period_start_date date NOT NULL,
+    period_end_date date NOT NULL,
+    currency text NOT NULL,
+    revenue numeric(20,4) NOT NULL,
+    cost_of_goods_sold numeric(20,4),
+    gross_profit numeric(20,4),
+    operating_expenses numeric(20,4),
+    owner_compensation numeric(20,4),
+    depreciation_amortization numeric(20,4),
+    interest_expense numeric(20,4),
+    tax_expense numeric(20,4),
+    net_income numeric(20,4),
+    ebitda numeric(20,4),
+    CONSTRAINT pl_periods_pkey PRIMARY KEY (id),
+    CONSTRAINT pl_periods_snapshot_id_period_start_date_period_end_date_key UNIQUE (snapshot_id, period_start_date, period_end_date),
+    CONSTRAINT pl_periods_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT pl_periods_snapshot_id_deal_id_fkey FOREIGN KEY (snapshot_id, deal_id) REFERENCES public.accounting_snapshots(id, deal_id),
+    CONSTRAINT pl_periods_check CHECK (period_end_date >= period_start_date),
+    CONSTRAINT pl_periods_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
+    CONSTRAINT pl_periods_period_label_check CHECK (length(period_label) >= 1 AND length(period_label) <= 64)
+);
+CREATE INDEX pl_periods_by_deal ON public.pl_periods USING btree (deal_id, period_start_date DESC, id DESC);
+ALTER TABLE public.pl_periods ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.pl_periods FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.pl_periods TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY workspace_reads ON public.pl_periods FOR SELECT TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
+CREATE POLICY editors_add ON public.pl_periods FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.pl_periods FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+GRANT INSERT (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue, cost_of_goods_sold, gross_profit, operating_expenses, owner_compensation, depreciation_amortization, interest_expense, tax_expense, net_income, ebitda), SELECT ON public.pl_periods TO dealkeep_server;
+
+CREATE TABLE public.production_documents (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    filename text NOT NULL,
+    category text NOT NULL,
+    confidentiality text NOT NULL,
+    size_bytes bigint NOT NULL,
+    media_type text NOT NULL,
+    sha256 bytea,
+    storage_key text NOT NULL,
+    uploaded_by uuid DEFAULT app.user_id(),
+    uploaded_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    removed_at timestamp with time zone,
+    body_cleared_at timestamp with time zone,
+    diligence_request text NOT NULL,
+    CONSTRAINT production_documents_pkey PRIMARY KEY (id),
+    CONSTRAINT production_documents_storage_key_key UNIQUE (storage_key),
+    CONSTRAINT production_documents_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT production_documents_uploaded_by_fkey FOREIGN KEY (uploaded_by) REFERENCES public.users(id),
+    CONSTRAINT documents_category_check CHECK (length(category) >= 1 AND length(category) <= 64),
+    CONSTRAINT documents_confidentiality_check CHECK (confidentiality = ANY (ARRAY['public'::text, 'nda_gated'::text, 'selected_buyer_only'::text])),
+    CONSTRAINT documents_filename_check CHECK (length(filename) >= 1 AND length(filename) <= 255 AND filename !~ '[/\\[:cntrl:]]'::text),
+    CONSTRAINT documents_media_type_check CHECK (length(media_type) >= 1 AND length(media_type) <= 255),
+    CONSTRAINT documents_sha256_check CHECK (length(sha256) = 32),
+    CONSTRAINT documents_size_bytes_check CHECK (size_bytes >= 0),
+    CONSTRAINT production_documents_diligence_request_check CHECK (length(diligence_request) >= 1 AND length(diligence_request) <= 500)
+);
+CREATE INDEX production_documents_by_deal ON public.production_documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
+CREATE INDEX production_documents_to_clear ON public.production_documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
+ALTER TABLE public.production_documents ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.production_documents FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.production_documents TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY by_confidentiality ON public.production_documents FOR SELECT TO dealkeep_server
+    USING (removed_at IS NULL AND app.document_is_visible(deal_id, confidentiality, (EXISTS ( SELECT
+   FROM public.deals d
+  WHERE d.id = production_documents.deal_id)), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
+CREATE POLICY deal_side_adds ON public.production_documents FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[]));
+CREATE POLICY deal_side_changes ON public.production_documents FOR UPDATE TO dealkeep_server
+    USING (removed_at IS NULL AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[])));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
+CREATE TRIGGER finish_upload AFTER INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
+CREATE TRIGGER limit_a_day BEFORE INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key, diligence_request), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, diligence_request), UPDATE (filename, category, confidentiality) ON public.production_documents TO dealkeep_server;
+
+CREATE TABLE public.qoe_checklist (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    category text NOT NULL,
+    title text NOT NULL,
+    status text DEFAULT 'not_started'::text NOT NULL,
+    completed_at timestamp with time zone,
+    "position" integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT qoe_checklist_pkey PRIMARY KEY (id),
+    CONSTRAINT qoe_checklist_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT qoe_checklist_category_check CHECK (length(category) >= 1 AND length(category) <= 64),
+    CONSTRAINT qoe_checklist_status_check CHECK (status = ANY (ARRAY['not_started'::text, 'in_progress'::text, 'completed'::text, 'not_applicable'::text])),
+    CONSTRAINT qoe_checklist_title_check CHECK (length(title) >= 1 AND length(title) <= 200)
+);
+CREATE INDEX qoe_checklist_by_deal ON public.qoe_checklist USING btree (deal_id, "position", id);
+ALTER TABLE public.qoe_checklist ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.qoe_checklist FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.qoe_checklist TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY workspace_reads ON public.qoe_checklist FOR SELECT TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
+CREATE POLICY editors_add ON public.qoe_checklist FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE POLICY editors_change ON public.qoe_checklist FOR UPDATE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE POLICY editors_take_out ON public.qoe_checklist FOR DELETE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
+CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'rows of the checklist');
+CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('completed');
+CREATE TRIGGER touch BEFORE UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT DELETE, INSERT (deal_id, category, title, status, "position"), SELECT, UPDATE (category, title, status, "position") ON public.qoe_checklist TO dealkeep_server;
+
+CREATE TABLE public.qoe_workspace_members (
+    deal_id uuid NOT NULL,
+    participant_id uuid NOT NULL,
+    role text DEFAULT 'reader'::text NOT NULL,
+    added_by uuid DEFAULT app.user_id(),
+    added_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT qoe_workspace_members_pkey PRIMARY KEY (deal_id, participant_id),
+    CONSTRAINT qoe_workspace_members_added_by_fkey FOREIGN KEY (added_by) REFERENCES public.users(id),
+    CONSTRAINT qoe_workspace_members_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT qoe_workspace_members_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
+    CONSTRAINT qoe_workspace_members_role_check CHECK (role = ANY (ARRAY['reader'::text, 'editor'::text]))
+);
+CREATE INDEX qoe_workspace_by_participant ON public.qoe_workspace_members USING btree (participant_id);
+ALTER TABLE public.qoe_workspace_members ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.qoe_workspace_members FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.qoe_workspace_members TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY deal_side_and_own_see_it ON public.qoe_workspace_members FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+CREATE POLICY brokers_let_in ON public.qoe_workspace_members FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE POLICY brokers_change_roles ON public.qoe_workspace_members FOR UPDATE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE POLICY brokers_let_out ON public.qoe_workspace_members FOR DELETE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'participant_id');
+CREATE TRIGGER check_member BEFORE INSERT OR UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.check_workspace_member();
+GRANT DELETE, INSERT (deal_id, participant_id, role), SELECT, UPDATE (role) ON public.qoe_workspace_members TO dealkeep_server;
+
+CREATE TABLE public.question_answers (
+    question_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    answer_text text NOT NULL,
+    answered_by uuid DEFAULT app.user_id(),
+    answered_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT question_answers_pkey PRIMARY KEY (question_id),
+    CONSTRAINT question_answers_answered_by_fkey FOREIGN KEY (answered_by) REFERENCES public.users(id),
+    CONSTRAINT question_answers_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT question_answers_question_id_deal_id_fkey FOREIGN KEY (question_id, deal_id) REFERENCES public.questions(id, deal_id),
+    CONSTRAINT question_answers_answer_text_check CHECK (length(answer_text) >= 1 AND length(answer_text) <= 8000)
+);
+CREATE INDEX question_answers_by_deal ON public.question_answers USING btree (deal_id);
+ALTER TABLE public.question_answers ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.question_answers FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.question_answers TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY deal_side_sees_it ON public.question_answers FOR SELECT TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[]));
+CREATE POLICY sellers_answer ON public.question_answers FOR INSERT TO dealkeep_server
+    WITH CHECK ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text]) AS deals_acting_as))::uuid[])) AND (EXISTS ( SELECT
+   FROM public.questions q
+  WHERE q.id = question_answers.question_id AND q.deal_id = question_answers.deal_id AND (q.status = ANY (ARRAY['with_seller'::text, 'answered'::text])))));
+CREATE POLICY sellers_correct_it ON public.question_answers FOR UPDATE TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text]) AS deals_acting_as))::uuid[])) AND (EXISTS ( SELECT
+   FROM public.questions q
+  WHERE q.id = question_answers.question_id AND (q.status = ANY (ARRAY['with_seller'::text, 'answered'::text])))));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.announce('questions', 'question_id');
+GRANT INSERT (question_id, deal_id, answer_text), SELECT, UPDATE (answer_text) ON public.question_answers TO dealkeep_server;
+
+CREATE TABLE public.questions (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    category text NOT NULL,
+    status text DEFAULT 'pending_broker_review'::text NOT NULL,
+    question_text text NOT NULL,
+    asked_by uuid NOT NULL,
+    participant_id uuid NOT NULL,
+    asked_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    rejection_reason text,
+    distributed_response text,
+    distributed_at timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT questions_pkey PRIMARY KEY (id),
+    CONSTRAINT questions_id_deal_id_key UNIQUE (id, deal_id),
+    CONSTRAINT questions_asked_by_fkey FOREIGN KEY (asked_by) REFERENCES public.users(id),
+    CONSTRAINT questions_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT questions_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
+    CONSTRAINT questions_category_check CHECK (category = ANY (ARRAY['financials'::text, 'operations'::text, 'customers'::text, 'employees'::text, 'legal'::text, 'tax'::text, 'real_estate'::text, 'technology'::text, 'transaction'::text, 'other'::text])),
+    CONSTRAINT questions_check CHECK ((status = 'distributed'::text) = (distributed_response IS NOT NULL)),
+    CONSTRAINT questions_distributed_response_check CHECK (length(distributed_response) >= 1 AND length(distributed_response) <= 8000),
+    CONSTRAINT questions_question_text_check CHECK (length(question_text) >= 1 AND length(question_text) <= 4000),
+    CONSTRAINT questions_rejection_reason_check CHECK (length(rejection_reason) <= 2000),
+    CONSTRAINT questions_status_check CHECK (status = ANY (ARRAY['pending_broker_review'::text, 'with_seller'::text, 'answered'::text, 'distributed'::text, 'rejected'::text, 'withdrawn'::text]))
+);
+CREATE INDEX questions_by_deal ON public.questions USING btree (deal_id, asked_at DESC, id DESC);
+CREATE INDEX questions_by_side ON public.questions USING btree (participant_id, asked_at DESC, id DESC);
+CREATE INDEX questions_waiting ON public.questions USING btree (deal_id, status) WHERE status = ANY (ARRAY['pending_broker_review'::text, 'with_seller'::text, 'answered'::text]);
+ALTER TABLE public.questions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.questions FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.questions TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY each_sees_their_part ON public.questions FOR SELECT TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text]) AS deals_as))::uuid[])) OR (status = ANY (ARRAY['with_seller'::text, 'answered'::text, 'distributed'::text])) AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+CREATE POLICY buyers_under_nda_ask ON public.questions FOR INSERT TO dealkeep_server
+    WITH CHECK (asked_by = (( SELECT app.user_id() AS user_id)) AND status = 'pending_broker_review'::text AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])) AND (deal_id = ANY ((( SELECT app.deals_under_nda() AS deals_under_nda))::uuid[])));
+CREATE POLICY each_moves_it_on ON public.questions FOR UPDATE TO dealkeep_server
+    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[])) OR asked_by = (( SELECT app.user_id() AS user_id)));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.announce('questions', 'id');
+CREATE TRIGGER check_a_move BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_move('question', 'status');
+CREATE TRIGGER check_b_mover BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_question_mover();
+CREATE TRIGGER limit_a_day BEFORE INSERT ON public.questions FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'asked_by', 'asked_at', 'questions');
+CREATE TRIGGER take_question BEFORE INSERT ON public.questions FOR EACH ROW EXECUTE FUNCTION app.take_question();
+CREATE TRIGGER touch BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT INSERT (deal_id, category, question_text), SELECT, UPDATE (status, rejection_reason, distributed_response) ON public.questions TO dealkeep_server;
+
+CREATE TABLE public.tool_grants (
+    user_id uuid NOT NULL,
+    client_id uuid NOT NULL,
+    tool text NOT NULL,
+    expires_at timestamp with time zone,
+    granted_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT tool_grants_pkey PRIMARY KEY (user_id, client_id, tool),
+    CONSTRAINT tool_grants_client_id_fkey FOREIGN KEY (client_id) REFERENCES public.connected_clients(id),
+    CONSTRAINT tool_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT tool_grants_tool_check CHECK (tool ~ '^svc_[a-z_]{1,60}$'::text)
+);
+CREATE INDEX tool_grants_by_client ON public.tool_grants USING btree (client_id);
+ALTER TABLE public.tool_grants ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.tool_grants FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.tool_grants TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY own ON public.tool_grants FOR SELECT TO dealkeep_server
+    USING (user_id = (( SELECT app.user_id() AS user_id)));
+GRANT SELECT ON public.tool_grants TO dealkeep_server;
+
+CREATE TABLE public.users (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    email text NOT NULL,
+    name text NOT NULL,
+    suspended_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT users_pkey PRIMARY KEY (id),
+    CONSTRAINT users_email_check CHECK (email = lower(email) AND app.is_email_address(email)),
+    CONSTRAINT users_name_check CHECK (length(name) >= 1 AND length(name) <= 200)
+);
+CREATE UNIQUE INDEX users_by_email ON public.users USING btree (email);
+ALTER TABLE public.users ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.users FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.users TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY colleagues ON public.users FOR SELECT TO dealkeep_server
+    USING ((EXISTS ( SELECT
+   FROM public.members m
+  WHERE m.user_id = users.id AND m.joined_at IS NOT NULL)));
+CREATE POLICY oneself ON public.users FOR SELECT TO dealkeep_server
+    USING (id = (( SELECT app.user_id() AS user_id)));
+CREATE POLICY people_of_ones_deals ON public.users FOR SELECT TO dealkeep_server
+    USING ((EXISTS ( SELECT
+   FROM public.participants p
+  WHERE p.user_id = users.id AND p.joined_at IS NOT NULL)));
+CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
+    USING (id = (( SELECT app.user_id() AS user_id)));
+CREATE TRIGGER on_suspension AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN ((old.suspended_at IS NULL) <> (new.suspended_at IS NULL)) EXECUTE FUNCTION app.on_suspension();
+CREATE TRIGGER touch BEFORE UPDATE ON public.users FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT SELECT, UPDATE (name) ON public.users TO dealkeep_server;
+
+CREATE TABLE vault.access_tokens (
+    digest bytea NOT NULL,
+    family_id uuid NOT NULL,
+    scopes text[] NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    CONSTRAINT access_tokens_pkey PRIMARY KEY (digest),
+    CONSTRAINT access_tokens_family_id_fkey FOREIGN KEY (family_id) REFERENCES vault.token_families(id) ON DELETE CASCADE,
+    CONSTRAINT access_tokens_digest_check CHECK (length(digest) = 32),
+    CONSTRAINT access_tokens_scopes_check CHECK (scopes <@ '{mcp:read,mcp:write}'::text[] AND ('mcp:read'::text = ANY (scopes)))
+);
+CREATE INDEX access_tokens_by_expiry ON vault.access_tokens USING btree (expires_at);
+CREATE INDEX access_tokens_by_family ON vault.access_tokens USING btree (family_id);
+ALTER TABLE vault.access_tokens ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.access_tokens FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.access_tokens TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.address_changes (
+    user_id uuid NOT NULL,
+    digest bytea NOT NULL,
+    new_email text NOT NULL,
+    expires_at timestamp with time zone DEFAULT app.now() + '00:30:00'::interval NOT NULL,
+    CONSTRAINT address_changes_pkey PRIMARY KEY (user_id),
+    CONSTRAINT address_changes_digest_key UNIQUE (digest),
+    CONSTRAINT address_changes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT address_changes_digest_check CHECK (length(digest) = 32),
+    CONSTRAINT address_changes_new_email_check CHECK (app.is_email_address(new_email))
+);
+ALTER TABLE vault.address_changes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.address_changes FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.address_changes TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE TRIGGER count_address_change AFTER INSERT OR UPDATE ON vault.address_changes FOR EACH ROW EXECUTE FUNCTION app.count_address_change();
+
+CREATE TABLE vault.api_key_digests (
+    digest bytea NOT NULL,
+    key_id uuid NOT NULL,
+    issued_by uuid NOT NULL,
+    issued_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    valid_until timestamp with time zone,
+    CONSTRAINT api_key_digests_pkey PRIMARY KEY (digest),
+    CONSTRAINT api_key_digests_issued_by_fkey FOREIGN KEY (issued_by) REFERENCES public.users(id),
+    CONSTRAINT api_key_digests_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
+    CONSTRAINT api_key_digests_digest_check CHECK (length(digest) = 32)
+);
+CREATE INDEX api_key_digests_by_key ON vault.api_key_digests USING btree (key_id);
+ALTER TABLE vault.api_key_digests ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.api_key_digests FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.api_key_digests TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.authorization_codes (
+    digest bytea NOT NULL,
+    consent bytea NOT NULL,
+    user_id uuid NOT NULL,
+    client_id uuid NOT NULL,
+    redirect_uri text NOT NULL,
+    challenge text NOT NULL,
+    scopes text[] NOT NULL,
+    resource text NOT NULL,
+    issued_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    burned_at timestamp with time zone,
+    used_at timestamp with time zone,
+    family_id uuid,
+    CONSTRAINT authorization_codes_pkey PRIMARY KEY (digest),
+    CONSTRAINT authorization_codes_consent_key UNIQUE (consent),
+    CONSTRAINT authorization_codes_client_id_fkey FOREIGN KEY (client_id) REFERENCES public.connected_clients(id),
+    CONSTRAINT authorization_codes_family_id_fkey FOREIGN KEY (family_id) REFERENCES vault.token_families(id) ON DELETE SET NULL,
+    CONSTRAINT authorization_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT authorization_codes_challenge_check CHECK (challenge ~ '^[A-Za-z0-9_-]{43}$'::text),
+    CONSTRAINT authorization_codes_consent_check CHECK (length(consent) = 32),
+    CONSTRAINT authorization_codes_digest_check CHECK (length(digest) = 32),
+    CONSTRAINT authorization_codes_scopes_check CHECK (scopes <@ '{mcp:read,mcp:write}'::text[] AND ('mcp:read'::text = ANY (scopes)))
+);
+CREATE INDEX authorization_codes_by_expiry ON vault.authorization_codes USING btree (expires_at);
+CREATE INDEX authorization_codes_by_family ON vault.authorization_codes USING btree (family_id);
+ALTER TABLE vault.authorization_codes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.authorization_codes FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.authorization_codes TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.challenges (
+    digest bytea NOT NULL,
+    user_id uuid,
+    expires_at timestamp with time zone DEFAULT app.now() + '00:05:00'::interval NOT NULL,
+    CONSTRAINT challenges_pkey PRIMARY KEY (digest),
+    CONSTRAINT challenges_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT challenges_digest_check CHECK (length(digest) = 32)
+);
+CREATE INDEX challenges_by_expiry ON vault.challenges USING btree (expires_at);
+ALTER TABLE vault.challenges ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.challenges FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.challenges TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.cursor_secret (
+    only_row boolean DEFAULT true NOT NULL,
+    secret bytea DEFAULT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) NOT NULL,
+    CONSTRAINT cursor_secret_pkey PRIMARY KEY (only_row),
+    CONSTRAINT cursor_secret_only_row_check CHECK (only_row)
+);
+ALTER TABLE vault.cursor_secret ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.cursor_secret FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.cursor_secret TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.idempotency_keys (
+    key_id uuid NOT NULL,
+    idempotency_key text NOT NULL,
+    body_digest bytea NOT NULL,
+    contact_id uuid NOT NULL,
+    made_at timestamp(3) with time zone NOT NULL,
+    CONSTRAINT idempotency_keys_pkey PRIMARY KEY (key_id, idempotency_key),
+    CONSTRAINT idempotency_keys_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
+    CONSTRAINT idempotency_keys_body_digest_check CHECK (length(body_digest) = 32),
+    CONSTRAINT idempotency_keys_idempotency_key_check CHECK (length(idempotency_key) >= 1 AND length(idempotency_key) <= 255)
+);
+CREATE INDEX idempotency_keys_by_age ON vault.idempotency_keys USING btree (made_at);
+ALTER TABLE vault.idempotency_keys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.idempotency_keys FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.idempotency_keys TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.invitations (
+    digest bytea NOT NULL,
+    user_id uuid NOT NULL,
+    brokerage_id uuid,
+    participant_id uuid,
+    mailed boolean NOT NULL,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    expires_at timestamp with time zone DEFAULT app.now() + '14 days'::interval NOT NULL,
+    used_at timestamp with time zone,
+    CONSTRAINT invitations_pkey PRIMARY KEY (digest),
+    CONSTRAINT invitations_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
+    CONSTRAINT invitations_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES public.participants(id),
+    CONSTRAINT invitations_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT invitations_check CHECK (num_nonnulls(brokerage_id, participant_id) = 1),
+    CONSTRAINT invitations_digest_check CHECK (length(digest) = 32)
+);
+CREATE INDEX invitations_by_user ON vault.invitations USING btree (user_id);
+ALTER TABLE vault.invitations ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.invitations FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.invitations TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE TRIGGER count_invitation AFTER INSERT ON vault.invitations FOR EACH ROW WHEN (new.mailed) EXECUTE FUNCTION app.count_invitation();
+
+CREATE TABLE vault.known_devices (
+    digest bytea NOT NULL,
+    user_id uuid NOT NULL,
+    used_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    code_failures integer DEFAULT 0 NOT NULL,
+    code_failed_at timestamp with time zone,
+    CONSTRAINT known_devices_pkey PRIMARY KEY (digest, user_id),
+    CONSTRAINT known_devices_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT known_devices_digest_check CHECK (length(digest) = 32)
+);
+CREATE INDEX known_devices_by_user ON vault.known_devices USING btree (user_id);
+ALTER TABLE vault.known_devices ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.known_devices FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.known_devices TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.mail_counts (
+    subject text NOT NULL,
+    since timestamp with time zone NOT NULL,
+    sent integer NOT NULL,
+    CONSTRAINT mail_counts_pkey PRIMARY KEY (subject, since)
+);
+ALTER TABLE vault.mail_counts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.mail_counts FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.mail_counts TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.passkeys (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    user_id uuid NOT NULL,
+    credential_id text NOT NULL,
+    public_key bytea NOT NULL,
+    counter bigint NOT NULL,
+    transports text[] NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    last_used_at timestamp with time zone,
+    CONSTRAINT passkeys_pkey PRIMARY KEY (id),
+    CONSTRAINT passkeys_credential_id_key UNIQUE (credential_id),
+    CONSTRAINT passkeys_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT passkeys_credential_id_check CHECK (length(credential_id) <= 1400),
+    CONSTRAINT passkeys_name_check CHECK (length(name) >= 1 AND length(name) <= 100)
+);
+CREATE INDEX passkeys_by_user ON vault.passkeys USING btree (user_id);
+ALTER TABLE vault.passkeys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.passkeys FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.passkeys TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.password_resets (
+    digest bytea NOT NULL,
+    user_id uuid NOT NULL,
+    expires_at timestamp with time zone DEFAULT app.now() + '00:30:00'::interval NOT NULL,
+    CONSTRAINT password_resets_pkey PRIMARY KEY (digest),
+    CONSTRAINT password_resets_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT password_resets_digest_check CHECK (length(digest) = 32)
+);
+CREATE INDEX password_resets_by_user ON vault.password_resets USING btree (user_id);
+ALTER TABLE vault.password_resets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.password_resets FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.password_resets TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.passwords (
+    user_id uuid NOT NULL,
+    phc text NOT NULL,
+    changed_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    address_proven_at timestamp with time zone,
+    CONSTRAINT passwords_pkey PRIMARY KEY (user_id),
+    CONSTRAINT passwords_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT passwords_phc_check CHECK (phc ~ '^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$'::text)
+);
+ALTER TABLE vault.passwords ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.passwords FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.passwords TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.recovery_codes (
+    user_id uuid NOT NULL,
+    digest bytea NOT NULL,
+    used_at timestamp with time zone,
+    CONSTRAINT recovery_codes_pkey PRIMARY KEY (user_id, digest),
+    CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT recovery_codes_digest_check CHECK (length(digest) = 32)
+);
+ALTER TABLE vault.recovery_codes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.recovery_codes FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.recovery_codes TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.refresh_tokens (
+    digest bytea NOT NULL,
+    family_id uuid NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    consumed_at timestamp with time zone,
+    consumed_clock timestamp with time zone,
+    answer bytea,
+    answer_scopes text[],
+    CONSTRAINT refresh_tokens_pkey PRIMARY KEY (digest),
+    CONSTRAINT refresh_tokens_family_id_fkey FOREIGN KEY (family_id) REFERENCES vault.token_families(id) ON DELETE CASCADE,
+    CONSTRAINT refresh_tokens_digest_check CHECK (length(digest) = 32)
+);
+CREATE INDEX refresh_tokens_by_family ON vault.refresh_tokens USING btree (family_id);
+CREATE INDEX refresh_tokens_with_answer ON vault.refresh_tokens USING btree (consumed_clock) WHERE answer IS NOT NULL;
+ALTER TABLE vault.refresh_tokens ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.refresh_tokens FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.refresh_tokens TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.seal (
+    only_row boolean DEFAULT true NOT NULL,
+    secret bytea DEFAULT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) NOT NULL,
+    CONSTRAINT seal_pkey PRIMARY KEY (only_row),
+    CONSTRAINT seal_only_row_check CHECK (only_row)
+);
+ALTER TABLE vault.seal ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.seal FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.seal TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.sessions (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    user_id uuid NOT NULL,
+    digest bytea NOT NULL,
+    method text NOT NULL,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    authenticated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    last_seen_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    second_factor_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    address inet,
+    user_agent text,
+    CONSTRAINT sessions_pkey PRIMARY KEY (id),
+    CONSTRAINT sessions_digest_key UNIQUE (digest),
+    CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT sessions_digest_check CHECK (length(digest) = 32),
+    CONSTRAINT sessions_method_check CHECK (method = ANY (ARRAY['password'::text, 'code'::text, 'recovery_code'::text, 'passkey'::text, 'invitation'::text, 'set_up'::text])),
+    CONSTRAINT sessions_user_agent_check CHECK (length(user_agent) <= 300)
+);
+CREATE INDEX sessions_by_user ON vault.sessions USING btree (user_id);
+ALTER TABLE vault.sessions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.sessions FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.sessions TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE TRIGGER announce_end AFTER UPDATE OF ended_at ON vault.sessions FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION app.announce_session_end();
+
+CREATE TABLE vault.set_up_links (
+    digest bytea NOT NULL,
+    expires_at timestamp with time zone DEFAULT app.now() + '24:00:00'::interval NOT NULL,
+    CONSTRAINT set_up_links_pkey PRIMARY KEY (digest),
+    CONSTRAINT set_up_links_digest_check CHECK (length(digest) = 32)
+);
+ALTER TABLE vault.set_up_links ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.set_up_links FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.set_up_links TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.sign_in_steps (
+    digest bytea NOT NULL,
+    user_id uuid NOT NULL,
+    expires_at timestamp with time zone DEFAULT app.now() + '00:10:00'::interval NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    CONSTRAINT sign_in_steps_pkey PRIMARY KEY (digest),
+    CONSTRAINT sign_in_steps_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT sign_in_steps_digest_check CHECK (length(digest) = 32)
+);
+ALTER TABLE vault.sign_in_steps ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.sign_in_steps FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.sign_in_steps TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.token_families (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    user_id uuid NOT NULL,
+    client_id uuid NOT NULL,
+    scopes text[] NOT NULL,
+    resource text NOT NULL,
+    consented_at timestamp with time zone NOT NULL,
+    ends_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    CONSTRAINT token_families_pkey PRIMARY KEY (id),
+    CONSTRAINT token_families_client_id_fkey FOREIGN KEY (client_id) REFERENCES public.connected_clients(id),
+    CONSTRAINT token_families_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT token_families_scopes_check CHECK (scopes <@ '{mcp:read,mcp:write}'::text[] AND ('mcp:read'::text = ANY (scopes)))
+);
+CREATE INDEX token_families_by_client ON vault.token_families USING btree (client_id) WHERE revoked_at IS NULL;
+CREATE INDEX token_families_by_end ON vault.token_families USING btree (ends_at);
+CREATE INDEX token_families_by_user ON vault.token_families USING btree (user_id, client_id) WHERE revoked_at IS NULL;
+ALTER TABLE vault.token_families ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.token_families FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.token_families TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.totp (
+    user_id uuid NOT NULL,
+    secret text NOT NULL,
+    confirmed_at timestamp with time zone,
+    last_step bigint DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    failed_at timestamp with time zone,
+    CONSTRAINT totp_pkey PRIMARY KEY (user_id),
+    CONSTRAINT totp_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
+);
+ALTER TABLE vault.totp ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.totp FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.totp TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.uploads (
+    storage_key text NOT NULL,
+    begun_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT uploads_pkey PRIMARY KEY (storage_key),
+    CONSTRAINT uploads_storage_key_check CHECK (length(storage_key) >= 16 AND length(storage_key) <= 64)
+);
+ALTER TABLE vault.uploads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.uploads FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.uploads TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+-- Views
+
+CREATE VIEW vault.active_ndas AS
+ SELECT deal_id,
+    participant_id
+   FROM public.ndas n
+  WHERE status = 'active'::text AND (expires_at IS NULL OR expires_at > app.now());
+
+CREATE VIEW vault.live_sessions AS
+ SELECT s.id,
+    s.user_id,
+    s.digest,
+    s.method,
+    s.created_at,
+    s.authenticated_at,
+    s.last_seen_at,
+    s.second_factor_at,
+    s.ended_at,
+    s.address,
+    s.user_agent,
+    u.email,
+    u.name
+   FROM vault.sessions s
+     JOIN public.users u ON u.id = s.user_id
+  WHERE s.ended_at IS NULL AND u.suspended_at IS NULL AND s.last_seen_at > (app.now() - '12:00:00'::interval) AND s.created_at > (app.now() - '30 days'::interval);
+
+CREATE VIEW vault.selected_buyers AS
+ SELECT deal_id,
+    participant_id
+   FROM public.exclusivities x
+  WHERE ended_at IS NULL AND (expires_at > app.now() OR NOT (EXISTS ( SELECT
+           FROM public.deal_stages g
+          WHERE g.deal_id = x.deal_id AND g.state = 'exclusivity'::text)));
+
+-- Moves between states
+
+INSERT INTO app.moves (subject, from_state, to_state) VALUES
+    ('closing_condition', 'in_progress', 'open'),
+    ('closing_condition', 'in_progress', 'satisfied'),
+    ('closing_condition', 'in_progress', 'waived'),
+    ('closing_condition', 'open', 'in_progress'),
+    ('closing_condition', 'open', 'satisfied'),
+    ('closing_condition', 'open', 'waived'),
+    ('closing_condition', 'satisfied', 'open'),
+    ('closing_condition', 'waived', 'open'),
+    ('deal', 'closing', 'closed'),
+    ('deal', 'closing', 'withdrawn'),
+    ('deal', 'diligence', 'closing'),
+    ('deal', 'diligence', 'withdrawn'),
+    ('deal', 'draft', 'listed'),
+    ('deal', 'draft', 'withdrawn'),
+    ('deal', 'exclusivity', 'diligence'),
+    ('deal', 'exclusivity', 'listed'),
+    ('deal', 'exclusivity', 'withdrawn'),
+    ('deal', 'listed', 'exclusivity'),
+    ('deal', 'listed', 'under_offer'),
+    ('deal', 'listed', 'withdrawn'),
+    ('deal', 'under_offer', 'exclusivity'),
+    ('deal', 'under_offer', 'withdrawn'),
+    ('financing_source', 'applied', 'committed'),
+    ('financing_source', 'applied', 'expired'),
+    ('financing_source', 'applied', 'funded'),
+    ('financing_source', 'applied', 'term_sheet'),
+    ('financing_source', 'applied', 'withdrawn'),
+    ('financing_source', 'committed', 'expired'),
+    ('financing_source', 'committed', 'funded'),
+    ('financing_source', 'committed', 'withdrawn'),
+    ('financing_source', 'identified', 'applied'),
+    ('financing_source', 'identified', 'committed'),
+    ('financing_source', 'identified', 'expired'),
+    ('financing_source', 'identified', 'funded'),
+    ('financing_source', 'identified', 'term_sheet'),
+    ('financing_source', 'identified', 'withdrawn'),
+    ('financing_source', 'term_sheet', 'committed'),
+    ('financing_source', 'term_sheet', 'expired'),
+    ('financing_source', 'term_sheet', 'funded'),
+    ('financing_source', 'term_sheet', 'withdrawn'),
+    ('nda', 'active', 'expired'),
+    ('nda', 'active', 'revoked'),
+    ('nda', 'sent', 'active'),
+    ('nda', 'sent', 'expired'),
+    ('nda', 'sent', 'revoked'),
+    ('participant', 'active', 'removed'),
+    ('participant', 'invited', 'active'),
+    ('participant', 'invited', 'removed'),
+    ('participant', 'removed', 'invited'),
+    ('question', 'answered', 'distributed'),
+    ('question', 'pending_broker_review', 'rejected'),
+    ('question', 'pending_broker_review', 'with_seller'),
+    ('question', 'pending_broker_review', 'withdrawn'),
+    ('question', 'with_seller', 'answered'),
+    ('snapshot', 'processing', 'completed'),
+    ('snapshot', 'processing', 'failed'),
+    ('snapshot', 'requested', 'failed'),
+    ('snapshot', 'requested', 'processing');
+
+-- Functions
+
+CREATE OR REPLACE FUNCTION app.accept_first_invitation(invitation_token bytea, chosen_name text, new_phc text, token bytea, earlier bytea, address inet, agent text, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person uuid;
+  by_mail boolean;
+begin
+  select i.user_id, i.mailed into person, by_mail from vault.invitations i join public.users u on u.id = i.user_id
+    where i.digest = invitation_token and u.suspended_at is null for update of i;
+  -- Whoever already has a password signs in with it instead: a link alone opens no account.
+  insert into vault.passwords (user_id, phc, address_proven_at)
+    select person, new_phc, case when by_mail then app.now() end where person is not null
+    on conflict (user_id) do nothing;
+  if not found then
+    return false;
+  end if;
+  if not app.use_invitation(invitation_token, person, address, request_id) then
+    perform app.refuse('invitation_expired', 'This invitation is used up or too old. Ask for a new one.');
+  end if;
+  update public.users u set name = chosen_name where u.id = person;
+  perform app.open_session(person, token, earlier, 'invitation', address, agent,
+    request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.accept_first_invitation(bytea,text,text,bytea,bytea,inet,text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.accept_invitation(session bytea, token bytea, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return coalesce((select app.use_invitation(token, l.user_id, accept_invitation.address, accept_invitation.request_id)
+    from vault.live_sessions l where l.digest = session), false);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.accept_invitation(bytea,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.accept_offer_with_exclusivity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into public.offer_decisions (offer_id, deal_id, participant_id, decision, decided_by, decided_at)
+    values (new.offer_id, new.deal_id, new.participant_id, 'accepted', new.granted_by, new.granted_at)
+    on conflict (offer_id) do update
+      set decision = excluded.decision, decided_by = excluded.decided_by, decided_at = excluded.decided_at;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.accepted_offer(deal_id uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select c.offer_id
+    from public.exclusivities x
+    join public.offer_decisions c on c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at
+    join public.offers o on o.id = c.offer_id
+    where x.deal_id = accepted_offer.deal_id and x.ended_at is null
+      and (x.expires_at > app.now() or app.state_shown(x.deal_id) in ('diligence', 'closing', 'closed'))
+    order by c.decided_at desc, o.revision_number desc
+    limit 1);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.accepted_offer(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.actual_state(deal_id uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(g.state, d.state) from public.deals d left join public.deal_stages g on g.deal_id = d.id
+    where d.id = actual_state.deal_id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.add_passkey(session bytea, challenge bytea, credential text, public_key bytea, counter bigint, transports text[], label text, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select r.* into this from app.recent_session(session) r;
+  delete from vault.challenges c where c.digest = challenge and c.user_id = this.user_id and c.expires_at > app.now();
+  if not found then
+    return false;
+  end if;
+  if exists (select from vault.passkeys k where k.credential_id = credential) then
+    perform app.refuse('passkey_known', 'This passkey is registered already.');
+  end if;
+  if 20 <= (select count(*) from vault.passkeys k where k.user_id = this.user_id) then
+    perform app.refuse('too_many_passkeys', 'You have 20 passkeys: remove one before you add another.');
+  end if;
+  insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name)
+    values (this.user_id, credential, add_passkey.public_key, add_passkey.counter, add_passkey.transports, label);
+  update vault.sessions s set second_factor_at = app.now() where s.id = this.id;
+  perform app.record(this.user_id, 'passkey.add', 'done', null, address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.add_passkey(bytea,bytea,text,bytea,bigint,text[],text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.address_in_doubt(brokerage uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from vault.passwords w where w.user_id = app.user_id() and w.address_proven_at is null)
+    and not brokerage = any (app.brokerages_as('admin', 'broker', 'staff'));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.announce()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  changed jsonb := to_jsonb(case when tg_op = 'DELETE' then old else new end);
+begin
+  perform pg_notify('dealkeep_changes', json_build_object(
+    'topic', tg_argv[0], 'table', tg_table_name, 'record', changed ->> tg_argv[1],
+    'deal_id', coalesce(changed ->> 'deal_id', case when tg_table_name = 'deals' then changed ->> 'id' end),
+    'gone', tg_op = 'DELETE' or changed ->> 'removed_at' is not null)::text);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.announce_session_end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform pg_notify('dealkeep_changes', json_build_object(
+    'topic', 'session', 'table', 'sessions', 'record', old.id, 'deal_id', null, 'gone', true)::text);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.answer_deal_invitation(participation uuid, accepts boolean, address inet, request_id text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  answered uuid;
+  had_joined boolean;
+  known_as text;
+begin
+  if app.client_id() is not null then
+    return null;
+  end if;
+  select p.joined_at is not null, p.invited_name into had_joined, known_as from public.participants p where p.id = participation;
+  update public.participants p set status = case when accepts then 'active' else 'removed' end
+    from public.deals d
+    where p.id = participation and p.user_id = app.user_id() and p.status = 'invited'
+      and d.id = p.deal_id and not app.address_in_doubt(d.organization_id)
+    returning p.deal_id into answered;
+  if found then
+    delete from vault.invitations i where i.participant_id = participation and i.used_at is null;
+    if accepts or had_joined then
+      perform app.audit(case when accepts then 'invitation.accept' else 'invitation.decline' end, participation::text, 'done',
+        null, answered, address, request_id, '{}');
+    else
+      -- The person's own record, and another for the deal's people, who do not learn whose account it was.
+      perform app.record(app.user_id(), 'invitation.decline', 'done', null, address, request_id);
+      insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome, details)
+        select d.organization_id, d.id, 'invitation.decline', participation, 'done', jsonb_build_object('name', known_as)
+        from public.deals d where d.id = answered;
+    end if;
+  end if;
+  return answered;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.answer_deal_invitation(uuid,boolean,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.appoint_broker(to_deal uuid, person uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  appointed uuid;
+  identity constant text := current_setting('dealkeep.identity', true);
+  seal constant text := current_setting('dealkeep.seal', true);
+begin
+  insert into public.participants as p (deal_id, user_id, role, status) values (to_deal, person, 'broker', 'active')
+    on conflict (deal_id, user_id) do nothing returning p.id into appointed;
+  if appointed is not null then
+    return appointed;
+  end if;
+  select p.id into appointed from public.participants p
+    where p.deal_id = to_deal and p.user_id = person and p.role in ('seller', 'buyer') and p.status <> 'removed';
+  if found then
+    perform app.refuse('successor_takes_part', 'The successor is a seller or buyer of one of these deals: choose somebody else.');
+  end if;
+  -- One part a person and deal: the one that is there becomes the broker's, as if they were invited and accepted.
+  update public.participants p
+    set role = 'broker', advises = null, status = case when p.status = 'removed' then 'invited' else p.status end
+    where p.deal_id = to_deal and p.user_id = person returning p.id into appointed;
+  perform app.enter(person, null, null, null, null);
+  update public.participants p set status = 'active' where p.id = appointed and p.status <> 'active';
+  perform set_config('dealkeep.identity', coalesce(identity, ''), true), set_config('dealkeep.seal', coalesce(seal, ''), true);
+  return appointed;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.approve_client(client_id uuid, redirect_uri text, challenge text, scopes text[], resource text, consent bytea, code bytea, address inet, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+begin
+  if person is null or app.client_id() is not null then
+    return 'signed_out';
+  end if;
+  if not app.client_takes(client_id, person, redirect_uri) then
+    return 'client_refused';
+  end if;
+  if 'mcp:write' = any (scopes) and not app.recently_signed_in() then
+    return 'sign_in_again';
+  end if;
+  insert into vault.authorization_codes as kept
+    (digest, consent, user_id, client_id, redirect_uri, challenge, scopes, resource, expires_at)
+  values (code, approve_client.consent, person, approve_client.client_id, approve_client.redirect_uri,
+    approve_client.challenge, approve_client.scopes, approve_client.resource, app.now() + interval '60 seconds')
+  on conflict on constraint authorization_codes_consent_key do update
+    set digest = excluded.digest, scopes = excluded.scopes, issued_at = excluded.issued_at, expires_at = excluded.expires_at,
+      burned_at = null
+    where kept.used_at is null and kept.user_id = excluded.user_id and kept.client_id = excluded.client_id
+      and kept.redirect_uri = excluded.redirect_uri and kept.challenge = excluded.challenge;
+  if not found then
+    return 'answered';
+  end if;
+  perform app.audit('consent.give', approve_client.client_id::text, 'done', app.brokerage_of_grant(person, approve_client.client_id),
+    null, address, request_id, jsonb_build_object('scopes', scopes));
+  return 'issued';
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.approve_client(uuid,text,text,text[],text,bytea,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.ask_address_change(session bytea, new_email text, token bytea, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select r.* into this from app.recent_session(session) r;
+  if not found then
+    return false;
+  end if;
+  insert into vault.address_changes (user_id, digest, new_email) values (this.user_id, token, lower(new_email))
+    on conflict (user_id) do update
+      set digest = excluded.digest, new_email = excluded.new_email, expires_at = excluded.expires_at;
+  perform app.record(this.user_id, 'address.change_ask', 'done', null, address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.ask_address_change(bytea,text,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.ask_reset(given_email text, token bytea, address inet, request_id text)
+ RETURNS TABLE(email text, name text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  person public.users;
+begin
+  select u.* into person from public.users u
+    where u.email = lower(given_email) and u.suspended_at is null
+      and 5 > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now());
+  if not found then
+    return;
+  end if;
+  -- Nobody is told: it would show that there is an account.
+  if not app.count_mail('reset by ' || case family(address) when 6 then host(network(set_masklen(address, 64)))
+      else coalesce(host(address), '') end, 'day', 200)
+    or not app.count_mail('reset to ' || person.id, 'day', 20)
+  then
+    return;
+  end if;
+  delete from vault.password_resets r where r.user_id = person.id and r.expires_at <= app.now();
+  insert into vault.password_resets (digest, user_id) values (token, person.id);
+  perform app.record(person.id, 'password.reset_ask', 'done', null, address, request_id);
+  return query select person.email, person.name;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.ask_reset(text,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.audit(action text, subject_id text, outcome text, brokerage_id uuid, deal_id uuid, address inet, request_id text, details jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  -- A person calls through a client or none, everything else through a key or none.
+  person constant uuid := app.user_id();
+begin
+  insert into public.audit_records
+    (brokerage_id, deal_id, user_id, client_id, key_id, address, request_id, action, subject_id, outcome, details)
+  values (
+    coalesce((select d.organization_id from public.deals d where d.id = audit.deal_id), audit.brokerage_id,
+      case when person is null then app.identity_part(4)::uuid end),
+    audit.deal_id, person, case when person is not null then app.client_id() end,
+    case when person is null then app.key_id() end, audit.address, audit.request_id, audit.action, audit.subject_id,
+    audit.outcome, coalesce(audit.details, '{}'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.audit(text,text,text,uuid,uuid,inet,text,jsonb) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.audit_family(user_id uuid, client_id uuid, family_id uuid, action text, outcome text, address inet, request_id text, details jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  identity text := current_setting('dealkeep.identity', true);
+  seal text := current_setting('dealkeep.seal', true);
+begin
+  perform app.enter(user_id, client_id, null, null, null);
+  perform app.audit(action, family_id::text, outcome, app.brokerage_of_grant(user_id, client_id), null, address,
+    request_id, details);
+  perform set_config('dealkeep.identity', coalesce(identity, ''), true);
+  perform set_config('dealkeep.seal', coalesce(seal, ''), true);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.authorizing_client(client_id uuid, redirect_uri text)
+ RETURNS TABLE(redirect_matches boolean, works boolean, name text, registered_by text, registered_by_caller boolean, shared_with text, registered_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+  usable constant boolean := person is not null and app.client_works_for(client_id, person);
+begin
+  return query
+    select app.redirect_uri_matches(c.redirect_uris, authorizing_client.redirect_uri), usable,
+      case when usable then c.name end, case when usable then u.name end, coalesce(c.created_by = person, false),
+      case when usable then b.name end, c.created_at
+    from public.connected_clients c
+    join public.users u on u.id = c.created_by
+    left join public.brokerages b on b.id = c.brokerage_id
+    where c.id = authorizing_client.client_id and c.deleted_at is null and not c.disabled;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.authorizing_client(uuid,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.barred_in(identity text)
+ RETURNS uuid[]
+ LANGUAGE sql
+ IMMUTABLE
+RETURN COALESCE((string_to_array(NULLIF(split_part(identity, ','::text, 7), ''::text), ' '::text))::uuid[], '{}'::uuid[]);
+
+CREATE OR REPLACE FUNCTION app.begin_exclusivity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not (new.deal_id = any (app.deals_acting_as('broker')) or app.user_id() is null) then
+    return new;  -- the policy refuses it, with the same answer as for a deal that does not exist
+  end if;
+  select p.user_id into new.buyer_user_id from public.participants p
+    where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status = 'active';
+  if not found then
+    perform app.refuse('not_an_active_buyer', 'Exclusivity is granted to an active buyer of the deal.');
+  end if;
+  if new.expires_at <= app.now() then
+    perform app.refuse('expires_in_the_past', 'The exclusivity must end in the future.');
+  end if;
+  update public.exclusivities x set ended_at = x.expires_at
+    where x.deal_id = new.deal_id and x.ended_at is null and x.expires_at <= app.now();
+  if exists (select from public.exclusivities x where x.deal_id = new.deal_id and x.ended_at is null) then
+    perform app.refuse('exclusivity_runs', 'A buyer already has exclusivity: release it first.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.begin_second_factor(session bytea, new_secret text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select r.* into this from app.recent_session(session) r;
+  if not found then
+    return false;
+  end if;
+  insert into vault.totp (user_id, secret) values (this.user_id, new_secret)
+    on conflict (user_id) do update set secret = excluded.secret where vault.totp.confirmed_at is null;
+  if not found then
+    perform app.refuse('second_factor_on', 'An authenticator is set up already: remove it before you set up another one.');
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.begin_second_factor(bytea,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.begin_upload(deal_id uuid, storage_key text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not deal_id = any (app.deals_acting_as('broker', 'seller')) then
+    return false;
+  end if;
+  perform app.refuse_if_closed(begin_upload.deal_id);
+  insert into vault.uploads (storage_key) values (begin_upload.storage_key);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.begin_upload(uuid,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.bodies_to_clear()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  (select u.storage_key from vault.uploads u where u.begun_at < app.now() - interval '2 days'
+   union all
+   select d.storage_key from public.documents d
+     where d.removed_at < app.now() - interval '7 days' and d.body_cleared_at is null
+   union all
+   select d.storage_key from public.production_documents d
+     where d.removed_at < app.now() - interval '7 days' and d.body_cleared_at is null)
+  limit 500
+$function$;
+GRANT EXECUTE ON FUNCTION app.bodies_to_clear() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.body_cleared(storage_key text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  delete from vault.uploads u where u.storage_key = body_cleared.storage_key;
+  update public.documents d set body_cleared_at = app.now()
+    where d.storage_key = body_cleared.storage_key and d.removed_at is not null;
+  update public.production_documents d set body_cleared_at = app.now()
+    where d.storage_key = body_cleared.storage_key and d.removed_at is not null
+$function$;
+GRANT EXECUTE ON FUNCTION app.body_cleared(text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.brokerage_named(named text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if named ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+    return (select b.id from public.brokerages b where b.id = named::uuid);
+  end if;
+  return (select b.id from public.brokerages b where b.slug = named);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.brokerage_named(text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.brokerage_of_grant(user_id uuid, client_id uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return coalesce(
+    (select c.brokerage_id from public.connected_clients c where c.id = brokerage_of_grant.client_id),
+    (select (array_agg(m.brokerage_id))[1] from public.members m
+      where m.user_id = brokerage_of_grant.user_id and m.status = 'active' having count(*) = 1));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.brokerages_as(VARIADIC roles text[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  identity constant text := app.identity();
+  caller constant uuid := nullif(split_part(identity, ',', 1), '');
+  barred constant uuid[] := app.barred_in(identity);
+begin
+  return (
+    select coalesce(array_agg(m.brokerage_id), '{}') from public.members m
+    where m.user_id = caller and m.status = 'active' and m.role = any (roles) and not m.brokerage_id = any (barred));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.brokerages_as(text[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.brokerages_barring(person uuid, shown boolean)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  asking uuid[];
+begin
+  select coalesce(array_agg(m.brokerage_id), '{}') into asking
+    from public.members m join public.brokerages b on b.id = m.brokerage_id and b.requires_second_factor
+    where m.user_id = person and m.status = 'active';
+  if asking <> '{}' and shown and app.has_second_factor(person) then
+    return '{}';
+  end if;
+  return asking;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.brokerages_for(scope text)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  of_key constant uuid := app.key_brokerage(scope);
+begin
+  return case when of_key is null then app.brokerages_as('admin', 'broker', 'staff') else array[of_key] end;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.brokerages_for(text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.change_address(session bytea, token bytea, address inet, request_id text)
+ RETURNS TABLE(old_email text, new_email text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  change vault.address_changes;
+  old_address text;
+begin
+  delete from vault.address_changes a using vault.live_sessions l
+    where l.digest = session and a.user_id = l.user_id and a.digest = token and a.expires_at > app.now()
+    returning a.* into change;
+  if not found then
+    return;
+  end if;
+  if exists (select from public.users u where u.email = change.new_email) then
+    perform app.refuse('address_taken', 'This address belongs to another account: choose another one.');
+  end if;
+  select u.email into old_address from public.users u where u.id = change.user_id for update;
+  update public.users u set email = change.new_email where u.id = change.user_id;
+  -- Invitations that wait were meant for whoever reads the old mailbox, which nobody here has shown to be theirs.
+  if exists (select from vault.passwords p where p.user_id = change.user_id and p.address_proven_at is null) then
+    update public.participants p set status = 'removed' where p.user_id = change.user_id and p.status = 'invited';
+    update public.members m set status = 'removed' where m.user_id = change.user_id and m.status = 'invited';
+  end if;
+  update vault.passwords p set address_proven_at = app.now() where p.user_id = change.user_id;
+  delete from vault.password_resets r where r.user_id = change.user_id;
+  perform app.record(change.user_id, 'address.change', 'done', null, address, request_id);
+  return query select old_address, change.new_email;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.change_address(bytea,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.change_password(session bytea, old_phc text, new_phc text, token bytea, address inet, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select l.* into this from vault.live_sessions l where l.digest = session;
+  if not found then
+    return null;
+  end if;
+  update vault.passwords p set phc = new_phc, changed_at = app.now() where p.user_id = this.user_id and p.phc = old_phc;
+  if not found then
+    perform app.record(this.user_id, 'password.change', 'refused', null, address, request_id);
+    return 'refused';
+  end if;
+  perform app.renew_session(this.id, token);
+  update vault.sessions s set ended_at = app.now()
+    where s.user_id = this.user_id and s.digest <> token and s.ended_at is null;
+  delete from vault.sign_in_steps s where s.user_id = this.user_id;
+  delete from vault.known_devices k where k.user_id = this.user_id;
+  delete from vault.password_resets r where r.user_id = this.user_id;
+  perform app.revoke_families(this.user_id, null);
+  perform app.count_notice(this.user_id);
+  perform app.record(this.user_id, 'password.change', 'done', null, address, request_id);
+  return 'done';
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.change_password(bytea,text,text,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.check_acceptance()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if new.user_id is distinct from app.user_id() and app.user_id() is not null then
+    perform app.refuse('not_yours_to_accept', 'Only the person invited can accept an invitation.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_accepted_offer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform from public.offers o where o.id = new.offer_id and o.is_current for share;
+  if not found then
+    perform app.refuse('offer_superseded', 'The buyer has revised this offer since: look at the latest one.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_advised()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if new.advises = new.id
+    or exists (select from public.participants p
+      where p.id = new.advises and p.deal_id = new.deal_id and p.role = 'advisor')
+    or exists (select from public.participants p where p.advises = new.id and p.status <> 'removed')
+  then
+    perform app.refuse('advisor_of_advisor', 'An advisor advises a broker, seller, buyer or viewer, not another advisor.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_client_count()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if (select count(*) from public.connected_clients c where c.created_by = new.created_by and c.deleted_at is null) >= 50 then
+    perform app.refuse('too_many_clients', 'You have 50 clients, which is the most: delete one that you no longer use.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_condition_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or new.deal_id = any (app.deals_acting_as('broker')) then
+    return new;
+  end if;
+  if (new.name, new.owner_user_id, new.deadline) is distinct from (old.name, old.owner_user_id, old.deadline) then
+    perform app.refuse('broker_only', 'Only a broker of the deal changes what a condition says, whose it is or when it is due.');
+  end if;
+  if new.status <> old.status and 'waived' in (new.status, old.status) then
+    perform app.refuse('broker_only', 'Only a broker of the deal waives a condition, or takes that back.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_key_admin(brokerage_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.client_id() is not null or brokerage_id is null or not brokerage_id = any (app.brokerages_as('admin')) then
+    perform app.refuse('not_an_admin', 'API keys are managed by the admins of the brokerage, signed in to the web application.');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_move()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  earlier text := to_jsonb(old) ->> tg_argv[1];
+  later text := to_jsonb(new) ->> tg_argv[1];
+  allowed text;
+begin
+  if earlier = later or exists (
+    select from app.moves m where m.subject = tg_argv[0] and m.from_state = earlier and m.to_state = later)
+  then
+    return new;
+  end if;
+  select string_agg(m.to_state, ', ' order by m.to_state) into allowed
+    from app.moves m where m.subject = tg_argv[0] and m.from_state = earlier;
+  perform app.refuse('move_not_allowed', format('A %s cannot go from %s to %s. From %s it can go to: %s.',
+    replace(tg_argv[0], '_', ' '), earlier, later, earlier, coalesce(allowed, 'nothing')));
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_owner_takes_part()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  reader uuid;
+begin
+  if new.owner_user_id is null or (tg_op = 'UPDATE' and new.owner_user_id is not distinct from old.owner_user_id) then
+    return new;
+  end if;
+  if not exists (
+    select from public.participants p
+    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active')
+  then
+    perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal.');
+  end if;
+  reader := case when tg_table_name = 'closing_conditions' then app.selected_side(new.deal_id)
+    else (to_jsonb(new) ->> 'participant_id')::uuid end;
+  if app.user_id() is not null and reader is not null and not app.side_knows(reader, new.owner_user_id) then
+    perform app.refuse('owner_not_known_to_buyer',
+      'The buyer who reads this may not know of this person: choose a broker, somebody of the buyer''s side or, under an NDA, the seller.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_payload(payload jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  expires constant text := nullif(payload ->> 'expires_at', '');
+  closes constant text := nullif(payload ->> 'target_close_date', '');
+begin
+  if app.payload_size(payload) > 32768 then
+    perform app.refuse_value('payload', 'An offer takes at most 32 kB: put what is longer into a document.');
+  end if;
+  if expires is not null and coalesce(app.time_in(expires) <= app.now(), true) then
+    perform app.refuse_value('payload.expires_at', 'An offer stands until a time that is still to come: choose one, or leave it open.');
+  end if;
+  if closes is not null and coalesce(app.end_of(app.day_in(closes)) <= app.now(), true) then
+    perform app.refuse_value('payload.target_close_date', 'Choose a day that is still to come, or leave it open.');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_question_mover()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  is_broker boolean := new.deal_id = any (app.deals_acting_as('broker'));
+  is_seller boolean := new.deal_id = any (app.deals_acting_as('seller'));
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  if (new.distributed_response, new.rejection_reason) is distinct from (old.distributed_response, old.rejection_reason)
+    and not is_broker
+  then
+    perform app.refuse('broker_only', 'Only a broker of the deal words what the asker is told.');
+  end if;
+  if new.status is distinct from old.status then
+    if new.status in ('with_seller', 'rejected', 'distributed') and not is_broker then
+      perform app.refuse('broker_only', 'Only a broker of the deal releases, rejects or distributes a question.');
+    elsif new.status = 'answered' and not is_seller then
+      perform app.refuse('seller_only', 'Only a seller of the deal answers a question.');
+    elsif new.status = 'withdrawn' and new.asked_by is distinct from app.user_id() then
+      perform app.refuse('asker_only', 'Only the person who asked can withdraw a question.');
+    end if;
+    if new.status = 'answered' and not exists (select from public.question_answers a where a.question_id = new.id) then
+      perform app.refuse('answer_missing', 'Write the answer first.');
+    end if;
+    if new.status = 'distributed' then
+      if new.distributed_response is null then
+        perform app.refuse('response_missing', 'Write what the asker is to read.');
+      end if;
+      new.distributed_at := app.now();
+    end if;
+  elsif old.status in ('distributed', 'rejected', 'withdrawn') then
+    perform app.refuse('question_closed', format('The question is %s and no longer changes.', old.status));
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_recent_sign_in()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is not null and not app.recently_signed_in() then
+    perform app.refuse('recent_sign_in_required', 'Confirm that it is you: sign in again, then repeat this.');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_second_factor()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  asking text;
+begin
+  if app.barred_in(app.identity()) <> '{}' then
+    select string_agg(o.brokerage_name, ' and ') into asking from app.second_factor_owed() o;
+    perform app.refuse('second_factor_required', format('%s asks its members for a second factor.', asking));
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.check_second_factor() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.check_until(until timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if until <= app.now() then
+    perform app.refuse('ends_in_the_past', 'Choose an end in the future, or none.');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_workspace_member()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  side text;
+  principal uuid;
+begin
+  if not new.deal_id = any (app.deals_acting_as('broker')) then
+    return new;  -- the owner, loading data; anybody else is turned away by the policy
+  end if;
+  select coalesce(advised.role, p.role), coalesce(advised.id, p.id) into side, principal
+    from public.participants p
+    left join public.participants advised on advised.id = p.advises
+    where p.id = new.participant_id and p.deal_id = new.deal_id and p.status = 'active' and p.role not in ('broker', 'seller');
+  if not found then
+    perform app.refuse('not_to_let_in', 'Only active buyers, advisors and viewers of the deal are let in; brokers and sellers are in already.');
+  end if;
+  if side = 'buyer' and not exists (select from vault.active_ndas n where n.participant_id = principal) then
+    perform app.refuse('no_active_nda', 'The buyer has no active NDA: have it signed first.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.client_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+RETURN (app.identity_part(2))::uuid;
+GRANT EXECUTE ON FUNCTION app.client_id() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.client_lives(client_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.connected_clients c
+    where c.id = client_lives.client_id and c.deleted_at is null and not c.disabled);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.client_takes(client_id uuid, person uuid, redirect_uri text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return app.client_works_for(client_id, person) and exists (select from public.connected_clients c
+    where c.id = client_takes.client_id and app.redirect_uri_matches(c.redirect_uris, client_takes.redirect_uri));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.client_works_for(client_id uuid, user_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (
+    select from public.connected_clients c
+    join public.users u on u.id = client_works_for.user_id and u.suspended_at is null
+    where c.id = client_works_for.client_id and c.deleted_at is null and not c.disabled
+      and (c.brokerage_id is null and c.created_by = u.id or exists (select from public.members m
+        where m.brokerage_id = c.brokerage_id and m.user_id = u.id and m.status = 'active')));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.closing_warnings(deal_id uuid)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  warnings text[] := '{}';
+  open_conditions text[];
+  questions int;
+  selected uuid;
+  buyer text;
+begin
+  if not deal_id = any (app.deals_acting_as('broker')) then
+    return '{}';
+  end if;
+  select array_agg(c.name order by c.deadline nulls last, c.id) into open_conditions from public.closing_conditions c
+    where c.deal_id = closing_warnings.deal_id and c.status in ('open', 'in_progress');
+  if cardinality(open_conditions) = 1 then
+    warnings := array_append(warnings, format('A closing condition is not met: %s.', open_conditions[1]));
+  elsif cardinality(open_conditions) > 1 then
+    warnings := array_append(warnings, format('%s closing conditions are not met: %s%s.', cardinality(open_conditions),
+      array_to_string(open_conditions[1:5], ', '), case when cardinality(open_conditions) > 5 then ' and others' end));
+  end if;
+  select x.participant_id, u.name into selected, buyer
+    from public.exclusivities x
+    join public.participants p on p.id = x.participant_id and p.status = 'active'
+    join public.users u on u.id = x.buyer_user_id
+    where x.deal_id = closing_warnings.deal_id and x.ended_at is null;
+  if selected is null then
+    warnings := array_append(warnings, 'No buyer holds the exclusivity: the record will not say who bought.');
+  end if;
+  if app.accepted_offer(deal_id) is null then
+    warnings := array_append(warnings, 'No offer is accepted: the record will not say on which terms.');
+  elsif exists (select from public.offers o where o.participant_id = selected and o.is_current
+    and not exists (select from public.offer_decisions c where c.offer_id = o.id))
+  then
+    warnings := array_append(warnings, 'A proposed change of the accepted terms is not decided.');
+  end if;
+  if not (select d.needs_nda from public.deals d where d.id = closing_warnings.deal_id) then
+    null;
+  elsif selected is not null and not exists (select from vault.active_ndas n where n.participant_id = selected) then
+    warnings := array_append(warnings, format('%s has no active NDA.', buyer));
+  elsif selected is null and not exists (select from vault.active_ndas n where n.deal_id = closing_warnings.deal_id) then
+    warnings := array_append(warnings, 'Nobody has an active NDA.');
+  end if;
+  select count(*) into questions from public.questions q
+    where q.deal_id = closing_warnings.deal_id and q.status in ('pending_broker_review', 'with_seller', 'answered');
+  if questions = 1 then
+    warnings := array_append(warnings, 'A question is still without its answer.');
+  elsif questions > 1 then
+    warnings := array_append(warnings, format('%s questions are still without their answers.', questions));
+  end if;
+  return warnings;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.closing_warnings(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.confirm_second_factor(session bytea, code_step bigint, code_digests bytea[], token bytea, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select r.* into this from app.recent_session(session) r;
+  update vault.totp t set confirmed_at = app.now(), last_step = code_step, failures = 0, failed_at = null
+    where t.user_id = this.user_id and t.confirmed_at is null;
+  if not found then
+    return false;
+  end if;
+  delete from vault.recovery_codes c where c.user_id = this.user_id;
+  insert into vault.recovery_codes (user_id, digest) select this.user_id, unnest(code_digests);
+  update vault.sessions s set second_factor_at = app.now() where s.id = this.id;
+  perform app.renew_session(this.id, token);
+  perform app.count_notice(this.user_id);
+  perform app.record(this.user_id, 'second_factor.on', 'done', null, address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.confirm_second_factor(bytea,bigint,bytea[],bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.connections()
+ RETURNS TABLE(client_id uuid, scopes text[], connected_at timestamp with time zone, last_used_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select f.client_id, array_agg(distinct scope order by scope), min(f.consented_at), max(f.last_used_at)
+    from vault.token_families f, unnest(f.scopes) scope
+    where f.user_id = app.user_id() and f.revoked_at is null and f.ends_at > app.now()
+      and exists (select from vault.refresh_tokens t
+        where t.family_id = f.id and t.consumed_at is null and t.expires_at > app.now())
+    group by f.client_id;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.connections() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.count_address_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.count_mail_to(new.user_id, null, new.new_email);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.count_invitation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.count_mail_to(app.user_id(),
+    coalesce(new.brokerage_id, (select d.organization_id
+      from public.participants p join public.deals d on d.id = p.deal_id where p.id = new.participant_id)),
+    (select u.email from public.users u where u.id = new.user_id));
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.count_mail(subject text, part text, ceiling integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  counted int;
+begin
+  insert into vault.mail_counts as m (subject, since, sent)
+    values (part || ' ' || count_mail.subject, date_trunc(part, app.now(), 'UTC'), 1)
+    on conflict on constraint mail_counts_pkey do update set sent = m.sent + 1
+    returning m.sent into counted;
+  return counted <= ceiling;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.count_mail_to(sender uuid, brokerage uuid, mailbox text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not app.count_mail('from ' || sender, 'minute', 20) then
+    perform app.refuse('too_many_mails', 'You have sent 20 mails within a minute: go on in a minute.');
+  end if;
+  if not app.count_mail('from ' || sender, 'day', 100) then
+    perform app.refuse('too_many_mails', 'You have sent 100 mails today: go on tomorrow, or make a link and hand it on.');
+  end if;
+  if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
+    perform app.refuse('too_many_mails', 'Your brokerage has sent 500 mails today: go on tomorrow, or make a link and hand it on.');
+  end if;
+  if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || mailbox, 'day', 5)
+    or not app.count_mail('to ' || mailbox, 'day', 20)
+  then
+    perform app.refuse('too_many_mails',
+      'This address was sent many mails today: go on tomorrow, or make a link and hand it on.');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.count_notice(person uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not app.count_mail('notice to ' || person, 'day', 20) then
+    perform app.refuse('too_many_mails', 'The protection of this account was changed 20 times today: go on tomorrow.');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.create_api_key(brokerage_id uuid, name text, environment text, scopes text[], ceiling integer, expires_at timestamp with time zone, digest bytea, last_four text, address inet, request_id text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  made uuid;
+begin
+  perform app.check_key_admin(brokerage_id);
+  if expires_at <= app.now() then
+    perform app.refuse('expires_in_the_past', 'The key must expire in the future, or never.');
+  end if;
+  made := app.issue_api_key(brokerage_id, app.user_id(), name, environment, scopes, ceiling, expires_at, digest, last_four);
+  perform app.audit('api_key.create', made::text, 'done', brokerage_id, null, address, request_id,
+    jsonb_build_object('name', name, 'environment', environment, 'scopes', scopes, 'ceiling', ceiling, 'expires_at', expires_at));
+  return made;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.create_api_key(uuid,text,text,text[],integer,timestamp with time zone,bytea,text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.create_contact(type text, display_name text, email text, phone text, idempotency_key text, body_digest bytea, address inet, request_id text)
+ RETURNS TABLE(id uuid, created_at timestamp with time zone, repeated boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  brokerage constant uuid := app.key_brokerage('contacts:write');
+  caller constant uuid := app.key_id();
+  now constant timestamptz(3) := app.now();
+  made constant uuid := app.uuid_v7();
+  earlier vault.idempotency_keys;
+begin
+  if brokerage is null then
+    return;
+  end if;
+  if idempotency_key is not null then
+    insert into vault.idempotency_keys as kept (key_id, idempotency_key, body_digest, contact_id, made_at)
+    values (caller, create_contact.idempotency_key, create_contact.body_digest, made, now)
+    on conflict on constraint idempotency_keys_pkey do update
+      set body_digest = excluded.body_digest, contact_id = excluded.contact_id, made_at = excluded.made_at
+      where kept.made_at <= now - interval '24 hours';
+    if not found then
+      select k.* into strict earlier from vault.idempotency_keys k
+      where k.key_id = caller and k.idempotency_key = create_contact.idempotency_key;
+      if earlier.body_digest <> create_contact.body_digest then
+        perform app.refuse('idempotency_key_reused',
+          'This Idempotency-Key was used with another body within the last 24 hours: send the same body, or use a new key.');
+      end if;
+      perform app.audit('contact.create', earlier.contact_id::text, 'repeated', brokerage, null, address, request_id, '{}');
+      return query select earlier.contact_id, earlier.made_at::timestamptz, true;
+      return;
+    end if;
+    delete from vault.idempotency_keys k using (
+      select o.key_id, o.idempotency_key from vault.idempotency_keys o
+      where o.made_at <= now - interval '24 hours' order by o.made_at limit 5 for update skip locked) o
+    where k.key_id = o.key_id and k.idempotency_key = o.idempotency_key;
+  end if;
+  insert into public.contacts (id, brokerage_id, type, display_name, email, phone, created_by_key, created_at, updated_at)
+  values (made, brokerage, create_contact.type, create_contact.display_name, create_contact.email,
+    create_contact.phone, caller, now, now);
+  perform app.audit('contact.create', made::text, 'done', brokerage, null, address, request_id,
+    jsonb_build_object('type', create_contact.type));
+  return query select made, now::timestamptz, false;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.create_contact(text,text,text,text,text,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.cursor_secret()
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ select secret from vault.cursor_secret $function$;
+GRANT EXECUTE ON FUNCTION app.cursor_secret() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.day_in(text text)
+ RETURNS date
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case when text ~ '^\d{4}-\d\d-\d\d$' then text::date end;
+exception when data_exception then
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.deal_invitations()
+ RETURNS TABLE(participant_id uuid, role text, brokerage_name text, deal_title text, invited_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select p.id, p.role, b.name, d.title, p.updated_at
+  from public.participants p
+  join public.deals d on d.id = p.deal_id
+  join public.brokerages b on b.id = d.organization_id
+  where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)
+  order by p.updated_at desc
+$function$;
+GRANT EXECUTE ON FUNCTION app.deal_invitations() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deal_is_visible(deal_id uuid, organization_id uuid, participating uuid[], administered uuid[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((deal_id = ANY (participating)) OR (organization_id = ANY (administered)));
+GRANT EXECUTE ON FUNCTION app.deal_is_visible(uuid,uuid,uuid[],uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deal_opted_in(deal_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return app.seen_deal(deal_opted_in.deal_id) is not null
+    and exists (select from public.deal_opt_ins o
+      where o.user_id = app.user_id() and o.deal_id = deal_opted_in.deal_id
+        and (o.expires_at is null or o.expires_at > app.now()))
+    and not exists (select from public.deal_tool_stops s where s.deal_id = deal_opted_in.deal_id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deal_opted_in(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_acting_as(VARIADIC roles text[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select coalesce(array_agg(p.deal_id), '{}') from app.participations() p where p.role = any (roles));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_acting_as(text[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_as(VARIADIC roles text[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select coalesce(array_agg(p.deal_id), '{}') from app.participations() p where p.principal_role = any (roles));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_as(text[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_as_selected_buyer()
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(array_agg(p.deal_id), '{}')
+    from app.participations() p
+    join vault.selected_buyers s on s.participant_id = p.principal_id
+    where p.principal_role = 'buyer');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_as_selected_buyer() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_held_exclusively()
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(array_agg(p.deal_id), '{}')
+    from app.participations() p
+    join public.exclusivities x on x.participant_id = p.principal_id
+    where p.principal_role = 'buyer' and x.ended_at is null and x.expires_at > app.now());
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_held_exclusively() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_run_alone(by_brokerage uuid, by_member uuid)
+ RETURNS TABLE(id uuid, title text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select d.id, d.title from public.deals d
+    join public.participants own on own.deal_id = d.id and own.user_id = by_member and own.role = 'broker' and own.status = 'active'
+    where d.organization_id = by_brokerage and d.state not in ('closed', 'withdrawn')
+      and by_brokerage = any (app.brokerages_as('admin')) and app.client_id() is null
+      and not exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
+        where p.deal_id = d.id and p.user_id <> by_member and p.role = 'broker' and p.status = 'active')
+    order by d.created_at desc, d.id desc;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_run_alone(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_under_nda()
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(array_agg(distinct p.deal_id), '{}')
+    from app.participations() p
+    join vault.active_ndas n on n.participant_id = p.principal_id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_under_nda() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_with_known_seller()
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(array_agg(p.deal_id), '{}')
+    from app.participations() p
+    join public.deals d on d.id = p.deal_id
+    where p.principal_role = 'buyer'
+      and (not d.needs_nda or exists (select from vault.active_ndas n where n.participant_id = p.principal_id)));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_with_known_seller() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.decide_offer(offer_id uuid, decision text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  offer public.offers;
+begin
+  select o.* into offer from public.offers o
+    where o.id = decide_offer.offer_id and o.deal_id = any (app.deals_acting_as('broker')) for share;
+  if not found then
+    return null;
+  end if;
+  if not offer.is_current then
+    perform app.refuse('offer_superseded', 'The buyer has revised this offer since: look at the latest one.');
+  end if;
+  if not exists (select from public.exclusivities x
+    where x.participant_id = offer.participant_id and x.ended_at is null
+      and (x.expires_at > app.now() or app.actual_state(x.deal_id) in ('diligence', 'closing')))
+  then
+    perform app.refuse('no_exclusivity', 'This buyer holds no exclusivity: accept the offer by granting it.');
+  end if;
+  if exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted') then
+    perform app.refuse('offer_accepted', 'These terms are accepted already.');
+  end if;
+  insert into public.offer_decisions as c (offer_id, deal_id, participant_id, decision)
+    values (offer.id, offer.deal_id, offer.participant_id, decide_offer.decision)
+    on conflict on constraint offer_decisions_pkey do update
+      set decision = excluded.decision, decided_by = excluded.decided_by, decided_at = excluded.decided_at;
+  return offer.deal_id;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.decide_offer(uuid,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.delete_client(client_id uuid, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.client_id() is not null then
+    return false;
+  end if;
+  update public.connected_clients c set deleted_at = app.now()
+    where c.id = delete_client.client_id and c.deleted_at is null
+      and ((c.brokerage_id is null and c.created_by = app.user_id()) or c.brokerage_id = any (app.brokerages_as('admin')));
+  if not found then
+    return false;
+  end if;
+  perform app.revoke_families(null, delete_client.client_id);
+  delete from public.tool_grants g where g.client_id = delete_client.client_id;
+  perform app.audit('client.delete', delete_client.client_id::text, 'done',
+    app.brokerage_of_grant(app.user_id(), delete_client.client_id), null, address, request_id, '{}');
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.delete_client(uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deny_client(client_id uuid, redirect_uri text, scopes text[], address inet, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+begin
+  if person is null or app.client_id() is not null then
+    return 'signed_out';
+  end if;
+  if not app.client_takes(client_id, person, redirect_uri) then
+    return 'client_refused';
+  end if;
+  perform app.audit('consent.deny', deny_client.client_id::text, 'denied', app.brokerage_of_grant(person, deny_client.client_id),
+    null, address, request_id, jsonb_build_object('scopes', scopes));
+  return 'denied';
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deny_client(uuid,text,text[],inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.diligence_deals()
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(array_agg(p.deal_id), '{}')
+    from app.participations() p
+    where p.role in ('broker', 'seller')
+      or (p.principal_role = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = p.principal_id)));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.diligence_deals() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.disconnect_client(client_id uuid, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+  revoked int;
+begin
+  if person is null or client_id is null then
+    return false;
+  end if;
+  revoked := app.revoke_families(person, disconnect_client.client_id);
+  delete from public.tool_grants g where g.user_id = person and g.client_id = disconnect_client.client_id;
+  if revoked > 0 then
+    perform app.audit('client.disconnect', disconnect_client.client_id::text, 'done',
+      app.brokerage_of_grant(person, disconnect_client.client_id), null, address, request_id, jsonb_build_object('grants', revoked));
+  end if;
+  return revoked > 0;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.disconnect_client(uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.document_is_visible(deal_id uuid, confidentiality text, sees_deal boolean, deal_side uuid[], under_nda uuid[], held_exclusively uuid[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((deal_id = ANY (deal_side)) OR ((confidentiality = 'public'::text) AND sees_deal) OR ((confidentiality = 'nda_gated'::text) AND (deal_id = ANY (under_nda))) OR ((confidentiality = 'selected_buyer_only'::text) AND (deal_id = ANY (held_exclusively))));
+GRANT EXECUTE ON FUNCTION app.document_is_visible(uuid,text,boolean,uuid[],uuid[],uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.end_exclusivity_with_deal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.actual_state(new.id) in ('draft', 'listed', 'under_offer', 'withdrawn') then
+    update public.exclusivities x set ended_at = app.now() where x.deal_id = new.id and x.ended_at is null;
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.end_grants_of_client(client_id uuid, keeping uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person uuid;
+begin
+  for person in
+    select f.user_id from vault.token_families f
+      where f.client_id = end_grants_of_client.client_id and f.revoked_at is null
+    union select c.user_id from vault.authorization_codes c where c.client_id = end_grants_of_client.client_id
+    union select g.user_id from public.tool_grants g where g.client_id = end_grants_of_client.client_id
+  loop
+    if person is distinct from keeping then
+      perform app.revoke_families(person, end_grants_of_client.client_id);
+      delete from public.tool_grants g where g.user_id = person and g.client_id = end_grants_of_client.client_id;
+    end if;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.end_grants_with_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if (new.disabled and not old.disabled) or not new.redirect_uris @> old.redirect_uris then
+    perform app.end_grants_of_client(new.id, null);
+  end if;
+  if old.brokerage_id is not null and new.brokerage_id is distinct from old.brokerage_id then
+    perform app.end_grants_of_client(new.id, new.created_by);
+  end if;
+  if new.name <> old.name then
+    perform app.end_grants_of_client(new.id, app.user_id());
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.end_member_sessions(of_brokerage uuid, member uuid, address inet, request_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person uuid;
+  alive int;
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return null;
+  end if;
+  select m.user_id into person from public.members m
+    where m.brokerage_id = of_brokerage and m.person_id = member and m.status = 'active';
+  if not found then
+    return null;
+  end if;
+  perform app.check_recent_sign_in();
+  select count(*) into alive from vault.live_sessions l where l.user_id = person;
+  perform app.audit('member.end_sessions', member::text, 'done', of_brokerage, null, address, request_id,
+    jsonb_build_object('sessions', alive));
+  perform app.end_sessions_of(person);
+  return alive;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.end_member_sessions(uuid,uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.end_of(day date)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+  select (day + 1)::timestamp at time zone 'UTC' + interval '12 hours'
+$function$;
+GRANT EXECUTE ON FUNCTION app.end_of(date) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.end_parts_of_member()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  leaves constant boolean := new.status <> 'active';
+  client uuid;
+  left_deal record;
+begin
+  for left_deal in
+    update public.participants p set status = 'removed'
+      from public.deals d
+      where d.organization_id = new.brokerage_id and p.deal_id = d.id and p.user_id = new.user_id and p.status <> 'removed'
+        and ((leaves and p.role in ('broker', 'advisor', 'viewer')) or (new.role = 'staff' and p.role = 'broker'))
+      returning p.id, p.deal_id
+  loop
+    perform app.audit('participant.remove', left_deal.id::text, 'done', null, left_deal.deal_id, null, null, '{}');
+  end loop;
+  if leaves then
+    for client in select c.id from public.connected_clients c where c.brokerage_id = new.brokerage_id loop
+      perform app.revoke_families(new.user_id, client);
+      delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
+    end loop;
+  end if;
+  delete from public.deal_opt_ins o using public.deals d
+    where d.id = o.deal_id and d.organization_id = new.brokerage_id and o.user_id = new.user_id
+      and not exists (select from public.participants p
+        where p.deal_id = d.id and p.user_id = new.user_id and p.status = 'active');
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.end_session(session bytea, other_id uuid, address inet, request_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+  ended int;
+begin
+  select r.* into this from app.recent_session(session) r;
+  update vault.sessions s set ended_at = app.now()
+    where s.user_id = this.user_id and s.id <> this.id and s.ended_at is null and (other_id is null or s.id = other_id);
+  get diagnostics ended = row_count;
+  if ended > 0 then
+    perform app.record(this.user_id, 'session.end', 'done', jsonb_build_object('sessions', ended), address,
+      request_id);
+  end if;
+  return ended;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.end_session(bytea,uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.end_sessions_of(person uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update vault.sessions s set ended_at = app.now() where s.user_id = person and s.ended_at is null;
+  delete from vault.sign_in_steps s where s.user_id = person;
+  delete from vault.known_devices k where k.user_id = person;
+  perform app.revoke_families(person, null);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.enter(user_id uuid, client_id uuid, key_id uuid, brokerage_id uuid, scopes text[], session_id uuid DEFAULT NULL::uuid, barred uuid[] DEFAULT '{}'::uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  identity constant text := concat_ws(',', coalesce(user_id::text, ''), coalesce(client_id::text, ''),
+    coalesce(key_id::text, ''), coalesce(brokerage_id::text, ''), coalesce(array_to_string(scopes, ' '), ''),
+    coalesce(session_id::text, ''), array_to_string(barred, ' '));
+  secret bytea;
+begin
+  select s.secret into secret from vault.seal s;
+  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text)
+ RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  now constant timestamptz := app.now();
+  entered record;
+begin
+  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, f.last_used_at into entered
+  from vault.access_tokens t
+  join vault.token_families f on f.id = t.family_id
+  join public.connected_clients c on c.id = f.client_id
+  where t.digest = presented and t.expires_at > now and t.revoked_at is null
+    and f.revoked_at is null and f.ends_at > now and f.resource = enter_with_access_token.resource;
+  if not found or not app.client_works_for(entered.client_id, entered.user_id) then
+    return;
+  end if;
+  if entered.last_used_at is null or entered.last_used_at <= now - interval '1 minute' then
+    -- Several requests notice the minute together: one of them writes, none waits.
+    update vault.token_families f set last_used_at = now
+    where f.id = (select w.id from vault.token_families w where w.id = entered.id for no key update skip locked);
+  end if;
+  -- A client shows no second factor: it is enough that the person has one.
+  perform app.enter(entered.user_id, entered.client_id, null, null, entered.scopes, null,
+    app.brokerages_barring(entered.user_id, true));
+  return query
+    select entered.user_id, entered.client_id, entered.name, entered.id, entered.scopes, entered.expires_at;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea)
+ RETURNS TABLE(key_id uuid, brokerage_id uuid, scopes text[], ceiling integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  now constant timestamptz := app.now();
+  key record;
+begin
+  select k.id, k.brokerage_id, k.scopes, k.ceiling, k.last_used_at into key
+  from vault.api_key_digests d
+  join public.api_keys k on k.id = d.key_id
+  join public.users u on u.id = d.issued_by
+  join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by
+  join public.brokerages b on b.id = k.brokerage_id
+  where d.digest = presented
+    and (d.valid_until is null or d.valid_until > now)
+    and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > now)
+    and u.suspended_at is null
+    and m.status = 'active'
+    and (not b.requires_second_factor or app.has_second_factor(d.issued_by));
+  if not found then
+    return;
+  end if;
+  if key.last_used_at is null or key.last_used_at <= now - interval '1 minute' then
+    -- Several requests of one key notice the minute together: one of them writes, none waits.
+    update public.api_keys k set last_used_at = now
+    where k.id = (select w.id from public.api_keys w where w.id = key.id for no key update skip locked);
+  end if;
+  perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+  return query select key.id, key.brokerage_id, key.scopes, key.ceiling;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.enter_with_api_key(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.enter_with_session(session bytea, attended boolean DEFAULT true)
+ RETURNS TABLE(user_id uuid, email text, name text, session_id uuid, authenticated_at timestamp with time zone, recently_authenticated boolean, second_factor boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  live vault.live_sessions;
+begin
+  select l.* into live from vault.live_sessions l where l.digest = session;
+  if not found then
+    return;
+  end if;
+  if attended and live.last_seen_at < app.now() - interval '1 minute' then
+    update vault.sessions s set last_seen_at = app.now()
+      where s.id = (select f.id from vault.sessions f where f.id = live.id for update skip locked);
+  end if;
+  perform app.enter(live.user_id, null, null, null, null, live.id,
+    app.brokerages_barring(live.user_id, live.second_factor_at is not null));
+  return query select live.user_id, live.email, live.name, live.id, live.authenticated_at,
+    live.authenticated_at > app.now() - interval '10 minutes',
+    exists (select from vault.totp t where t.user_id = live.user_id and t.confirmed_at is not null);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.enter_with_session(bytea,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.exclusivity_lapsed(deal_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.deal_stages g where g.deal_id = exclusivity_lapsed.deal_id and g.state = 'exclusivity')
+    and not app.exclusivity_runs(deal_id) and app.seen_deal(deal_id) is not null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.exclusivity_lapsed(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.exclusivity_runs(deal_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.exclusivities x
+    where x.deal_id = exclusivity_runs.deal_id and x.ended_at is null and x.expires_at > app.now());
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.fail_abandoned_snapshots()
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  update public.accounting_snapshots s
+    set status = 'failed', failure = 'The service was interrupted while it read this file: upload it again.'
+    where s.status in ('requested', 'processing') and s.requested_at < app.now() - interval '1 day'
+$function$;
+GRANT EXECUTE ON FUNCTION app.fail_abandoned_snapshots() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.finish_sign_in(step bytea, code_step bigint, recovery_digest bytea, device bytea, token bytea, earlier bytea, address inet, agent text, request_id text)
+ RETURNS TABLE(outcome text, user_id uuid, email text, name text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  person public.users;
+  taken boolean;
+begin
+  select u.* into person from vault.sign_in_steps s join public.users u on u.id = s.user_id
+    where s.digest = step and s.expires_at > app.now() and u.suspended_at is null for update of s;
+  if not found then
+    return query select 'expired', null::uuid, null::text, null::text;
+    return;
+  end if;
+  if recovery_digest is null then
+    taken := app.take_code(person.id, code_step, device);
+  else
+    update vault.recovery_codes r set used_at = app.now()
+      where r.user_id = person.id and r.digest = recovery_digest and r.used_at is null;
+    taken := found;
+  end if;
+  if taken then
+    delete from vault.sign_in_steps s where s.digest = step;
+    perform app.open_session(person.id, token, earlier, case when recovery_digest is null then 'code' else 'recovery_code' end,
+      address, agent, request_id);
+    return query select 'signed_in', person.id, person.email, person.name;
+    return;
+  end if;
+  perform app.record(person.id, 'session.sign_in', 'refused', '{"reason": "second_factor"}', address,
+    request_id);
+  update vault.sign_in_steps s set failures = s.failures + 1 where s.digest = step;
+  delete from vault.sign_in_steps s where s.digest = step and s.failures >= 5;
+  return query select case when found then 'expired' else 'refused' end, person.id, person.email, person.name;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.finish_sign_in(bytea,bigint,bytea,bytea,bytea,bytea,inet,text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.finish_upload()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from vault.uploads u where u.storage_key = new.storage_key;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.forget_answers(overlap double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update vault.refresh_tokens t set answer = null, answer_scopes = null
+    where t.answer is not null and t.consumed_clock < clock_timestamp() - make_interval(secs => overlap / 1000);
+  return exists (select from vault.refresh_tokens t where t.answer is not null);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.grant_tool(client_id uuid, tool text, expires_at timestamp with time zone, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+begin
+  if person is null or app.client_id() is not null or not app.client_works_for(grant_tool.client_id, person) then
+    return false;
+  end if;
+  perform app.check_until(grant_tool.expires_at);
+  insert into public.tool_grants as g (user_id, client_id, tool, expires_at)
+    values (person, grant_tool.client_id, grant_tool.tool, grant_tool.expires_at)
+    on conflict on constraint tool_grants_pkey do update set expires_at = excluded.expires_at, granted_at = excluded.granted_at;
+  perform app.audit('tool_grant.on', grant_tool.client_id::text, 'done', app.brokerage_of_grant(person, grant_tool.client_id),
+    null, address, request_id, jsonb_build_object('tool', tool, 'expires_at', expires_at));
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.grant_tool(uuid,text,timestamp with time zone,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.guard_recent_sign_in()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.check_recent_sign_in();
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.has_broker(deal_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.participants p
+    where p.deal_id = has_broker.deal_id and p.role = 'broker' and p.status = 'active');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.has_broker(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.has_second_factor(person uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from vault.totp t where t.user_id = person and t.confirmed_at is not null)
+    or exists (select from vault.passkeys k where k.user_id = person);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.identity()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  identity constant text := current_setting('dealkeep.identity', true);
+  secret bytea;
+begin
+  if identity <> '' then
+    select s.secret into secret from vault.seal s;
+    if current_setting('dealkeep.seal', true) = app.seal_of(identity, secret) then
+      return identity;
+    end if;
+  end if;
+  return null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.identity() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.identity_part(nth integer)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN NULLIF(split_part(app.identity(), ','::text, nth), ''::text);
+GRANT EXECUTE ON FUNCTION app.identity_part(integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.invitation(token bytea)
+ RETURNS TABLE(user_id uuid, email text, name text, role text, brokerage_name text, deal_id uuid, deal_title text, has_password boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select u.id, coalesce(m.invited_email, p.invited_email, u.email), coalesce(m.invited_name, p.invited_name, u.name),
+      coalesce(m.role, p.role), b.name, d.id, d.title,
+      case when i.mailed then exists (select from vault.passwords w where w.user_id = u.id) end
+    from vault.invitations i
+    join public.users u on u.id = i.user_id
+    left join public.members m on m.brokerage_id = i.brokerage_id and m.user_id = i.user_id and m.status = 'invited'
+    left join public.participants p on p.id = i.participant_id and p.status = 'invited'
+    left join public.deals d on d.id = p.deal_id
+    join public.brokerages b on b.id = coalesce(m.brokerage_id, d.organization_id)
+    where i.digest = token and i.used_at is null and i.expires_at > app.now();
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.invitation(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.invite_member(to_brokerage uuid, given_email text, given_name text, as_role text, token bytea, mailed boolean, address inet, request_id text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  invited uuid;
+  known_as uuid;
+begin
+  if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    raise insufficient_privilege using message = 'not an admin of this brokerage';
+  end if;
+  insert into public.users (email, name) values (lower(given_email), given_name) on conflict (email) do nothing;
+  select u.id into invited from public.users u where u.email = lower(given_email);
+  if exists (select from public.members m
+    where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active')
+  then
+    perform app.refuse('already_member', 'This person is a member already.');
+  end if;
+  insert into public.members as m (brokerage_id, user_id, role, status, invited_name, invited_email)
+    values (to_brokerage, invited, as_role, 'invited', given_name, lower(given_email))
+    on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
+      invited_name = excluded.invited_name, invited_email = excluded.invited_email
+    returning m.person_id into known_as;
+  delete from vault.invitations i where i.user_id = invited and i.brokerage_id = to_brokerage and i.used_at is null;
+  insert into vault.invitations (digest, user_id, brokerage_id, mailed) values (token, invited, to_brokerage, invite_member.mailed);
+  perform app.audit('member.invite', known_as::text, 'done', to_brokerage, null, address, request_id,
+    jsonb_build_object('role', as_role));
+  return known_as;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.invite_member(uuid,text,text,text,bytea,boolean,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.invite_to_deal(deal_id uuid, email text, name text, role text, advises uuid)
+ RETURNS TABLE(participant_id uuid)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  invited uuid;
+begin
+  if not exists (select from public.deals d where d.id = invite_to_deal.deal_id
+    and (d.id = any (app.deals_acting_as('broker')) or d.organization_id = any (app.brokerages_as('admin'))))
+  then
+    raise insufficient_privilege using message = 'not a broker of this deal';
+  end if;
+  insert into public.users (email, name) values (lower(invite_to_deal.email), invite_to_deal.name)
+    on conflict (email) do nothing;
+  select u.id into invited from public.users u where u.email = lower(invite_to_deal.email);
+  if exists (select from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited
+    and p.status = 'active')
+  then
+    perform app.refuse('already_participant', 'This person already takes part in the deal.');
+  end if;
+  return query
+    insert into public.participants as p (deal_id, user_id, role, advises, invited_name, invited_email)
+    values (invite_to_deal.deal_id, invited, invite_to_deal.role, invite_to_deal.advises, invite_to_deal.name,
+      lower(invite_to_deal.email))
+    on conflict (deal_id, user_id) do update
+      set status = 'invited', role = excluded.role, advises = excluded.advises, invited_name = excluded.invited_name,
+        invited_email = excluded.invited_email
+    returning p.id;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.invite_to_deal(uuid,text,text,text,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_email_address(email text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+ SET search_path TO ''
+AS $function$
+declare
+  parts constant text[] := regexp_match(email, '^(.*)@([^@]*)$');
+  host constant text := parts[2];
+  byte constant text := '(25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])';
+  ipv4 constant text := byte || '(\.' || byte || '){3}';
+  address text;
+begin
+  if length(email) > 254 or email ~ '[^ -~]' or parts is null or length(parts[1]) > 64
+    or parts[1] !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+)*$'
+      and parts[1] !~ '^"([^"\\]|\\.)*"$'
+  then
+    return false;
+  end if;
+  if host ~ '^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$'
+    or host ~ ('^\[' || ipv4 || '\]$')
+  then
+    return true;
+  end if;
+  if host !~* '^\[ipv6:.*\]$' then
+    return false;
+  end if;
+  -- An IPv4 address at the end stands for two groups.
+  address := regexp_replace(substr(host, 7, length(host) - 7), ':' || ipv4 || '$', ':0:0');
+  return address ~ '^[0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){7}$'
+    or address ~ '^([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){0,5})?::([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){0,5})?$'
+      and cardinality(array_remove(regexp_split_to_array(address, ':+'), '')) <= 6;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_email_address(text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_known_device(person uuid, device bytea)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select exists (select from vault.known_devices k
+    where k.digest = device and k.user_id = person and k.used_at > app.now() - interval '180 days')
+$function$;
+
+CREATE OR REPLACE FUNCTION app.is_offer_payload(payload jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_typeof(payload) = 'object'
+    and coalesce(payload ->> 'currency' ~ '^[A-Z]{3}$' and jsonb_typeof(payload -> 'currency') = 'string', true)
+    and not exists (
+      select from jsonb_each(payload) e
+      where case
+        when e.key in ('purchase_price', 'cash_at_close', 'seller_note', 'earnout', 'rollover_equity')
+          then not (jsonb_typeof(e.value) in ('string', 'null')
+            and coalesce(e.value #>> '{}' ~ '^[0-9]{1,16}(\.[0-9]{1,4})?$', true))
+        when e.key = 'financing_contingency' then jsonb_typeof(e.value) not in ('boolean', 'null')
+        when e.key in ('target_close_date', 'expires_at', 'terms') then jsonb_typeof(e.value) not in ('string', 'null')
+        else false
+      end)
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_offer_payload(jsonb) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_overdue(status text, deadline date)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return coalesce(status in ('open', 'in_progress') and app.end_of(deadline) <= app.now(), false);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_overdue(text,date) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_set_up_link(token bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from vault.set_up_links l where l.digest = token and l.expires_at > app.now())
+    and not exists (select from public.brokerages);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_set_up_link(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_set_up_open()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return not exists (select from public.brokerages);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_set_up_open() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_unread(deal_id uuid, participant_id uuid, distributed_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return participant_id = any (app.principals()) and not exists (
+    select from public.answer_readings r
+    where r.deal_id = is_unread.deal_id and r.user_id = app.user_id() and r.read_until >= coalesce(is_unread.distributed_at, '-infinity'));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_unread(uuid,uuid,timestamp with time zone) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.issue_api_key(brokerage_id uuid, issued_by uuid, name text, environment text, scopes text[], ceiling integer, expires_at timestamp with time zone, digest bytea, last_four text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  made uuid;
+begin
+  insert into public.api_keys (brokerage_id, name, environment, scopes, ceiling, expires_at, last_four, created_by)
+  values (issue_api_key.brokerage_id, issue_api_key.name, issue_api_key.environment, issue_api_key.scopes,
+    issue_api_key.ceiling, issue_api_key.expires_at, issue_api_key.last_four, issue_api_key.issued_by)
+  returning id into made;
+  insert into vault.api_key_digests (digest, key_id, issued_by)
+  values (issue_api_key.digest, made, issue_api_key.issued_by);
+  return made;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.issue_tokens(family_id uuid, scopes text[], access_token bytea, refresh_token bytea)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into vault.access_tokens (digest, family_id, scopes, expires_at)
+    values (access_token, issue_tokens.family_id, issue_tokens.scopes, app.now() + interval '3600 seconds');
+  insert into vault.refresh_tokens (digest, family_id, expires_at)
+    values (refresh_token, issue_tokens.family_id, app.now() + interval '30 days');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.keep_an_admin()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform from public.brokerages b where b.id = old.brokerage_id for update;
+  if not exists (
+    select from public.members m
+    where m.brokerage_id = old.brokerage_id and m.role = 'admin' and m.status = 'active')
+  then
+    perform app.refuse('last_admin', 'A brokerage keeps at least one admin: make somebody else admin first.');
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.keep_challenge(token bytea, session bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person uuid;
+begin
+  if session is not null then
+    select r.user_id into person from app.recent_session(session) r;
+    if not found then
+      return false;
+    end if;
+  end if;
+  delete from vault.challenges c where c.digest in (
+    select old.digest from vault.challenges old where old.expires_at <= app.now() limit 100 for update skip locked);
+  insert into vault.challenges (digest, user_id) values (token, person);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.keep_challenge(bytea,bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.keep_closed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  changed jsonb := to_jsonb(case when tg_op = 'DELETE' then old else new end);
+begin
+  perform app.refuse_if_closed(case tg_table_name
+    when 'deals' then (changed ->> 'id')::uuid
+    when 'finding_comments' then (select f.deal_id from public.findings f where f.id = (changed ->> 'finding_id')::uuid)
+    else (changed ->> 'deal_id')::uuid
+  end);
+  return case when tg_op = 'DELETE' then old else new end;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.keep_device(session bytea, earlier bytea, device bytea)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person uuid;
+begin
+  select l.user_id into person from vault.live_sessions l where l.digest = session;
+  if not found then
+    return;
+  end if;
+  update vault.known_devices k set digest = device where k.digest = earlier;
+  insert into vault.known_devices (digest, user_id) values (device, person)
+    on conflict (digest, user_id) do update set used_at = app.now(), code_failures = 0, code_failed_at = null;
+  delete from vault.known_devices k where k.user_id = person and k.digest in (
+    select old.digest from vault.known_devices old where old.user_id = person
+    order by old.used_at desc, old.digest offset 20);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.keep_device(bytea,bytea,bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.keep_exclusivity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if old.ended_at is not null then
+    perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
+  end if;
+  if new.ended_at is not null then
+    new.ended_at := least(app.now(), old.expires_at);
+  elsif new.expires_at <> old.expires_at and app.user_id() is not null then
+    if new.expires_at <= app.now() then
+      perform app.refuse('expires_in_the_past', 'The exclusivity must end in the future: release it to end it now.');
+    end if;
+    if old.expires_at <= app.now() and app.actual_state(old.deal_id) = 'exclusivity' then
+      perform app.refuse('exclusivity_over', 'This exclusivity is over: grant a new one.');
+    end if;
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.keep_nda()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if new.status = 'active' and old.status <> 'active' and new.signed_at is null then
+    perform app.refuse('nda_unsigned', 'An NDA becomes active by being signed by the buyer.');
+  end if;
+  if new.status = 'revoked' and old.status <> 'revoked' then
+    new.revoked_at := app.now();
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.key_brokerage(scope text)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+RETURN CASE WHEN (scope = ANY (string_to_array(app.identity_part(5), ' '::text))) THEN (app.identity_part(4))::uuid ELSE NULL::uuid END;
+
+CREATE OR REPLACE FUNCTION app.key_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+RETURN (app.identity_part(3))::uuid;
+GRANT EXECUTE ON FUNCTION app.key_id() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.key_to_manage(key_id uuid)
+ RETURNS public.api_keys
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  key public.api_keys;
+begin
+  if app.client_id() is null then
+    select k.* into key from public.api_keys k
+    where k.id = key_to_manage.key_id and k.brokerage_id = any (app.brokerages_as('admin')) for no key update;
+  end if;
+  if key.id is null then
+    perform app.refuse('api_key_not_found', 'There is no such API key in a brokerage of which you are an admin.');
+  end if;
+  return key;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.knows_device(given_email text, device bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.users u where u.email = lower(given_email) and app.is_known_device(u.id, device));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.knows_device(text,bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.leave_workspace()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from public.qoe_workspace_members w where w.participant_id = new.id;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.limit_a_day()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  added int;
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  -- One after the other, or several at once would all be the last that there is room for.
+  perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', tg_table_name, new.deal_id, app.user_id()), 0));
+  execute format('select count(*) from public.%I where deal_id = $1 and %I = $2 and %I > $3', tg_table_name, tg_argv[1], tg_argv[2])
+    into added using new.deal_id, app.user_id(), app.now() - interval '1 day';
+  if added >= tg_argv[0]::int then
+    perform app.refuse('too_many_today', format('At most %s %s a person a day on a deal: go on tomorrow.', tg_argv[0], tg_argv[3]));
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.limit_comments()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'finding_comments', new.finding_id), 0));
+  if (select count(*) from public.finding_comments c where c.finding_id = new.finding_id) >= 500 then
+    perform app.refuse('finding_full', 'A finding has room for 500 comments: record another one.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.limit_of_deal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  there int;
+begin
+  if app.user_id() is null then
+    return new;  -- the owner, loading data
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', tg_table_name, new.deal_id), 0));
+  execute format('select count(*) from public.%I where deal_id = $1', tg_table_name) into there using new.deal_id;
+  if there >= tg_argv[0]::int then
+    perform app.refuse('deal_full', format('A deal has room for %s %s.', tg_argv[0], tg_argv[1]));
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.link_deal_invitation(to_participation uuid, token bytea, mailed boolean)
+ RETURNS TABLE(email text, name text, deal_title text, brokerage_name text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  invited public.participants;
+begin
+  select p.* into invited from public.participants p join public.deals d on d.id = p.deal_id
+    where p.id = to_participation and p.status = 'invited' and app.client_id() is null
+      and (d.id = any (app.deals_acting_as('broker')) or d.organization_id = any (app.brokerages_as('admin')));
+  if not found then
+    raise insufficient_privilege using message = 'not a broker of this deal, or nobody is invited';
+  end if;
+  delete from vault.invitations i where i.participant_id = invited.id and i.used_at is null;
+  insert into vault.invitations (digest, user_id, participant_id, mailed)
+    values (token, invited.user_id, invited.id, link_deal_invitation.mailed);
+  return query
+    select coalesce(invited.invited_email, u.email), coalesce(invited.invited_name, u.name), d.title, b.name
+    from public.users u, public.deals d join public.brokerages b on b.id = d.organization_id
+    where u.id = invited.user_id and d.id = invited.deal_id;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.link_deal_invitation(uuid,bytea,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.load_deal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into public.deal_stages (deal_id, state, updated_at) values (new.id, new.state, new.updated_at);
+  new.state := 'under_offer';
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.may_move(deal_id uuid, target text, confirmed boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if target = 'closed' and not coalesce(confirmed, false) and app.state_shown(deal_id) = 'closing'
+    and app.closing_warnings(deal_id) <> '{}'
+  then
+    perform app.refuse('closing_unconfirmed', 'Something is missing for a closing: look at it, and confirm that the deal is closed all the same.');
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.may_move(uuid,text,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.may_open(deal_id uuid, confidentiality text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return app.document_is_visible(deal_id, confidentiality, app.seen_deal(deal_id) is not null, app.deals_as('broker', 'seller'),
+    app.deals_under_nda(), app.deals_held_exclusively());
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.member_has_second_factor(of_brokerage uuid, member uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select app.has_second_factor(m.user_id) from public.members m
+    where m.brokerage_id = of_brokerage and m.person_id = member and m.status = 'active'
+      and of_brokerage = any (app.brokerages_as('admin')));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.member_has_second_factor(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.move_deal_with_exclusivity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    update public.deals d set state = 'exclusivity'
+      where d.id = new.deal_id and app.actual_state(d.id) not in ('exclusivity', 'diligence', 'closing');
+  elsif new.ended_at is not null and old.ended_at is null then
+    update public.deals d set state = 'listed' where d.id = new.deal_id and app.actual_state(d.id) = 'exclusivity';
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.must_see(seen boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if seen is not true then
+    perform app.refuse('not_found', 'There is nothing here, or not for you.');
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.must_see(boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.note_joining()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if new.status = 'active' or (tg_op = 'INSERT' and new.status = 'removed') then
+    new.joined_at := coalesce(new.joined_at, app.now());
+  elsif new.joined_at is null and new.invited_email is null then
+    select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.now()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN now();
+GRANT EXECUTE ON FUNCTION app.now() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.offer_set_up(token bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if exists (select from public.brokerages) then
+    return false;
+  end if;
+  delete from vault.set_up_links l where l.expires_at <= app.now();
+  insert into vault.set_up_links (digest) values (token);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.offer_set_up(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.on_reset(user_id uuid, first_proof boolean)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  client uuid;
+  clients int := 0;
+  grants int;
+  opt_ins int;
+  keys int := 0;
+begin
+  delete from public.tool_grants g where g.user_id = on_reset.user_id;
+  get diagnostics grants = row_count;
+  delete from public.deal_opt_ins o where o.user_id = on_reset.user_id;
+  get diagnostics opt_ins = row_count;
+  if first_proof then
+    for client in
+      update public.connected_clients c set deleted_at = app.now()
+        where c.created_by = on_reset.user_id and c.deleted_at is null returning c.id
+    loop
+      perform app.end_grants_of_client(client, null);
+      clients := clients + 1;
+    end loop;
+    update vault.api_key_digests d set valid_until = app.now()
+      where d.issued_by = on_reset.user_id and (d.valid_until is null or d.valid_until > app.now());
+    update public.api_keys k set revoked_at = app.now(), revoked_by = on_reset.user_id
+      where k.revoked_at is null
+        and exists (select from vault.api_key_digests d where d.key_id = k.id and d.issued_by = on_reset.user_id)
+        and not exists (select from vault.api_key_digests d
+          where d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now()));
+    get diagnostics keys = row_count;
+  end if;
+  return jsonb_build_object('tool_grants', grants, 'deal_opt_ins', opt_ins, 'clients', clients, 'keys', keys);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.on_suspension()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if new.suspended_at is not null then
+    perform app.end_sessions_of(new.id);
+  end if;
+  perform app.record(new.id, case when new.suspended_at is null then 'user.restore' else 'user.suspend' end, 'done',
+    '{"by": "operator"}', null, null);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.open_deal(organization_id uuid, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean DEFAULT NULL::boolean)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  opened uuid;
+begin
+  if open_deal.organization_id is null or not open_deal.organization_id = any (app.brokerages_as('admin', 'broker')) then
+    raise insufficient_privilege using message = 'not an admin or broker of this brokerage';
+  end if;
+  insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by)
+    values (open_deal.organization_id, open_deal.title, open_deal.industry, open_deal.location, open_deal.summary,
+      open_deal.asking_price, coalesce(open_deal.currency, 'USD'), coalesce(open_deal.needs_nda, true), app.user_id())
+    returning id into opened;
+  insert into public.participants (deal_id, user_id, role, status) values (opened, app.user_id(), 'broker', 'active');
+  return opened;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.open_deal(uuid,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.open_document(source text, document_id uuid, reads_on boolean)
+ RETURNS TABLE(filename text, media_type text, size_bytes bigint, sha256 text, storage_key text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  if app.user_id() is null then
+    return;
+  end if;
+  return query
+    with opened as (
+      select d.id, d.deal_id, d.filename, d.media_type, d.size_bytes, encode(d.sha256, 'hex') as sha256, d.storage_key
+        from public.documents d
+        where open_document.source = 'simple' and d.id = open_document.document_id and d.removed_at is null
+          and app.may_open(d.deal_id, d.confidentiality)
+      union all
+      select d.id, d.deal_id, d.filename, d.media_type, d.size_bytes, encode(d.sha256, 'hex'), d.storage_key
+        from public.production_documents d
+        where open_document.source = 'production' and d.id = open_document.document_id and d.removed_at is null
+          and app.may_open(d.deal_id, d.confidentiality)
+    ), recorded as (
+      insert into public.document_openings (deal_id, document_id, source, user_id)
+      select o.deal_id, o.id, open_document.source, app.user_id() from opened o
+      where not reads_on or not exists (
+        select from public.document_openings earlier
+        where earlier.document_id = o.id and earlier.user_id = app.user_id()
+          and earlier.opened_at > app.now() - interval '1 hour')
+    )
+    select o.filename, o.media_type, o.size_bytes, o.sha256, o.storage_key from opened o;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.open_document(text,uuid,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.open_session(owner_id uuid, token bytea, earlier bytea, method text, address inet, agent text, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update vault.sessions s set ended_at = app.now() where s.digest = earlier and s.ended_at is null;
+  insert into vault.sessions (user_id, digest, method, address, user_agent, second_factor_at)
+    values (owner_id, token, method, address, left(agent, 300),
+      case when method in ('code', 'recovery_code', 'passkey') then app.now() end);
+  perform app.record(owner_id, 'session.sign_in', 'done', jsonb_build_object('method', method), address,
+    request_id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.opt_in_deal(deal_id uuid, expires_at timestamp with time zone, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or app.client_id() is not null or app.seen_deal(opt_in_deal.deal_id) is null then
+    return false;
+  end if;
+  perform app.check_until(opt_in_deal.expires_at);
+  insert into public.deal_opt_ins (user_id, deal_id, expires_at)
+    values (app.user_id(), opt_in_deal.deal_id, opt_in_deal.expires_at)
+    on conflict on constraint deal_opt_ins_pkey do update set expires_at = excluded.expires_at, opted_in_at = excluded.opted_in_at;
+  perform app.audit('deal_opt_in.on', opt_in_deal.deal_id::text, 'done', null, opt_in_deal.deal_id, address, request_id,
+    jsonb_build_object('expires_at', expires_at));
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.opt_in_deal(uuid,timestamp with time zone,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.opt_out_deal(deal_id uuid, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.client_id() is not null then
+    return false;
+  end if;
+  delete from public.deal_opt_ins o where o.user_id = app.user_id() and o.deal_id = opt_out_deal.deal_id;
+  if not found then
+    return false;
+  end if;
+  perform app.audit('deal_opt_in.off', opt_out_deal.deal_id::text, 'done', null, opt_out_deal.deal_id, address, request_id, '{}');
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.opt_out_deal(uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.opt_out_with_part()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from public.deal_opt_ins o where o.deal_id = new.deal_id and o.user_id = new.user_id;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.or_denied(changed uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if changed is null then
+    raise insufficient_privilege using message = 'there is no such record that the caller may change';
+  end if;
+  return changed;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.or_denied(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.own_passkeys(session bytea)
+ RETURNS TABLE(id uuid, credential_id text, transports text[], name text, created_at timestamp with time zone, last_used_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select k.id, k.credential_id, k.transports, k.name, k.created_at, k.last_used_at
+    from vault.live_sessions l join vault.passkeys k on k.user_id = l.user_id
+    where l.digest = session order by k.id;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.own_passkeys(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.own_password_recipe(session bytea, parameters text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select app.password_recipe(l.email, parameters) from vault.live_sessions l where l.digest = session);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.own_password_recipe(bytea,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.own_sessions(session bytea)
+ RETURNS TABLE(id uuid, is_this boolean, created_at timestamp with time zone, last_seen_at timestamp with time zone, address inet, user_agent text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select other.id, other.digest = session, other.created_at, other.last_seen_at, other.address, other.user_agent
+    from vault.live_sessions this
+    join vault.live_sessions other on other.user_id = this.user_id
+    where this.digest = session
+    order by other.digest = session desc, other.last_seen_at desc, other.id desc;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.own_sessions(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.participations()
+ RETURNS TABLE(deal_id uuid, participant_id uuid, role text, principal_id uuid, principal_role text)
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT own.deal_id,
+     own.id,
+     own.role,
+     COALESCE(own.advises, own.id) AS "coalesce",
+         CASE
+             WHEN (own.advises IS NULL) THEN own.role
+             ELSE ( SELECT principal.role
+                FROM public.participants principal
+               WHERE (principal.id = own.advises))
+         END AS role
+    FROM public.participants own
+   WHERE ((own.user_id = ( SELECT app.user_id() AS user_id)) AND (own.status = 'active'::text) AND ((own.advises IS NULL) OR (EXISTS ( SELECT
+            FROM public.participants principal
+           WHERE ((principal.id = own.advises) AND (principal.status = 'active'::text))))) AND ((( SELECT app.barred_in(app.identity()) AS barred_in) = '{}'::uuid[]) OR (NOT (EXISTS ( SELECT
+            FROM public.deals d
+           WHERE ((d.id = own.deal_id) AND (d.organization_id = ANY (( SELECT app.barred_in(app.identity()) AS barred_in)::uuid[]))))))));
+END;
+
+CREATE OR REPLACE FUNCTION app.pass_tool_gate(tool text, deal_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not app.token_carries('mcp:write') then
+    perform app.refuse('missing_scope', 'This client was not given permission to write: connect it again and leave writing ticked.');
+  elsif not app.tool_granted(tool) then
+    perform app.refuse('missing_tool_grant', format('%s is not turned on for this client: turn it on in the settings.', tool));
+  elsif deal_id is null or not app.deal_opted_in(deal_id) then
+    perform app.refuse('missing_deal_opt_in',
+      'Writing through tools is not turned on for this deal, or a broker of it has shut it off: turn it on, on the deal''s page.');
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.pass_tool_gate(text,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.passkey(credential text)
+ RETURNS TABLE(user_id uuid, public_key bytea, counter bigint, transports text[])
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query select k.user_id, k.public_key, k.counter, k.transports from vault.passkeys k where k.credential_id = credential;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.passkey(text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.password_recipe(address_of text, parameters text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return coalesce(
+    (select substring(p.phc from '^(.*)\$[^$]*$')
+      from vault.passwords p join public.users u on u.id = p.user_id where u.email = lower(address_of)),
+    (select parameters || '$' || rtrim(encode(substring(sha256(
+        convert_to('salt ' || lower(address_of), 'UTF8') || s.secret) from 1 for 16), 'base64'), '=')
+      from vault.seal s));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.password_recipe(text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.payload_size(payload jsonb)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$ select octet_length(payload::text) $function$;
+GRANT EXECUTE ON FUNCTION app.payload_size(jsonb) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.pending_secret(session bytea)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select t.secret from app.recent_session(session) r
+    join vault.totp t on t.user_id = r.user_id and t.confirmed_at is null);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.pending_secret(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.principals()
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select coalesce(array_agg(p.principal_id), '{}') from app.participations() p);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.principals() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.protect(protected regclass)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  execute format('alter table %s enable row level security', protected);
+  execute format('alter table %s force row level security', protected);
+  execute format('create policy as_owner on %s to current_user using (true) with check (true)', protected);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.purge_authorization()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  now constant timestamptz := app.now();
+  gone int;
+  total int := 0;
+begin
+  delete from vault.authorization_codes c
+    where c.expires_at <= now and (c.used_at is null or c.expires_at <= now - interval '1 day');
+  get diagnostics gone = row_count;
+  total := total + gone;
+  delete from vault.access_tokens t where t.expires_at <= now;
+  get diagnostics gone = row_count;
+  total := total + gone;
+  -- What a node was about to forget when it was stopped.
+  perform app.forget_answers(60000);
+  delete from vault.token_families f where f.ends_at <= now or f.revoked_at <= now - interval '1 day';
+  get diagnostics gone = row_count;
+  return total + gone;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.purge_authorization() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.purge_sign_in()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  purged int := 0;
+  part int;
+begin
+  delete from vault.sessions s
+    where s.ended_at < app.now() - interval '1 day' or s.created_at < app.now() - interval '31 days'
+      or s.last_seen_at < app.now() - interval '2 days';
+  get diagnostics part = row_count;
+  purged := purged + part;
+  delete from vault.sign_in_steps s where s.expires_at <= app.now();
+  get diagnostics part = row_count;
+  purged := purged + part;
+  delete from vault.known_devices k where k.used_at <= app.now() - interval '180 days';
+  get diagnostics part = row_count;
+  purged := purged + part;
+  delete from vault.challenges c where c.expires_at <= app.now();
+  get diagnostics part = row_count;
+  purged := purged + part;
+  delete from vault.password_resets r where r.expires_at <= app.now();
+  get diagnostics part = row_count;
+  purged := purged + part;
+  delete from vault.address_changes a where a.expires_at <= app.now();
+  get diagnostics part = row_count;
+  purged := purged + part;
+  delete from vault.mail_counts m where m.since < app.now() - interval '2 days';
+  get diagnostics part = row_count;
+  purged := purged + part;
+  delete from vault.invitations i where i.expires_at < app.now() - interval '30 days';
+  get diagnostics part = row_count;
+  return purged + part;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.purge_sign_in() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.qoe_deals(editing boolean)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(array_agg(p.deal_id), '{}')
+    from app.participations() p
+    where (p.principal_role in ('broker', 'seller') and (not editing or p.role in ('broker', 'seller')))
+      or (exists (
+            select from public.qoe_workspace_members w
+            where w.deal_id = p.deal_id
+              and case when editing then w.participant_id = p.participant_id and w.role = 'editor'
+                else w.participant_id in (p.participant_id, p.principal_id) end)
+          and (p.principal_role <> 'buyer' or exists (
+            select from vault.active_ndas n where n.participant_id = p.principal_id))));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.qoe_deals(boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.recent_session(session bytea)
+ RETURNS SETOF vault.live_sessions
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  live vault.live_sessions;
+begin
+  select l.* into live from vault.live_sessions l where l.digest = session;
+  if not found then
+    return;
+  end if;
+  if live.authenticated_at <= app.now() - interval '10 minutes' then
+    perform app.refuse('recent_sign_in_required', 'Confirm that it is you: sign in again, then repeat this.');
+  end if;
+  return next live;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.recently_signed_in()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (
+    select from vault.sessions s
+    where s.id = app.identity_part(6)::uuid and s.ended_at is null and s.authenticated_at > app.now() - interval '10 minutes');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.record(user_id uuid, action text, outcome text, details jsonb, address inet, request_id text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  insert into public.audit_records (user_id, action, outcome, details, address, request_id)
+  values (record.user_id, record.action, record.outcome, coalesce(record.details, '{}'), record.address, record.request_id)
+$function$;
+
+CREATE OR REPLACE FUNCTION app.record_finding_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    insert into public.finding_changes (finding_id, to_status, notes, changed_by)
+      values (new.id, new.status, new.status_notes, app.user_id());
+  elsif (new.status, new.status_notes) is distinct from (old.status, old.status_notes) then
+    insert into public.finding_changes (finding_id, from_status, to_status, notes, changed_by)
+      values (new.id, old.status, new.status, new.status_notes, app.user_id());
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.recovery_codes_left(session bytea)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select count(*) from vault.live_sessions l
+    join vault.recovery_codes c on c.user_id = l.user_id and c.used_at is null where l.digest = session);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.recovery_codes_left(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.redeem_code(client_id uuid, code bytea, redirect_uri text, presented_challenge text, resource text, access_token bytea, refresh_token bytea, address inet, request_id text, OUT outcome text, OUT scopes text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  kept vault.authorization_codes;
+  verified boolean;
+begin
+  outcome := 'invalid_client';
+  if not app.client_lives(client_id) then
+    return;
+  end if;
+  outcome := 'invalid_grant';
+  select c.* into kept from vault.authorization_codes c where c.digest = code for no key update;
+  if not found or kept.client_id <> redeem_code.client_id or kept.redirect_uri is distinct from redeem_code.redirect_uri then
+    return;
+  end if;
+  -- Digests of both sides are compared, so that the time it takes tells nothing about either.
+  verified := sha256(code || convert_to(presented_challenge, 'UTF8')) = sha256(code || convert_to(kept.challenge, 'UTF8'));
+  if kept.used_at is not null then
+    if verified and kept.family_id is not null then
+      update vault.token_families f set revoked_at = app.now() where f.id = kept.family_id and f.revoked_at is null;
+      if found then
+        perform app.audit_family(kept.user_id, kept.client_id, kept.family_id, 'code.replay', 'revoked', address, request_id, '{}');
+      end if;
+    end if;
+    return;
+  end if;
+  if kept.burned_at is not null or kept.expires_at <= app.now() then
+    return;
+  end if;
+  if coalesce(resource, kept.resource) <> kept.resource then
+    outcome := 'invalid_target';
+    return;
+  end if;
+  if not verified then
+    update vault.authorization_codes c set burned_at = app.now() where c.digest = code;
+    perform app.audit_family(kept.user_id, kept.client_id, null, 'code.burn', 'refused', address, request_id, '{}');
+    return;
+  end if;
+  if not app.client_works_for(kept.client_id, kept.user_id) then
+    return;
+  end if;
+  insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
+    values (kept.user_id, kept.client_id, kept.scopes, kept.resource, kept.issued_at, kept.issued_at + interval '180 days')
+    returning id into kept.family_id;
+  update vault.authorization_codes c set used_at = app.now(), family_id = kept.family_id where c.digest = code;
+  perform app.issue_tokens(kept.family_id, kept.scopes, access_token, refresh_token);
+  perform app.audit_family(kept.user_id, kept.client_id, kept.family_id, 'tokens.issue', 'done', address, request_id,
+    jsonb_build_object('scopes', kept.scopes));
+  outcome := 'issued';
+  scopes := kept.scopes;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.redeem_code(uuid,bytea,text,text,text,bytea,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.redirect_uri_allowed(uri text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+  select length(uri) <= 1000
+    and uri !~ '[^!-~]' and uri !~ '[\\#*<>"`{}|^]' and position('..' in uri) = 0
+    and uri ~ '^(https://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])|http://(localhost|127\.0\.0\.1|\[::1\]))(:[1-9][0-9]{0,4})?([/?]|$)'
+$function$;
+GRANT EXECUTE ON FUNCTION app.redirect_uri_allowed(text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.redirect_uri_matches(registered text[], presented text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+  select presented = any (registered)
+    or regexp_replace(presented, '^(http://(?:localhost|127\.0\.0\.1|\[::1\])):[1-9][0-9]{0,4}(?=[/?]|$)', '\1') = any (registered)
+$function$;
+
+CREATE OR REPLACE FUNCTION app.redirect_uris_allowed(uris text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+  select array_ndims(uris) = 1 and cardinality(uris) <= 20
+    and (select bool_and(coalesce(app.redirect_uri_allowed(uri), false)) from unnest(uris) uri)
+$function$;
+GRANT EXECUTE ON FUNCTION app.redirect_uris_allowed(text[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.refresh_tokens(client_id uuid, presented bytea, wanted text[], resource text, began double precision, overlap double precision, access_token bytea, refresh_token bytea, sealed bytea, address inet, request_id text, OUT outcome text, OUT scopes text[], OUT answer bytea, OUT expires_in integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  family vault.token_families;
+  token vault.refresh_tokens;
+  overlapping boolean;
+  apart constant interval := make_interval(secs => overlap / 1000);
+begin
+  outcome := 'invalid_client';
+  if not app.client_lives(client_id) then
+    return;
+  end if;
+  outcome := 'invalid_grant';
+  -- The lock first, the token after it: whoever waited sees what the one before has done.
+  select f.* into family from vault.token_families f
+    where f.id = (select t.family_id from vault.refresh_tokens t where t.digest = presented) for no key update;
+  if not found or family.client_id <> refresh_tokens.client_id or family.revoked_at is not null
+    or family.ends_at <= app.now() or not app.client_works_for(family.client_id, family.user_id)
+  then
+    return;
+  end if;
+  select t.* into token from vault.refresh_tokens t where t.digest = presented;
+  overlapping := coalesce(
+    to_timestamp(began / 1000) < token.consumed_clock
+      and to_timestamp(began / 1000) >= token.consumed_clock - apart
+      and clock_timestamp() <= token.consumed_clock + apart,
+    false);
+  if token.consumed_at is not null and not overlapping then
+    update vault.token_families f set revoked_at = app.now() where f.id = family.id;
+    update vault.refresh_tokens t set answer = null where t.family_id = family.id and t.answer is not null;
+    perform app.audit_family(family.user_id, family.client_id, family.id, 'tokens.replay', 'revoked', address, request_id, '{}');
+    return;
+  end if;
+  if token.expires_at <= app.now() then
+    return;
+  end if;
+  if not coalesce(wanted, family.scopes) <@ family.scopes or not 'mcp:read' = any (coalesce(wanted, family.scopes)) then
+    outcome := 'invalid_scope';
+    return;
+  end if;
+  if coalesce(resource, family.resource) <> family.resource then
+    outcome := 'invalid_target';
+    return;
+  end if;
+  if token.consumed_at is not null then
+    -- Once the successor was used there is no answer to give any more, and nothing to revoke either.
+    if token.answer is not null then
+      outcome := 'overlapping';
+      scopes := token.answer_scopes;
+      answer := token.answer;
+      expires_in := least(3600, 3600 - extract(epoch from app.now() - token.consumed_at)::int);
+    end if;
+    return;
+  end if;
+  scopes := coalesce(wanted, family.scopes);
+  expires_in := 3600;
+  update vault.refresh_tokens t
+    set consumed_at = app.now(), consumed_clock = clock_timestamp(), answer = sealed, answer_scopes = refresh_tokens.scopes
+    where t.digest = presented and t.consumed_at is null;
+  -- Whoever holds this token has received the answer that made it: the one kept for it is no longer needed.
+  update vault.refresh_tokens t set answer = null
+    where t.family_id = family.id and t.answer is not null and t.digest <> presented;
+  perform app.issue_tokens(family.id, scopes, access_token, refresh_token);
+  perform app.audit_family(family.user_id, family.client_id, family.id, 'tokens.refresh', 'done', address, request_id,
+    jsonb_build_object('scopes', scopes));
+  outcome := 'issued';
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.refresh_tokens(uuid,bytea,text[],text,double precision,double precision,bytea,bytea,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.refuse(reason text, message text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  raise exception using errcode = 'DK001', message = message, hint = reason;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.refuse(text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.refuse_if_closed(deal_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  deal public.deals;
+begin
+  if app.user_id() is null then
+    return;
+  end if;
+  select d.* into deal from public.deals d where d.id = refuse_if_closed.deal_id for share;
+  if deal.state = 'closed' and app.seen_deal(deal.id) is not null then
+    perform app.refuse('deal_closed', 'The deal is closed and takes no more changes.');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.refuse_value(field text, message text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  raise exception using errcode = 'DK002', message = message, column = field;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.refuse_value(text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.remove_document(source text, document_id uuid, back boolean)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  deal uuid;
+begin
+  execute format(
+    'update public.%I d set removed_at = case when $2 then null else app.now() end
+     where d.id = $1 and d.deal_id = any (app.deals_acting_as(''broker'', ''seller''))
+       and case when $2 then d.removed_at > app.now() - interval ''1 hour'' else d.removed_at is null end
+     returning d.deal_id',
+    case source when 'simple' then 'documents' else 'production_documents' end)
+    into deal using document_id, back;
+  return deal;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.remove_document(text,uuid,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.remove_member(from_brokerage uuid, member uuid, successor uuid, address inet, request_id text)
+ RETURNS TABLE(deals jsonb, handed_over boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  alone jsonb;
+  deal uuid;
+begin
+  if from_brokerage is null or not from_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return;
+  end if;
+  select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'title', a.title)), '[]') into alone
+    from app.deals_run_alone(from_brokerage, member) a;
+  update public.members m set status = 'removed'
+    where m.brokerage_id = from_brokerage and m.person_id = member and m.status <> 'removed';
+  if not found then
+    return;
+  end if;
+  perform app.audit('member.remove', member::text, 'done', from_brokerage, null, address, request_id,
+    case when jsonb_array_length(alone) = 0 then '{}' else jsonb_build_object('deals', jsonb_array_length(alone)) end);
+  if successor is not null then
+    perform from public.members m join public.users u on u.id = m.user_id
+      where m.brokerage_id = from_brokerage and m.user_id = successor and m.status = 'active' and m.role in ('admin', 'broker')
+        and u.suspended_at is null for update of m;
+    if not found then
+      perform app.refuse('not_a_broker', 'The successor is an active admin or broker of the brokerage: choose one.');
+    end if;
+    for deal in select (a.deal ->> 'id')::uuid from jsonb_array_elements(alone) a (deal) loop
+      perform app.audit('deal.hand_over', app.appoint_broker(deal, successor)::text, 'done', null, deal, address, request_id, '{}');
+    end loop;
+  end if;
+  return query select alone, successor is not null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.remove_member(uuid,uuid,uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.remove_passkey(session bytea, passkey_id uuid, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select r.* into this from app.recent_session(session) r;
+  delete from vault.passkeys k where k.id = passkey_id and k.user_id = this.user_id;
+  if not found then
+    return false;
+  end if;
+  perform app.record(this.user_id, 'passkey.remove', 'done', null, address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.remove_passkey(bytea,uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.remove_second_factor(session bytea, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select r.* into this from app.recent_session(session) r;
+  delete from vault.recovery_codes c where c.user_id = this.user_id;
+  delete from vault.totp t where t.user_id = this.user_id;
+  if not found then
+    return false;
+  end if;
+  perform app.count_notice(this.user_id);
+  perform app.record(this.user_id, 'second_factor.off', 'done', null, address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.remove_second_factor(bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.rename_passkey(session bytea, passkey_id uuid, new_name text, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  owner_id uuid;
+begin
+  update vault.passkeys k set name = new_name from vault.live_sessions l
+    where l.digest = session and k.id = passkey_id and k.user_id = l.user_id returning k.user_id into owner_id;
+  if not found then
+    return false;
+  end if;
+  perform app.record(owner_id, 'passkey.rename', 'done', null, address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.rename_passkey(bytea,uuid,text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.renew_recovery_codes(session bytea, code_digests bytea[], address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select r.* into this from app.recent_session(session) r
+    join vault.totp t on t.user_id = r.user_id and t.confirmed_at is not null;
+  if not found then
+    return false;
+  end if;
+  delete from vault.recovery_codes c where c.user_id = this.user_id;
+  insert into vault.recovery_codes (user_id, digest) select this.user_id, unnest(code_digests);
+  perform app.count_notice(this.user_id);
+  perform app.record(this.user_id, 'recovery_codes.renew', 'done', null, address,
+    request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.renew_recovery_codes(bytea,bytea[],inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.renew_session(session_id uuid, token bytea)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into vault.sessions (user_id, digest, method, created_at, authenticated_at, address, user_agent, second_factor_at)
+    select s.user_id, token, s.method, s.created_at, s.authenticated_at, s.address, s.user_agent, s.second_factor_at
+    from vault.sessions s where s.id = renew_session.session_id;
+  update vault.sessions s set ended_at = app.now() where s.id = renew_session.session_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.require_recent_sign_in(session bytea)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ begin perform app.recent_session(session); end $function$;
+GRANT EXECUTE ON FUNCTION app.require_recent_sign_in(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.require_second_factor(of_brokerage uuid, required boolean, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return false;
+  end if;
+  perform app.check_recent_sign_in();
+  if required and not (app.has_second_factor(app.user_id()) and exists (
+    select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.second_factor_at is not null))
+  then
+    perform app.refuse('second_factor_missing', 'Set up a second factor of your own first, and sign in with it.');
+  end if;
+  update public.brokerages b set requires_second_factor = required
+    where b.id = of_brokerage and b.requires_second_factor <> required;
+  if found then
+    perform app.audit('brokerage.second_factor', of_brokerage::text, 'done', of_brokerage, null, address, request_id,
+      jsonb_build_object('required', required));
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.require_second_factor(uuid,boolean,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.reset_owner(token bytea)
+ RETURNS TABLE(email text, name text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select u.email, u.name from vault.password_resets r join public.users u on u.id = r.user_id
+    where r.digest = token and r.expires_at > app.now() and u.suspended_at is null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.reset_owner(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.reset_password(token bytea, new_phc text, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person uuid;
+  first_proof boolean;
+begin
+  delete from vault.password_resets r using public.users u
+    where r.digest = token and r.expires_at > app.now() and u.id = r.user_id and u.suspended_at is null
+    returning r.user_id into person;
+  if not found then
+    return false;
+  end if;
+  first_proof := not exists (select from vault.passwords p where p.user_id = person and p.address_proven_at is not null);
+  if first_proof then
+    delete from vault.passkeys k where k.user_id = person;
+    delete from vault.recovery_codes c where c.user_id = person;
+    delete from vault.totp t where t.user_id = person;
+  end if;
+  insert into vault.passwords (user_id, phc, address_proven_at) values (person, new_phc, app.now())
+    on conflict (user_id) do update set phc = excluded.phc, changed_at = app.now(),
+      address_proven_at = coalesce(vault.passwords.address_proven_at, excluded.address_proven_at);
+  delete from vault.password_resets r where r.user_id = person;
+  delete from vault.address_changes a where a.user_id = person;
+  perform app.end_sessions_of(person);
+  perform app.record(person, 'password.reset', 'done', app.on_reset(person, first_proof), address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.reset_password(bytea,text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.revoke_api_key(key_id uuid, address inet, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  key constant public.api_keys := app.key_to_manage(key_id);
+begin
+  if key.revoked_at is null then
+    update public.api_keys k set revoked_at = app.now(), revoked_by = app.user_id() where k.id = key.id;
+    perform app.audit('api_key.revoke', key.id::text, 'done', key.brokerage_id, null, address, request_id, '{}');
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.revoke_api_key(uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.revoke_families(user_id uuid, client_id uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  revoked int;
+begin
+  if user_id is null and client_id is null then
+    return 0;
+  end if;
+  update vault.authorization_codes c set burned_at = app.now()
+    where c.used_at is null and c.burned_at is null
+      and (revoke_families.user_id is null or c.user_id = revoke_families.user_id)
+      and (revoke_families.client_id is null or c.client_id = revoke_families.client_id);
+  update vault.token_families f set revoked_at = app.now()
+    where f.revoked_at is null
+      and (revoke_families.user_id is null or f.user_id = revoke_families.user_id)
+      and (revoke_families.client_id is null or f.client_id = revoke_families.client_id);
+  get diagnostics revoked = row_count;
+  return revoked;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.revoke_token(client_id uuid, presented bytea, address inet, request_id text, OUT outcome text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  family vault.token_families;
+begin
+  outcome := 'invalid_client';
+  if not app.client_lives(client_id) then
+    return;
+  end if;
+  outcome := 'revoked';
+  update vault.token_families f set revoked_at = app.now()
+    where f.id = (select t.family_id from vault.refresh_tokens t where t.digest = presented)
+      and f.client_id = revoke_token.client_id and f.revoked_at is null
+    returning f.* into family;
+  if found then
+    perform app.audit_family(family.user_id, family.client_id, family.id, 'tokens.revoke', 'done', address, request_id,
+      '{"token": "refresh"}');
+    return;
+  end if;
+  update vault.access_tokens t set revoked_at = app.now()
+    from vault.token_families f
+    where t.digest = presented and t.revoked_at is null and f.id = t.family_id and f.client_id = revoke_token.client_id
+    returning f.* into family;
+  if found then
+    perform app.audit_family(family.user_id, family.client_id, family.id, 'tokens.revoke', 'done', address, request_id,
+      '{"token": "access"}');
+    return;
+  end if;
+  outcome := 'nothing';
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.revoke_token(uuid,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.rotate_api_key(key_id uuid, overlap interval, digest bytea, last_four text, address inet, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  key constant public.api_keys := app.key_to_manage(key_id);
+  now constant timestamptz := app.now();
+begin
+  if key.revoked_at is not null or key.expires_at <= now then
+    perform app.refuse('api_key_ended', 'This key is revoked or expired: create a new one instead.');
+  end if;
+  if overlap is null or overlap < interval '0' or overlap > interval '30 days' then
+    perform app.refuse('overlap_not_allowed', 'The old token may go on working for 0 to 30 days.');
+  end if;
+  update vault.api_key_digests d set valid_until = least(d.valid_until, now + overlap) where d.key_id = key.id;
+  insert into vault.api_key_digests (digest, key_id, issued_by)
+  values (rotate_api_key.digest, key.id, app.user_id());
+  update public.api_keys k set rotated_at = now, previous_last_four = k.last_four, previous_valid_until = now + overlap,
+    last_four = rotate_api_key.last_four where k.id = key.id;
+  perform app.audit('api_key.rotate', key.id::text, 'done', key.brokerage_id, null, address, request_id,
+    jsonb_build_object('previous_valid_until', now + overlap));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.rotate_api_key(uuid,interval,bytea,text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.saw_document(document_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.documents d
+      where d.id = saw_document.document_id and app.may_open(d.deal_id, d.confidentiality))
+    or exists (select from public.production_documents d
+      where d.id = saw_document.document_id and app.may_open(d.deal_id, d.confidentiality));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.saw_document(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.seal_of(identity text, secret bytea)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN encode(sha256((((convert_to(identity, 'UTF8'::name) || int4send(pg_backend_pid())) || timestamptz_send(transaction_timestamp())) || secret)), 'hex'::text);
+
+CREATE OR REPLACE FUNCTION app.second_factor_owed()
+ RETURNS TABLE(brokerage_id uuid, brokerage_name text, has_one boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query select b.id, b.name, app.has_second_factor(app.user_id()) from public.brokerages b
+    where b.id = any (app.barred_in(app.identity())) order by b.name, b.id;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.second_factor_owed() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.seen_deal(deal uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  participating constant uuid[] := app.deals_as('broker', 'seller', 'buyer', 'viewer');
+  administered constant uuid[] := app.brokerages_as('admin');
+begin
+  return (select d.id from public.deals d
+    where d.id = deal and app.deal_is_visible(d.id, d.organization_id, participating, administered));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.seen_deal(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sees_change(of_table text, record uuid, deal_id uuid, gone boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if gone then
+    return case
+      when of_table in ('documents', 'production_documents') then app.saw_document(record)
+      when of_table in ('qoe_checklist', 'normalizations') then deal_id = any (app.qoe_deals(false))
+      when of_table = 'qoe_workspace_members'
+        then deal_id = any (app.deals_as('broker', 'seller')) or record = any (app.principals())
+      when of_table = 'deal_stages' then false  -- the deal itself has changed, for everybody
+      when of_table = 'closing_conditions'
+        then deal_id = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
+      when of_table = 'deal_opt_ins' then record = app.user_id()
+      else exists (select from public.deals d where d.id = sees_change.deal_id)
+    end;
+  end if;
+  return case of_table
+    when 'deals' then exists (select from public.deals r where r.id = record)
+    when 'deal_stages' then exists (select from public.deal_stages r where r.deal_id = record)
+    when 'exclusivities' then exists (select from public.exclusivities r where r.id = record)
+    when 'participants' then exists (select from public.participants r where r.id = record)
+    when 'ndas' then exists (select from public.ndas r where r.id = record)
+    when 'documents' then exists (select from public.documents r where r.id = record)
+    when 'production_documents' then exists (select from public.production_documents r where r.id = record)
+    when 'document_openings' then exists (select from public.document_openings r where r.id = record)
+    when 'questions' then exists (select from public.questions r where r.id = record)
+    when 'question_answers' then exists (select from public.question_answers r where r.question_id = record)
+    when 'qoe_checklist' then exists (select from public.qoe_checklist r where r.id = record)
+    when 'accounting_snapshots' then exists (select from public.accounting_snapshots r where r.id = record)
+    when 'normalizations' then exists (select from public.normalizations r where r.id = record)
+    when 'qoe_workspace_members' then exists (select from public.qoe_workspace_members r
+      where r.participant_id = record and r.deal_id = sees_change.deal_id)
+    when 'offers' then exists (select from public.offers r where r.id = record)
+    when 'offer_decisions' then exists (select from public.offers r where r.id = record)
+    when 'closing_conditions' then exists (select from public.closing_conditions r where r.id = record)
+    when 'findings' then exists (select from public.findings r where r.id = record)
+    when 'finding_comments' then exists (select from public.findings r where r.id = record)
+    when 'financing_sources' then exists (select from public.financing_sources r where r.id = record)
+    when 'deal_opt_ins' then record = app.user_id()
+    when 'deal_tool_stops' then exists (select from public.deals r where r.id = record)
+    else false
+  end;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sees_change(text,uuid,uuid,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.selected_side(deal_id uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select s.participant_id from vault.selected_buyers s
+    where s.deal_id = selected_side.deal_id
+      and (s.deal_id = any (app.deals_as('broker', 'seller')) or s.participant_id = any (app.principals())));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.selected_side(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sessions_alive(ids uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query select l.id from vault.live_sessions l where l.id = any (ids);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sessions_alive(uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.set_currency()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is not null and new.participant_id is not null then
+    select d.currency into new.currency from public.deals d where d.id = new.deal_id;
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.set_side()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is not null then
+    select p.principal_id into new.participant_id from app.participations() p where p.deal_id = new.deal_id;
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.set_up(set_up_token bytea, brokerage_name text, brokerage_slug text, admin_email text, admin_name text, new_phc text, token bytea, earlier bytea, address inet, agent text, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  brokerage uuid;
+  admin uuid;
+begin
+  -- Two people with two links: the second waits here and finds the brokerage made.
+  lock table vault.set_up_links in exclusive mode;
+  if not app.is_set_up_link(set_up_token) then
+    return false;
+  end if;
+  insert into public.brokerages (name, slug) values (brokerage_name, brokerage_slug) returning id into brokerage;
+  insert into public.users (email, name) values (lower(admin_email), admin_name) returning id into admin;
+  insert into public.members (brokerage_id, user_id, role) values (brokerage, admin, 'admin');
+  -- Whoever has the link holds the server: there is nobody else whose mailbox it could be.
+  insert into vault.passwords (user_id, phc, address_proven_at) values (admin, new_phc, app.now());
+  delete from vault.set_up_links;
+  perform app.open_session(admin, token, earlier, 'set_up', address, agent, request_id);
+  insert into public.audit_records (brokerage_id, user_id, action, outcome, address, request_id)
+    values (brokerage, admin, 'brokerage.set_up', 'done', address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.set_up(bytea,text,text,text,text,text,bytea,bytea,inet,text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.settle_deal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  target text := new.state;
+  written text := app.actual_state(old.id);
+  present text := written;
+begin
+  new.state := old.state;
+  if target = written then
+    return new;
+  end if;
+  if written = 'exclusivity' and not app.exclusivity_runs(old.id) then
+    present := 'listed';
+    new.updated_at := app.now();  -- the fall back is written down with this move, and everybody may know of it
+  end if;
+  if target = 'exclusivity' and not app.exclusivity_runs(new.id) then
+    perform app.refuse('exclusivity_missing', 'A deal enters exclusivity by granting it to a buyer until a date.');
+  end if;
+  if present = 'exclusivity' and target = 'listed' then
+    perform app.refuse('exclusivity_runs', 'The exclusivity still runs: release it, and the deal is listed again.');
+  end if;
+  if target <> present and not exists (select from app.moves m
+    where m.subject = 'deal' and m.from_state = present and m.to_state = target)
+  then
+    perform app.refuse('move_not_allowed', format('A deal cannot go from %s to %s.', present, target));
+  end if;
+  if target in ('exclusivity', 'diligence', 'closing') then
+    insert into public.deal_stages as g (deal_id, state) values (new.id, target)
+      on conflict (deal_id) do update set state = excluded.state, updated_at = excluded.updated_at;
+    new.state := 'under_offer';
+  else
+    delete from public.deal_stages g where g.deal_id = new.id;
+    new.state := target;
+  end if;
+  if target = 'closed' then
+    new.closed_at := app.now();
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.side_knows(principal_id uuid, user_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (
+    select from public.participants side
+    join public.participants p on p.deal_id = side.deal_id
+    join public.deals d on d.id = side.deal_id
+    where side.id = side_knows.principal_id and p.user_id = side_knows.user_id
+      and (side.deal_id = any (app.deals_as('broker', 'seller')) or side.id = any (app.principals())) and (
+      side.role <> 'buyer'
+      or coalesce(p.advises, p.id) = side.id
+      or (p.status = 'active' and (p.role = 'broker' or (p.role = 'seller' and (not d.needs_nda or exists (
+        select from vault.active_ndas n where n.participant_id = side.id)))))));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.side_knows(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sign_in(given_email text, phc text, token bytea, earlier bytea, address inet, agent text, request_id text)
+ RETURNS TABLE(outcome text, user_id uuid, email text, name text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  person public.users;
+  known boolean;
+begin
+  select u.* into person from public.users u where u.email = lower(given_email);
+  known := exists (select from vault.passwords p where p.user_id = person.id and p.phc = sign_in.phc);
+  if not known or person.suspended_at is not null then
+    perform app.record(person.id, 'session.sign_in', 'refused',
+      jsonb_build_object('reason', case when known then 'suspended' else 'password' end), address, request_id);
+    return query select 'refused', null::uuid, null::text, null::text;
+  elsif exists (select from vault.totp t where t.user_id = person.id and t.confirmed_at is not null) then
+    insert into vault.sign_in_steps (digest, user_id) values (token, person.id);
+    return query select 'second_factor', person.id, person.email, person.name;
+  else
+    perform app.open_session(person.id, token, earlier, 'password', address, agent, request_id);
+    return query select 'signed_in', person.id, person.email, person.name;
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sign_in(text,text,bytea,bytea,inet,text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sign_in_with_passkey(credential text, challenge bytea, new_counter bigint, token bytea, earlier bytea, address inet, agent text, request_id text)
+ RETURNS TABLE(outcome text, user_id uuid, email text, name text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  person public.users;
+begin
+  delete from vault.challenges c where c.digest = challenge and c.user_id is null and c.expires_at > app.now();
+  if found then
+    update vault.passkeys k set counter = new_counter, last_used_at = app.now()
+      from public.users u
+      where k.credential_id = credential and u.id = k.user_id and u.suspended_at is null
+        and (new_counter > k.counter or (new_counter = 0 and k.counter = 0))
+      returning u.* into person;
+  end if;
+  if person.id is null then
+    perform app.record((select k.user_id from vault.passkeys k where k.credential_id = credential), 'session.sign_in', 'refused',
+      '{"reason": "passkey"}', address, request_id);
+    return query select 'refused', null::uuid, null::text, null::text;
+    return;
+  end if;
+  perform app.open_session(person.id, token, earlier, 'passkey', address, agent,
+    request_id);
+  return query select 'signed_in', person.id, person.email, person.name;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sign_in_with_passkey(text,bytea,bigint,bytea,bytea,inet,text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sign_nda(nda_id uuid, signed_name text, signed_address inet)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if length(trim(coalesce(sign_nda.signed_name, ''))) = 0 then
+    perform app.refuse('name_missing', 'Type your full name to sign.');
+  end if;
+  update public.ndas n
+    set status = 'active', signed_at = app.now(), signed_name = trim(sign_nda.signed_name),
+      signed_address = sign_nda.signed_address
+    from public.participants p
+    where n.id = nda_id and p.id = n.participant_id and p.user_id = app.user_id() and p.status = 'active'
+      and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now());
+  return found;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sign_nda(uuid,text,inet) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sign_out(session bytea, address inet, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person uuid;
+begin
+  update vault.sessions s set ended_at = app.now() where s.digest = session and s.ended_at is null
+    returning s.user_id into person;
+  if found then
+    perform app.record(person, 'session.sign_out', 'done', null, address, request_id);
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sign_out(bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sign_out_everywhere(session bytea, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person uuid;
+begin
+  select r.user_id into person from app.recent_session(session) r;
+  if not found then
+    return false;
+  end if;
+  perform app.end_sessions_of(person);
+  perform app.record(person, 'session.sign_out_everywhere', 'done', null, address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sign_out_everywhere(bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.stamp_completion()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if not (new.status = any (tg_argv)) then
+    new.completed_at := null;
+  elsif tg_op = 'INSERT' then
+    new.completed_at := coalesce(new.completed_at, app.now());
+  elsif not (old.status = any (tg_argv)) then
+    new.completed_at := app.now();
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.state_now(deal_id uuid, state text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case when state in ('under_offer', 'exclusivity') and app.exclusivity_lapsed(deal_id) then 'listed' else state end;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.state_now(uuid,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.state_shown(deal_id uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select app.state_now(d.id, coalesce(g.state, d.state))
+    from public.deals d left join public.deal_stages g on g.deal_id = d.id
+    where d.id = state_shown.deal_id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.state_shown(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.step_secret(step bytea)
+ RETURNS TABLE(secret text, email text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select t.secret, u.email
+    from vault.sign_in_steps s
+    join public.users u on u.id = s.user_id
+    join vault.totp t on t.user_id = s.user_id and t.confirmed_at is not null
+    where s.digest = step and s.expires_at > app.now();
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.step_secret(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.stop_deal_tools(deal_id uuid, stopped boolean, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.client_id() is not null or not stop_deal_tools.deal_id = any (app.deals_acting_as('broker')) then
+    return false;
+  end if;
+  if stopped then
+    insert into public.deal_tool_stops (deal_id, stopped_by) values (stop_deal_tools.deal_id, app.user_id())
+      on conflict do nothing;
+  else
+    delete from public.deal_tool_stops s where s.deal_id = stop_deal_tools.deal_id;
+  end if;
+  if found then
+    perform app.audit(case when stopped then 'deal_tools.stop' else 'deal_tools.allow' end, stop_deal_tools.deal_id::text, 'done',
+      null, stop_deal_tools.deal_id, address, request_id, '{}');
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.stop_deal_tools(uuid,boolean,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sweep()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  lapsed int;
+  expired int;
+begin
+  update public.exclusivities x set ended_at = x.expires_at
+    from public.deal_stages g
+    where g.deal_id = x.deal_id and g.state = 'exclusivity' and x.ended_at is null and x.expires_at <= app.now();
+  get diagnostics lapsed = row_count;
+  update public.ndas n set status = 'expired' where n.status in ('sent', 'active') and n.expires_at <= app.now();
+  get diagnostics expired = row_count;
+  return lapsed + expired;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sweep() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.take_code(person uuid, code_step bigint, device bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  factor vault.totp;
+  known boolean := app.is_known_device(person, device);
+  failed int;
+  failed_last timestamptz;
+begin
+  select t.* into factor from vault.totp t where t.user_id = person for update;
+  failed := factor.failures;
+  failed_last := factor.failed_at;
+  if known then
+    select k.code_failures, k.code_failed_at into failed, failed_last
+      from vault.known_devices k where k.digest = device and k.user_id = person;
+  end if;
+  if failed >= 10 and failed_last > app.now() - interval '15 minutes' then
+    return false;
+  end if;
+  if code_step is null or code_step <= factor.last_step then
+    if known then
+      update vault.known_devices k set code_failures = k.code_failures + 1, code_failed_at = app.now()
+        where k.digest = device and k.user_id = person;
+    else
+      update vault.totp t set failures = t.failures + 1, failed_at = app.now() where t.user_id = person;
+    end if;
+    return false;
+  end if;
+  update vault.totp t set last_step = code_step, failures = case when known then t.failures else 0 end,
+    failed_at = case when known then t.failed_at end where t.user_id = person;
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.take_nda()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not new.deal_id = any (app.deals_acting_as('broker')) then
+    return new;  -- the owner, loading data; anybody else is turned away by the policy
+  end if;
+  perform from public.participants p
+    where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status <> 'removed' for update;
+  if not found then
+    perform app.refuse('not_a_buyer', 'An NDA is sent to a buyer who takes part in the deal or is invited to it.');
+  end if;
+  if new.expires_at <= app.now() then
+    perform app.refuse('expires_in_the_past', 'The NDA must end in the future, or not at all.');
+  end if;
+  if exists (select from public.ndas n
+    where n.participant_id = new.participant_id and n.status in ('sent', 'active')
+      and (n.expires_at is null or n.expires_at > app.now()))
+  then
+    perform app.refuse('nda_there_already', 'This buyer has an NDA that waits or is active: revoke it first.');
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.take_offer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  deal_state text;
+begin
+  if app.user_id() is null and new.buyer_user_id is not null then
+    return new;  -- the owner, loading data
+  end if;
+  new.buyer_user_id := app.user_id();
+  select p.id into new.participant_id from public.participants p
+    where p.deal_id = new.deal_id and p.user_id = app.user_id() and p.role = 'buyer' and p.status = 'active' for update;
+  if not found then
+    return new;  -- the policy refuses it
+  end if;
+  select d.state into deal_state from public.deals d where d.id = new.deal_id;
+  if deal_state in ('draft', 'closed', 'withdrawn') then
+    perform app.refuse('deal_takes_no_offers', format('The deal is %s and takes no offers.', deal_state));
+  end if;
+  perform app.check_payload(new.payload);
+  if (select count(*) from public.offers o where o.deal_id = new.deal_id and o.buyer_user_id = new.buyer_user_id
+    and o.submitted_at > app.now() - interval '1 day') >= 20
+  then
+    perform app.refuse('too_many_today', 'At most 20 revisions a day on a deal: revise the offer again tomorrow.');
+  end if;
+  select coalesce(max(o.revision_number), 0) + 1 into new.revision_number from public.offers o
+    where o.deal_id = new.deal_id and o.buyer_user_id = new.buyer_user_id;
+  new.is_current := true;
+  update public.offers o set is_current = false
+    where o.deal_id = new.deal_id and o.buyer_user_id = new.buyer_user_id and o.is_current;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.take_question()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  principal_role text;
+  deal_state text;
+begin
+  if app.user_id() is null and new.asked_by is not null then
+    return new;  -- the owner, loading data
+  end if;
+  new.asked_by := app.user_id();
+  select p.principal_id, p.principal_role into new.participant_id, principal_role
+    from app.participations() p where p.deal_id = new.deal_id;
+  if not found then
+    return new;
+  end if;
+  if principal_role <> 'buyer' then
+    perform app.refuse('not_a_buyer', 'Questions are asked by the buyer''s side of a deal.');
+  end if;
+  if not new.deal_id = any (app.deals_under_nda()) then
+    perform app.refuse('no_active_nda', 'There is no active NDA for you on this deal: sign it, then ask again.');
+  end if;
+  if not app.has_broker(new.deal_id) then
+    perform app.refuse('no_broker_review', 'No broker is on this deal to review questions: ask the brokerage to assign one.');
+  end if;
+  select d.state into deal_state from public.deals d where d.id = new.deal_id;
+  if deal_state in ('closed', 'withdrawn') then
+    perform app.refuse('deal_over', format('The deal is %s and takes no more questions.', deal_state));
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.time_in(text text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case when text ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d' then text::timestamptz end;
+exception when data_exception then
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.token_carries(scope text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return coalesce(scope = any (string_to_array(app.identity_part(5), ' ')), false);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.tool_granted(tool text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.tool_grants g
+    where g.user_id = app.user_id() and g.client_id = app.client_id() and g.tool = tool_granted.tool
+      and (g.expires_at is null or g.expires_at > app.now()));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.tool_granted(text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.touch()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  new.updated_at := app.now();
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.upgrade_password(old_phc text, new_phc text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  update vault.passwords set phc = new_phc where phc = old_phc
+$function$;
+GRANT EXECUTE ON FUNCTION app.upgrade_password(text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.use_invitation(token bytea, person uuid, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  used vault.invitations;
+begin
+  update vault.invitations i set used_at = app.now()
+    where i.digest = token and i.user_id = person and i.used_at is null and i.expires_at > app.now()
+    returning i.* into used;
+  if not found then
+    return false;
+  end if;
+  if used.brokerage_id is not null then
+    update public.members m set status = 'active'
+      where m.brokerage_id = used.brokerage_id and m.user_id = person and m.status = 'invited';
+  else
+    update public.participants p set status = 'active' where p.id = used.participant_id and p.status = 'invited';
+  end if;
+  if not found then
+    perform app.refuse('invitation_withdrawn', 'This invitation was taken back. Ask for a new one.');
+  end if;
+  insert into public.audit_records (brokerage_id, deal_id, user_id, action, outcome, address, request_id)
+    values (used.brokerage_id, (select p.deal_id from public.participants p where p.id = used.participant_id), person,
+      'invitation.accept', 'done', address, request_id);
+  return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.user_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+RETURN (app.identity_part(1))::uuid;
+GRANT EXECUTE ON FUNCTION app.user_id() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.uuid_v7()
+ RETURNS uuid
+ LANGUAGE sql
+ PARALLEL SAFE
+RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
+GRANT EXECUTE ON FUNCTION app.uuid_v7() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.withdraw_tool(client_id uuid, tool text, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+begin
+  if app.client_id() is not null then
+    return false;
+  end if;
+  delete from public.tool_grants g
+    where g.user_id = person and g.client_id = withdraw_tool.client_id and g.tool = withdraw_tool.tool;
+  if not found then
+    return false;
+  end if;
+  perform app.audit('tool_grant.off', withdraw_tool.client_id::text, 'done',
+    app.brokerage_of_grant(person, withdraw_tool.client_id), null, address, request_id, jsonb_build_object('tool', tool));
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_server;
