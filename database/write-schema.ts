@@ -1,0 +1,32 @@
+/**
+ * `npm run schema`: makes a database with the migrations, writes down its schema in schema.sql, and freezes the migrations
+ * in migrations.lock. It refuses when one that is frozen already was changed.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { startEmbedded } from '../server/database/embedded.ts';
+import { migrate, migrationFiles, pending } from '../server/database/migrate.ts';
+import { dumpSchema, schemaFile } from './dump-schema.ts';
+import { frozenMigrations, lockFile, lockOf } from './frozen.ts';
+
+const migrations = await migrationFiles();
+const added = pending(migrations, await frozenMigrations());
+const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-schema-'));
+try {
+  const postgres = await startEmbedded({ dataDir: directory, settings: { fsync: 'off' } });
+  try {
+    await migrate(postgres.owner);
+    const client = new pg.Client(postgres.owner);
+    await client.connect();
+    await writeFile(schemaFile, await dumpSchema(client).finally(() => client.end()));
+  } finally {
+    await postgres.stop();
+  }
+} finally {
+  await rm(directory, { recursive: true, force: true });
+}
+await writeFile(lockFile, lockOf(migrations));
+process.stdout.write(`Wrote schema.sql${added.map(({ name }) => `, and froze ${name}`).join('')}.\n`);

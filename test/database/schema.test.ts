@@ -1,0 +1,81 @@
+/** database/schema.sql shows what the migrations make, and the migrations stay as they are. */
+
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { dumpSchema, schemaFile } from '../../database/dump-schema.ts';
+import { frozenMigrations } from '../../database/frozen.ts';
+import { migrate, migrationFiles, pending } from '../../server/database/migrate.ts';
+
+const database = 'as_the_migrations_make_it';
+let administration: pg.Client;
+let owner: pg.Client;
+
+beforeAll(async () => {
+  administration = new pg.Client({ ...inject('owner'), database: 'dealkeep' });
+  await administration.connect();
+  await administration.query(`create database ${database}`);
+  await migrate({ ...inject('owner'), database });
+  owner = new pg.Client({ ...inject('owner'), database });
+  await owner.connect();
+});
+
+afterAll(async () => {
+  await owner?.end();
+  await administration?.query(`drop database if exists ${database}`);
+  await administration?.end();
+});
+
+const lines = (text: string): string[] => text.split(/\r?\n/);
+
+test('schema.sql shows what the migrations make', async () => {
+  expect(
+    lines(await dumpSchema(owner)),
+    'database/schema.sql is not what the migrations make: look at the difference, and write it anew with `npm run schema`',
+  ).toEqual(lines(await readFile(schemaFile, 'utf8')));
+});
+
+test('a frozen migration stays as it is, and a new one is frozen with the schema that it makes', async () => {
+  // Throws when a frozen one was changed or taken away.
+  const added = pending(await migrationFiles(), await frozenMigrations());
+  expect(
+    added.map(({ name }) => name),
+    'not in database/migrations.lock: freeze it with `npm run schema`',
+  ).toEqual([]);
+});
+
+test.each([
+  ['a schema', 'create schema more'],
+  ['a type', `create type mood as enum ('glad')`],
+  ['a domain', 'create domain share as numeric check (value <= 1)'],
+  ['a table', 'create table more (id int)'],
+  ['a column', 'alter table deals add more int'],
+  ['a default', 'alter table deals alter title set default app.user_id()'],
+  ['what may be null', 'alter table deals alter title drop not null'],
+  ['a constraint', 'alter table deals add check (length(title) > 1)'],
+  ['an index', 'create index more on deals (title)'],
+  ['a switch of security', 'alter table deals no force row level security'],
+  ['a policy', 'create policy more on deals for delete to dealkeep_server using (true)'],
+  ['a condition', 'alter policy brokers_change_it on deals using (true)'],
+  ['a trigger', 'create trigger more before insert on deals for each row execute function app.touch()'],
+  ['a disabled trigger', 'alter table deals disable trigger touch'],
+  ['a right on a table', 'grant delete on deals to dealkeep_server'],
+  ['a right on a column', 'grant update (closed_at) on deals to dealkeep_server'],
+  ['a right on a function', 'grant execute on function app.actual_state(uuid) to public'],
+  ['a right on a schema', 'grant usage on schema vault to dealkeep_server'],
+  ['a right given from now on', 'alter default privileges grant execute on functions to public'],
+  ['a view', 'create or replace view vault.active_ndas as select deal_id, participant_id from ndas'],
+  ['a function', `create or replace function app.touch() returns trigger language plpgsql as 'begin return new; end'`],
+  ['how a function runs', 'alter function app.actual_state(uuid) security invoker'],
+  ['a move', `insert into app.moves values ('deal', 'closed', 'draft')`],
+])('the dump tells %s that was changed', async (_, change) => {
+  const before = await dumpSchema(owner);
+  await owner.query('begin');
+  try {
+    await owner.query(change);
+    expect(await dumpSchema(owner)).not.toBe(before);
+  } finally {
+    await owner.query('rollback');
+  }
+  expect(await dumpSchema(owner)).toBe(before);
+});
