@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import type { Statement } from '../server/database/statement.ts';
-import { recordToolRead } from '../server/domain/audit/audit.ts';
+import { recordToolRead } from '../server/domain/audit/tool-calls.ts';
 import { deal } from '../server/domain/deals/deals.ts';
 import { offers } from '../server/domain/offers/offers.ts';
 import { plPeriods } from '../server/domain/diligence/figures.ts';

@@ -182,8 +182,8 @@ CREATE TABLE public.audit_records (
     details jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT audit_records_pkey PRIMARY KEY (id)
 );
-CREATE INDEX activity_by_brokerage ON public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE (outcome = ANY (ARRAY['done'::text, 'ok'::text])) AND (action !~~ 'tool:%'::text OR (action = ANY (ARRAY['tool:svc_questions_create'::text, 'tool:svc_qoe_normalization_create'::text, 'tool:svc_findings_create'::text, 'tool:svc_findings_update_status'::text, 'tool:svc_findings_comment'::text, 'tool:svc_financing_source_create'::text, 'tool:svc_financing_source_update_status'::text])));
-CREATE INDEX activity_by_deal ON public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE (outcome = ANY (ARRAY['done'::text, 'ok'::text])) AND (action !~~ 'tool:%'::text OR (action = ANY (ARRAY['tool:svc_questions_create'::text, 'tool:svc_qoe_normalization_create'::text, 'tool:svc_findings_create'::text, 'tool:svc_findings_update_status'::text, 'tool:svc_findings_comment'::text, 'tool:svc_financing_source_create'::text, 'tool:svc_financing_source_update_status'::text])));
+CREATE INDEX activity_by_brokerage ON public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text;
+CREATE INDEX activity_by_deal ON public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text;
 CREATE INDEX audit_by_brokerage ON public.audit_records USING btree (brokerage_id, at DESC, id DESC);
 CREATE INDEX audit_by_deal ON public.audit_records USING btree (deal_id, at DESC, id DESC);
 CREATE INDEX audit_by_user ON public.audit_records USING btree (user_id, at DESC, id DESC);

@@ -11,6 +11,7 @@ import { oauthRoutes } from './oauth/routes.ts';
 import { writeEnvelope } from './rest/envelope.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Services } from './services.ts';
+import { toolFacts } from './tools/catalog/index.ts';
 import { toolServerPaths, toolServerRoutes } from './tools/routes.ts';
 import { writeRpcError } from './tools/rpc-error.ts';
 import { answerProblem } from './web/api/problems.ts';
@@ -41,7 +42,13 @@ export const interfaces: readonly Interface[] = [
   },
   { name: 'tools', mount: '/', paths: toolServerPaths, routes: toolServerRoutes, writeProblem: writeRpcError },
   { name: 'auth', mount: '/', paths: ['/api/auth/*'], routes: authRoutes, writeProblem: writeProblemPage },
-  { name: 'web', ...below('/api/web'), routes: apiRoutes, writeProblem: answerProblem },
+  {
+    name: 'web',
+    ...below('/api/web'),
+    // An interface imports no other: what the pages tell of the tools is handed to them.
+    routes: (services) => apiRoutes(services, toolFacts(services.config.features)),
+    writeProblem: answerProblem,
+  },
 ];
 const pages = { name: 'pages', writeProblem: writeProblemPage };
 

@@ -10,6 +10,7 @@ import { createApp } from '../server/app.ts';
 import { readConfig, type Config } from '../server/config.ts';
 import { openServices, type Services } from '../server/services.ts';
 import { keepDemoBodies } from '../server/cli/demo.ts';
+import { isKnownAction } from '../server/domain/audit/actions.ts';
 import type { Database, Results } from '../server/database/database.ts';
 import type { Statement } from '../server/database/statement.ts';
 import { listen } from '../server/cli/listen.ts';
@@ -170,11 +171,14 @@ export async function openService({
     asServer: (...statements) => first.services.database.together(...statements),
     async close() {
       await Promise.all(closers.map((closeNode) => closeNode()));
+      const { rows: actions } = await ownerPool.query<{ action: string }>('select distinct action from audit_records');
       await ownerPool.end();
       await rm(dataDir, { recursive: true, force: true });
       const notes = process.env['DEALKEEP_TEST_CALLED'];
       if (notes) await noteCalls(notes, expect.getState().testPath ?? '', owner);
       await dropDatabase(inject('owner'), name);
+      // No type knows what functions of the database write into the audit trail: here it is held to the table of words.
+      expect(actions.filter(({ action }) => !isKnownAction(action))).toEqual([]);
     },
   };
 }

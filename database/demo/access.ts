@@ -1,7 +1,7 @@
 /** How the demo is entered: API keys, each lead's connected client, and what they let their client do. */
 
 import { mintApiKey, type KeyEnvironment, type KeyScope } from '../../server/domain/clients/api-keys.ts';
-import { writeTools } from '../../server/domain/clients/tool-grants.ts';
+import { writingTools } from '../../server/tools/catalog/index.ts';
 import { audit } from './audit.ts';
 import { ago, type RelativeTime } from './relative-times.ts';
 import type { BrokerageKey, PersonKey } from './people.ts';
@@ -160,13 +160,13 @@ export function allowWriting(context: LoadContext, { person, clientId, deal, bro
   const { collector, calendar, userIds } = context;
   const user_id = userIds[person];
   const granted = calendar.at(ago(20, '14:45'));
-  for (const tool of writeTools) {
+  for (const tool of writingTools) {
     collector.put('tool_grants', { user_id, client_id: clientId, tool, expires_at: null, granted_at: granted });
-    const record = { user_id, brokerage_id: brokerageId, action: 'tool_grant.on', subject_id: clientId };
+    const record = { user_id, brokerage_id: brokerageId, action: 'tool_grant.on', subject_id: clientId } as const;
     audit(context, granted, record, { tool, expires_at: null });
   }
   const opted = calendar.at(ago(20, '14:52'));
   collector.put('deal_opt_ins', { user_id, deal_id: deal.id, expires_at: null, opted_in_at: opted });
-  const record = { user_id, brokerage_id: deal.brokerageId, deal_id: deal.id, action: 'deal_opt_in.on' };
+  const record = { user_id, brokerage_id: deal.brokerageId, deal_id: deal.id, action: 'deal_opt_in.on' } as const;
   audit(context, opted, { ...record, subject_id: deal.id }, { expires_at: null });
 }

@@ -1,12 +1,13 @@
 /** What is left in the audit trail of what people did in the web application. */
 
+import type { Action } from '../../server/domain/audit/actions.ts';
 import type { RowCollector } from './row-collector.ts';
 
 interface Done {
   readonly user_id: string;
   readonly brokerage_id: string | null;
   readonly deal_id?: string;
-  readonly action: string;
+  readonly action: Action;
   readonly subject_id: string;
 }
 

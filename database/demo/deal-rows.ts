@@ -1,5 +1,6 @@
 /** Makes rows of a deal of the demo: the deal, its people, documents, questions, NDAs and offers. */
 
+import type { DealAction } from '../../server/domain/audit/actions.ts';
 import { audit } from './audit.ts';
 import { bodyColumns } from './files.ts';
 import type { RowCollector } from './row-collector.ts';
@@ -29,7 +30,7 @@ export interface DealContext extends LoadContext {
   readonly note: (
     time: RelativeTime,
     person: PersonKey,
-    action: string,
+    action: DealAction,
     subjectId: string,
     details?: Readonly<Record<string, unknown>>,
   ) => void;
@@ -192,10 +193,13 @@ export function addExchange(context: DealContext): void {
   const current = new Map((deal.offers ?? []).map((offers) => [offers.buyer, tellOffers(context, offers)]));
   if (deal.exclusivity) {
     const accepted = current.get(deal.exclusivity.buyer);
-    const [action, subject] = accepted
-      ? ['offer.accept', accepted]
-      : ['exclusivity.grant', partOf(deal.exclusivity.buyer)];
-    note(deal.exclusivity.granted, deal.exclusivity.grantedBy, action, subject);
+    const subject = accepted ?? partOf(deal.exclusivity.buyer);
+    note(
+      deal.exclusivity.granted,
+      deal.exclusivity.grantedBy,
+      accepted ? 'offer.accept' : 'exclusivity.grant',
+      subject,
+    );
     collector.add('exclusivities', at(deal.exclusivity.granted), {
       deal_id: dealId,
       participant_id: partOf(deal.exclusivity.buyer),

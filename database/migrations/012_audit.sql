@@ -57,12 +57,8 @@ $$;
 create policy brokers_of_the_deal on audit_records for select to dealkeep_server
   using (deal_id = any ((select app.deals_acting_as('broker'))::uuid[]));
 
--- What counts as activity: what was done, but not what tools only read.
+-- What counts as activity: what was done. A call of a tool is no activity; what it changes has a record of its own.
 create index activity_by_deal on audit_records (deal_id, at desc, id desc)
-  where outcome in ('done', 'ok') and (action not like 'tool:%' or action in ('tool:svc_questions_create',
-    'tool:svc_qoe_normalization_create', 'tool:svc_findings_create', 'tool:svc_findings_update_status',
-    'tool:svc_findings_comment', 'tool:svc_financing_source_create', 'tool:svc_financing_source_update_status'));
+  where outcome = 'done' and action not like 'tool:%';
 create index activity_by_brokerage on audit_records (brokerage_id, at desc, id desc)
-  where outcome in ('done', 'ok') and (action not like 'tool:%' or action in ('tool:svc_questions_create',
-    'tool:svc_qoe_normalization_create', 'tool:svc_findings_create', 'tool:svc_findings_update_status',
-    'tool:svc_findings_comment', 'tool:svc_financing_source_create', 'tool:svc_financing_source_update_status'));
+  where outcome = 'done' and action not like 'tool:%';

@@ -2,7 +2,7 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
-import { recordToolCall, recordToolRead } from '../domain/audit/audit.ts';
+import { recordToolCall, recordToolRead } from '../domain/audit/tool-calls.ts';
 import { passSecondFactor } from '../domain/clients/tool-gate.ts';
 import { isUuid } from '../http/uuid.ts';
 import type { Tool } from './define.ts';
@@ -32,7 +32,7 @@ async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown
   // Before the input is looked at. The database asks again, in the transaction that writes.
   if (!exchange.holder?.scopes.includes(tool.scope))
     throw new ToolRefusal(missingScope(factsOf(exchange, tool, input)));
-  const plan = tool.plan(given);
+  const plan = tool.plan(given, exchange.from);
   const before = [exchange.enter, passSecondFactor(), ...(plan.gate ? [plan.gate] : [])];
   const found = await database.together(...before, ...plan.work, recorder(exchange, tool, input)('ok'));
   const result = plan.answer(found.slice(before.length, -1));

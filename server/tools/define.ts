@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
+import type { Origin } from '../domain/audit/audited.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
 import { inputFaults, invalidInput } from './inputs.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';
@@ -59,8 +60,8 @@ export interface ToolDefinition<
   readonly gate?: (tool: string, input: z.output<Input>) => Statement<unknown>;
   /** Of a writing tool: the answer when row-level security does not let the caller write. */
   readonly denied?: RefusalBody;
-  /** What is sent to the database, in one transaction with the credential in front of it. */
-  readonly work: (input: z.output<Input>) => Work;
+  /** What is sent to the database, in one transaction with the credential in front of it. `origin` is for what leaves a record. */
+  readonly work: (input: z.output<Input>, origin: Origin) => Work;
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
   readonly answer: (...found: Results<Work>) => z.input<Output> | null;
 }
@@ -81,7 +82,7 @@ export interface Tool {
   readonly listed: ListedTool;
   readonly output: z.ZodObject;
   /** Throws a {@link ToolRefusal} that names every fault of the input. */
-  plan(input: unknown): Plan;
+  plan(input: unknown, origin: Origin): Plan;
 }
 
 /** The tool of a definition, with its schemas converted once and for all. */
@@ -105,12 +106,12 @@ export function defineTool<
       outputSchema: outputSchema(definition.output) as NonNullable<ListedTool['outputSchema']>,
       annotations,
     },
-    plan(input) {
+    plan(input, origin) {
       const parsed = schema.safeParse(input);
       if (!parsed.success) throw new ToolRefusal(invalidInput(inputFaults(schema, input, parsed.error)));
       return {
         gate: gate?.(name, parsed.data) ?? null,
-        work: work(parsed.data),
+        work: work(parsed.data, origin),
         answer: (found) => answer(...(found as Results<Work>)),
       };
     },

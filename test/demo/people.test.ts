@@ -3,14 +3,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deal, deals, type CallerRole } from '../../server/domain/deals/deals.ts';
 import { documents } from '../../server/domain/documents/documents.ts';
-import { createNormalization } from '../../server/domain/diligence/normalizations.ts';
+import { addNormalization } from '../../server/domain/diligence/normalizations.ts';
 import { offers } from '../../server/domain/offers/offers.ts';
 import { participants } from '../../server/domain/deals/participants.ts';
 import { checklist } from '../../server/domain/diligence/checklist.ts';
 import { plPeriods } from '../../server/domain/diligence/figures.ts';
-import { createQuestion, questions } from '../../server/domain/diligence/questions.ts';
-import { writeTools } from '../../server/domain/clients/tool-grants.ts';
+import { askQuestion, questions } from '../../server/domain/diligence/questions.ts';
+import { writingTools } from '../../server/tools/catalog/index.ts';
 import { leads, openDemoService, type DemoService, type Lead } from './service.ts';
+
+const origin = { address: null, requestId: null };
+const uuid = /^[0-9a-f-]{36}$/;
+const adjustment = {
+  period_label: 'TTM',
+  adjustment_category: 'other',
+  adjustment_amount: '-10.00',
+  rationale: null,
+} as const;
 
 let it: DemoService;
 beforeAll(async () => {
@@ -107,19 +116,22 @@ describe('the deal with everything', () => {
 
   test('lets the buyer ask and adjust, the other buyer neither', async () => {
     const id = it.demo.deals.with_everything;
-    expect(await it.as('buyer', createQuestion(id, 'legal', 'Is the name registered as a trademark?'))).toHaveProperty(
-      'id',
+    expect(await it.as('buyer', askQuestion(id, 'legal', 'Is the name registered as a trademark?', origin))).toMatch(
+      uuid,
     );
-    expect(await it.as('buyer', createNormalization(id, 'TTM', 'other', '-10.00', null))).toHaveProperty('id');
-    await expect(it.as('other_buyer', createQuestion(id, 'legal', 'Is it?'))).rejects.toMatchObject({
+    expect(await it.as('buyer', addNormalization(id, adjustment, origin))).toMatch(uuid);
+    await expect(it.as('other_buyer', askQuestion(id, 'legal', 'Is it?', origin))).rejects.toMatchObject({
       reason: 'no_active_nda',
     });
-    await expect(it.as('other_buyer', createNormalization(id, 'TTM', 'other', '1', null))).rejects.toThrow();
+    await expect(it.as('other_buyer', addNormalization(id, adjustment, origin))).rejects.toThrow();
   });
 });
 
 test('without a broker on the deal, the question of a buyer under NDA has no way to go', async () => {
-  const asking = it.as('buyer', createQuestion(it.demo.deals.without_broker, 'tax', 'Is sales tax due on crowns?'));
+  const asking = it.as(
+    'buyer',
+    askQuestion(it.demo.deals.without_broker, 'tax', 'Is sales tax due on crowns?', origin),
+  );
   await expect(asking).rejects.toMatchObject({ reason: 'no_broker_review' });
 });
 
@@ -146,7 +158,7 @@ test('everybody has a client of their own; broker and buyer alone may write thro
     const tools = grants
       .filter((grant) => grant.user_id === user_id && grant.client_id === client_id)
       .map(({ tool }) => tool);
-    expect(tools.toSorted()).toEqual(writes ? [...writeTools].toSorted() : []);
+    expect(tools.toSorted()).toEqual(writes ? [...writingTools].toSorted() : []);
     const opened = optIns.filter((optIn) => optIn.user_id === user_id).map(({ deal_id }) => deal_id);
     expect(opened).toEqual(writes ? [it.demo.deals.with_everything] : []);
   }

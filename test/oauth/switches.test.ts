@@ -10,9 +10,10 @@ import {
 import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { enterWithSession } from '../../server/domain/accounts/sessions.ts';
 import { digestOf, enterWithAccessToken } from '../../server/domain/clients/tokens.ts';
-import { grantTool, isToolGranted, liveToolGrants, writeTools } from '../../server/domain/clients/tool-grants.ts';
+import { grantTool, isToolGranted, liveToolGrants } from '../../server/domain/clients/tool-grants.ts';
 import type { Statement } from '../../server/database/statement.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
+import { writingTools } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signedInWith } from '../web/person.ts';
 import { addBrokerage, addClient, addPerson, connect, type Grant, type Person } from './scene.ts';
@@ -90,7 +91,7 @@ describe('tool grants', () => {
 
   test('the page is told of every writing tool, also those that are not available yet', async () => {
     const told = (await ask('/tools')).body.write_tools;
-    expect(told.map(({ name }: { name: string }) => name)).toEqual(writeTools);
+    expect(told.map(({ name }: { name: string }) => name)).toEqual(writingTools);
   });
 
   test('at its end the tool is off', async () => {

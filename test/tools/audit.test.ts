@@ -83,7 +83,8 @@ test('every outcome has its record: who, through which client, what, on what, fr
   ];
   for (const [token, name, input, outcome, deal] of expected) {
     const requestId = await call(token, name, input);
-    expect(await recordsOf(requestId)).toEqual([
+    const records = await recordsOf(requestId);
+    expect(records.filter(({ action }) => action.startsWith('tool:'))).toEqual([
       {
         action: `tool:${name}`,
         outcome,
@@ -98,6 +99,27 @@ test('every outcome has its record: who, through which client, what, on what, fr
         details: {},
       },
     ]);
+    // What was changed has a record of its own, the same that a page leaves.
+    const written = name === 'svc_qoe_normalization_create' && outcome === 'ok';
+    expect(records.filter(({ action }) => !action.startsWith('tool:'))).toEqual(
+      written
+        ? [
+            {
+              action: 'qoe.normalization.add',
+              outcome: 'done',
+              deal_id,
+              subject_id: expect.any(String),
+              brokerage_id: scene.brokerage,
+              user_id: broker.userId,
+              client_id: broker.clientId,
+              key_id: null,
+              address: '127.0.0.1',
+              request_id: requestId,
+              details: {},
+            },
+          ]
+        : [],
+    );
     const line = {
       requestId,
       tool: name,

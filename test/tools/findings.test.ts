@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
+import { signInAs } from '../web/person.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, allow, roles, type FullDeal, type Role } from './scene.ts';
 
@@ -32,6 +33,27 @@ const finding = (more: Record<string, unknown> = {}) => ({
   title: 'Sales tax filed late',
   severity: 'major',
   ...more,
+});
+
+test('are activity of the deal once each, as through a page, and tell whose it was through which client', async () => {
+  const { id } = await as('exclusive buyer').ok('svc_findings_create', finding());
+  service.clock.advance(10);
+  await as('exclusive buyer').ok('svc_findings_comment', { finding_id: id, body: 'Asked the accountant.' });
+  service.clock.advance(10);
+  await as('broker').ok('svc_findings_update_status', { finding_id: id, status: 'mitigated' });
+  const activity = async (role: Role) => {
+    const person = await signInAs(service, scene.people[role].userId);
+    const { items } = (await person.ask(`/deals/${scene.deal}/activity`)).body as {
+      items: { summary: string; client_name: string | null; user_id: string }[];
+    };
+    const own = items.filter(({ user_id }) => user_id === scene.people[role].userId);
+    expect(own.every(({ client_name }) => client_name !== null)).toBe(true);
+    return items.map(({ summary }) => summary);
+  };
+  const all = ['changed the status of a finding to mitigated', 'commented on a finding', 'recorded a finding'];
+  expect(await activity('broker')).toEqual(all);
+  expect(await activity('exclusive buyer')).toEqual(all.slice(1));
+  expect(await activity('other buyer')).toEqual([]);
 });
 
 test('are created, listed, commented on, moved, and told in full with their history', async () => {

@@ -747,13 +747,13 @@ export const makers: Readonly<Record<string, Make>> = {
       says: `records a finding on ${dealName(w, deal)}${owner ? ` for ${nameOf(w, owner.person)} to see to` : ''}`,
       sends: [
         addFinding(
+          deal.id,
           {
-            dealId: deal.id,
             category: 'tax',
             title: 'Late',
             description: null,
             severity: 'minor',
-            ownerUserId: owner?.person ?? null,
+            owner_user_id: owner?.person ?? null,
           },
           origin,
         ),

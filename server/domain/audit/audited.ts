@@ -1,6 +1,7 @@
 /** Changes that leave a record of themselves: the change and its record in the audit trail are one statement. */
 
 import { mapped, type Statement, type Value } from '../../database/statement.ts';
+import type { Action, DealAction } from './actions.ts';
 
 /** From where a change was asked for, for the audit trail. */
 export interface Origin {
@@ -12,27 +13,38 @@ export interface Origin {
 interface Named {
   /** The id of what was changed: that of `changed`, unless it is said. */
   readonly subject?: string;
-  /** The id of its deal: that of `changed`, unless it is said. */
-  readonly deal?: string;
-  /** The id of the brokerage, of a change that belongs to no deal. */
-  readonly brokerage?: string;
   /** A jsonb of what else to keep: never a text that somebody wrote, and no amount. */
   readonly details?: string;
 }
 
+const record = (action: Action, subject: string, brokerage: string, deal: string, details: string): string =>
+  `cross join lateral app.audit('${action}', (${subject})::text, 'done', ${brokerage}, ${deal}, $1, $2, ${details}) as audited`;
+
 /**
- * To stand at the end of `from changed`: a record of `action` for each row. The statement's first two parameters are
- * those of {@link from}.
+ * To stand at the end of `from changed`: a record of `action` for each row, on the deal `deal` (SQL; that of `changed`,
+ * unless it is said). The statement's first two parameters are those of {@link from}.
  */
 export const audited = (
-  action: string,
-  { subject = 'changed.id', deal = 'changed.deal_id', brokerage, details = `'{}'` }: Named = {},
-): string =>
-  `cross join lateral app.audit('${action}', (${subject})::text, 'done', ${brokerage ?? 'null'}, ${brokerage === undefined ? deal : 'null'},
-     $1, $2, ${details}) as audited`;
+  action: DealAction,
+  { subject = 'changed.id', deal = 'changed.deal_id', details = `'{}'` }: Named & { readonly deal?: string } = {},
+): string => record(action, subject, 'null', deal, details);
+
+/** The same of a change that belongs to a brokerage and to no deal. */
+export const auditedOf = (
+  brokerage: string,
+  action: Action,
+  { subject = 'changed.id', details = `'{}'` }: Named = {},
+): string => record(action, subject, brokerage, 'null', details);
 
 /** The parameters with which every audited change begins. */
 export const from = ({ address, requestId }: Origin): [address: Value, requestId: Value] => [address, requestId];
 
 /** Whether a change took place: false when there was nothing that the caller may change so. */
 export const tookPlace = (change: Statement<unknown>): Statement<boolean> => mapped(change, (found) => found !== null);
+
+/** The id of what was added. What could not be added was denied or refused before: none is a fault of ours, and throws. */
+export const addedId = (addition: Statement<{ id: string } | null>): Statement<string> =>
+  mapped(addition, (added) => {
+    if (added === null) throw new Error('Something was added without an id.');
+    return added.id;
+  });

@@ -3,36 +3,19 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
-/** The tools that write, in the order of the tool list (specification, section 4.3). */
-export const writeTools = [
-  'svc_findings_create',
-  'svc_findings_update_status',
-  'svc_findings_comment',
-  'svc_questions_create',
-  'svc_qoe_normalization_create',
-  'svc_financing_source_create',
-  'svc_financing_source_update_status',
-] as const;
-
-export type WriteTool = (typeof writeTools)[number];
-
-export const isWriteTool = (name: string): name is WriteTool => (writeTools as readonly string[]).includes(name);
-
-/** What each lets a client do, in words. */
-export const writeToolTitles: Readonly<Record<WriteTool, string>> = {
-  svc_findings_create: 'Record a diligence finding',
-  svc_findings_update_status: 'Change the status of a finding',
-  svc_findings_comment: 'Comment on a finding',
-  svc_questions_create: 'Ask a question of the seller',
-  svc_qoe_normalization_create: 'Record a quality-of-earnings adjustment',
-  svc_financing_source_create: 'Add a source of financing',
-  svc_financing_source_update_status: 'Change the status of a source of financing',
-};
+/** What must be known of a tool outside the tool server; its file in the catalog says it. */
+export interface ToolFacts {
+  readonly name: string;
+  readonly title: string;
+  readonly writes: boolean;
+  /** False while the operator has not turned its feature on. */
+  readonly available: boolean;
+}
 
 /** A grant that counts at this moment, and for which client. */
 export interface LiveToolGrant {
   client_id: string;
-  tool: WriteTool;
+  tool: string;
   granted_at: string;
   expires_at: string | null;
 }
@@ -47,7 +30,7 @@ export const liveToolGrants = rows<LiveToolGrant, []>(
 const granted = row<{ granted: boolean }, [tool: string]>('tool_granted', 'select app.tool_granted($1) as granted');
 
 /** Whether the caller has turned `tool` on for the client through which they call. */
-export const isToolGranted = (tool: WriteTool): Statement<boolean> =>
+export const isToolGranted = (tool: string): Statement<boolean> =>
   mapped(granted(tool), (answer) => answer?.granted ?? false);
 
 const grant = row<{ done: boolean }>('grant_tool', 'select app.grant_tool($1, $2, $3, $4, $5) as done');
@@ -56,18 +39,13 @@ const grant = row<{ done: boolean }>('grant_tool', 'select app.grant_tool($1, $2
  * Turns a tool on for a client until `expiresAt` (RFC 3339; null: until it is turned off); false when the client does
  * not work for the caller. Refused with `ends_in_the_past`.
  */
-export function grantTool(
-  clientId: string,
-  tool: WriteTool,
-  expiresAt: string | null,
-  from: Origin,
-): Statement<boolean> {
+export function grantTool(clientId: string, tool: string, expiresAt: string | null, from: Origin): Statement<boolean> {
   return mapped(grant(clientId, tool, expiresAt, from.address, from.requestId), (answer) => answer?.done ?? false);
 }
 
 const withdraw = row<{ done: boolean }>('withdraw_tool', 'select app.withdraw_tool($1, $2, $3, $4) as done');
 
 /** Turns a tool off for a client at once; false when it was not on. */
-export function withdrawTool(clientId: string, tool: WriteTool, from: Origin): Statement<boolean> {
+export function withdrawTool(clientId: string, tool: string, from: Origin): Statement<boolean> {
   return mapped(withdraw(clientId, tool, from.address, from.requestId), (answer) => answer?.done ?? false);
 }

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { audited, from, type Origin } from '../audit/audited.ts';
+import { auditedOf, from, type Origin } from '../audit/audited.ts';
 
 export type ContactType = 'person' | 'company';
 
@@ -187,14 +187,14 @@ export const contactsForExport = rows<ListedContact, [brokerageId: string]>(
 );
 
 // Contacts belong to no deal, so that the record names the brokerage.
-const ofBrokerage = { brokerage: 'changed.brokerage_id' };
+const brokerage = 'changed.brokerage_id';
 
 const add = row<ListedContact>(
   'add_contact',
   `with changed as (
      insert into contacts as c (brokerage_id, type, display_name, email, phone) values ($3, $4, $5, $6, $7)
      returning ${fields}, c.brokerage_id)
-   select changed.* from changed ${audited('contact.create', ofBrokerage)}`,
+   select changed.* from changed ${auditedOf(brokerage, 'contact.create')}`,
 );
 
 /** Adds a contact to a brokerage. Denied to all but its members. */
@@ -211,7 +211,7 @@ const change = row<ListedContact>(
      update contacts c set type = coalesce($4, c.type), display_name = coalesce($5, c.display_name),
        email = case when $6 then $7 else c.email end, phone = case when $8 then $9 else c.phone end
      where c.id = $3 returning ${fields}, c.brokerage_id)
-   select changed.* from changed ${audited('contact.update', ofBrokerage)}`,
+   select changed.* from changed ${auditedOf(brokerage, 'contact.update')}`,
 );
 
 /** Changes what is given of a contact; null when there is none that the caller may change. */
@@ -237,12 +237,12 @@ const archive = row<ListedContact>(
   'archive_contact',
   `with changed as (
      update contacts c set archived_at = coalesce(c.archived_at, app.now()) where c.id = $3 returning ${fields}, c.brokerage_id)
-   select changed.* from changed ${audited('contact.archive', ofBrokerage)}`,
+   select changed.* from changed ${auditedOf(brokerage, 'contact.archive')}`,
 );
 const restore = row<ListedContact>(
   'restore_contact',
   `with changed as (update contacts c set archived_at = null where c.id = $3 returning ${fields}, c.brokerage_id)
-   select changed.* from changed ${audited('contact.restore', ofBrokerage)}`,
+   select changed.* from changed ${auditedOf(brokerage, 'contact.restore')}`,
 );
 
 /** Takes a contact out of the lists, and back again; null when there is none that the caller may change. */
@@ -268,7 +268,7 @@ const addMany = row<{ added: number }>(
      returning id),
    counted as (select count(*)::int as added from changed)
    select counted.added from counted
-   ${audited('contact.import', { subject: 'null', brokerage: '$3', details: `jsonb_build_object('added', counted.added)` })}`,
+   ${auditedOf('$3', 'contact.import', { subject: 'null', details: `jsonb_build_object('added', counted.added)` })}`,
 );
 
 /** Adds all of these contacts or none; how many. Denied to all but the brokerage's members. */

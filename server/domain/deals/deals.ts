@@ -2,7 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { lastActivityAt } from '../audit/activity.ts';
-import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 
 /** The states of a deal in the order of a sale; withdrawn leaves it. */
 export const dealStates = [
@@ -186,10 +186,7 @@ export function openDeal(brokerageId: string, input: DealInput, origin: Origin):
     currency,
     needs_nda,
   );
-  return mapped(opened, (found) => {
-    if (!found) throw new Error('A deal was opened without an id.');
-    return found.id;
-  });
+  return addedId(opened);
 }
 
 const edit = row<Changed>(

@@ -1,8 +1,8 @@
 /** Findings of diligence, each the business of the side that recorded it (decisions, "Finding"): their status, comments and history. */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
-import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { knownPerson } from '../deals/participants.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
@@ -87,41 +87,6 @@ export const findingChanges = rows<FindingChange, [findingId: string]>(
    ) latest order by changed_at, id`,
 );
 
-export interface NewFinding {
-  readonly dealId: string;
-  readonly category: string;
-  readonly title: string;
-  readonly description: string | null;
-  readonly severity: Severity;
-  readonly ownerUserId: string | null;
-}
-
-const create = row<{ id: string }>(
-  'create_finding',
-  `insert into findings (deal_id, category, title, description, severity, owner_user_id)
-   values ($1, $2, $3, $4, $5, $6) returning id`,
-);
-
-/** Records a finding for the caller's side. Refused with `owner_takes_no_part`; rejects with Denied outside of diligence. */
-export const createFinding = ({ dealId, category, title, description, severity, ownerUserId }: NewFinding) =>
-  create(dealId, category, title, description, severity, ownerUserId);
-
-/** Gives a finding another status, with the notes to this change. Rejects with Denied when there is none that the caller may change. */
-export const updateFindingStatus = row<
-  { id: string; status: FindingStatus; updated_at: string },
-  [id: string, status: FindingStatus, notes: string | null]
->(
-  'update_finding_status',
-  `with changed as (update findings set status = $2, status_notes = $3 where id = $1 returning id, status, updated_at)
-   select app.or_denied(c.id) as id, c.status, c.updated_at from (values (1)) one left join changed c on true`,
-);
-
-/** Adds a comment to a finding. Rejects with Denied when there is none that the caller may comment on. */
-export const commentOnFinding = row<{ id: string }, [findingId: string, body: string]>(
-  'comment_on_finding',
-  'insert into finding_comments (finding_id, body) values ($1, $2) returning id',
-);
-
 export interface FindingOnPage extends Finding {
   owner_name: string | null;
   created_by_name: string | null;
@@ -157,6 +122,14 @@ export const findingsOnPage = rows<FindingOnPage, [dealId: string]>(
 /** One finding, or null when there is none that the caller sees. */
 export const findingOnPage = row<FindingOnPage, [id: string]>('finding_on_page', `${select} where f.id = $1`);
 
+export interface NewFinding {
+  readonly category: string;
+  readonly title: string;
+  readonly description: string | null;
+  readonly severity: Severity;
+  readonly owner_user_id: string | null;
+}
+
 const add = row<{ id: string }>(
   'add_finding',
   `with changed as (
@@ -165,42 +138,43 @@ const add = row<{ id: string }>(
    select changed.id from changed ${audited('finding.add')}`,
 );
 
-/** Records a finding for the caller's side; its id. Refused and denied as `createFinding` is. */
-export const addFinding = (given: NewFinding, origin: Origin): Statement<string> =>
-  mapped(
-    add(
-      ...from(origin),
-      given.dealId,
-      given.category,
-      given.title,
-      given.description,
-      given.severity,
-      given.ownerUserId,
-    ),
-    (made) => made?.id ?? '',
-  );
+/** Records a finding for the caller's side; its id. Refused with `owner_takes_no_part`; rejects with Denied outside of diligence. */
+export const addFinding = (
+  dealId: string,
+  { category, title, description, severity, owner_user_id }: NewFinding,
+  origin: Origin,
+): Statement<string> => addedId(add(...from(origin), dealId, category, title, description, severity, owner_user_id));
 
-const setStatus = row<{ id: string }>(
+export interface FindingStatusChange {
+  id: string;
+  status: FindingStatus;
+  updated_at: string;
+}
+
+const setStatus = row<FindingStatusChange>(
   'set_finding_status',
-  `with changed as (update findings set status = $4, status_notes = $5 where id = $3 returning id, deal_id)
-   select changed.id from changed ${audited('finding.status')}`,
+  `with changed as (
+     update findings set status = $4, status_notes = $5 where id = $3 returning id, deal_id, status, updated_at)
+   select app.or_denied(changed.id) as id, changed.status, changed.updated_at
+   from (values (1)) one left join changed on true
+   ${audited('finding.status', { details: `jsonb_build_object('status', $4::text)` })}`,
 );
 
-/** Gives a finding another status, with notes. False: the caller may change none such. */
+/** Gives a finding another status, with the notes to this change. Rejects with Denied when there is none that the caller may change. */
 export const setFindingStatus = (
   id: string,
   status: FindingStatus,
   notes: string | null,
   origin: Origin,
-): Statement<boolean> => tookPlace(setStatus(...from(origin), id, status, notes));
+): Statement<FindingStatusChange | null> => setStatus(...from(origin), id, status, notes);
 
 const comment = row<{ id: string }>(
   'add_finding_comment',
-  `with added as (insert into finding_comments (finding_id, body) values ($3, $4) returning finding_id),
-   changed as (select f.id, f.deal_id from added join findings f on f.id = added.finding_id)
-   select changed.id from changed ${audited('finding.comment')}`,
+  `with added as (insert into finding_comments (finding_id, body) values ($3, $4) returning id, finding_id),
+   changed as (select f.id, f.deal_id, added.id as comment_id from added join findings f on f.id = added.finding_id)
+   select changed.comment_id as id from changed ${audited('finding.comment')}`,
 );
 
-/** Adds a comment. Denied where the caller takes no part in the diligence. */
-export const addFindingComment = (id: string, body: string, origin: Origin): Statement<boolean> =>
-  tookPlace(comment(...from(origin), id, body));
+/** Adds a comment to a finding; the comment's id. Rejects with Denied when there is none that the caller may comment on. */
+export const addFindingComment = (findingId: string, body: string, origin: Origin): Statement<string> =>
+  addedId(comment(...from(origin), findingId, body));

@@ -1,7 +1,7 @@
 /** Adjustments that make the earnings of a business comparable (specification, section 4.3; decisions, "Normalization"). */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { row, rows, type Statement } from '../../database/statement.ts';
+import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
 
@@ -20,16 +20,6 @@ const decimalShape = new RegExp(decimalPattern);
 
 /** Whether an amount is a decimal; of any length. */
 export const isDecimal = (amount: string): boolean => decimalShape.test(amount);
-
-/** Records an adjustment, `amount` being a decimal of at most {@link longestAmount} characters, all of whose decimals are kept. Rejects with Denied to all but editors of the deal's QoE workspace. */
-export const createNormalization = row<
-  { id: string },
-  [dealId: string, periodLabel: string, category: AdjustmentCategory, amount: string, rationale: string | null]
->(
-  'create_normalization',
-  `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount, rationale)
-   values ($1, $2, $3, $4, $5) returning id`,
-);
 
 export interface NormalizationOnPage {
   id: string;
@@ -71,27 +61,21 @@ const add = row<{ id: string }>(
    select changed.id from changed ${audited('qoe.normalization.add')}`,
 );
 
-export interface NormalizationGiven {
+export interface NewNormalization {
   readonly period_label: string;
   readonly adjustment_category: AdjustmentCategory;
-  /** A decimal string of at most 40 characters, all of whose decimals are kept. */
+  /** A decimal of at most {@link longestAmount} characters, all of whose decimals are kept. */
   readonly adjustment_amount: string;
   readonly rationale: string | null;
 }
 
-/** Adds a normalization; its id. Denied to all but editors. */
-export const addNormalization = (dealId: string, given: NormalizationGiven, origin: Origin): Statement<string> =>
-  mapped(
-    add(
-      ...from(origin),
-      dealId,
-      given.period_label,
-      given.adjustment_category,
-      given.adjustment_amount,
-      given.rationale,
-    ),
-    (made) => made?.id ?? '',
-  );
+/** Records an adjustment; its id. Rejects with Denied to all but editors of the deal's QoE workspace. */
+export const addNormalization = (
+  dealId: string,
+  { period_label, adjustment_category, adjustment_amount, rationale }: NewNormalization,
+  origin: Origin,
+): Statement<string> =>
+  addedId(add(...from(origin), dealId, period_label, adjustment_category, adjustment_amount, rationale));
 
 const remove = row<{ id: string }>(
   'remove_normalization',

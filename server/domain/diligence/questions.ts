@@ -1,7 +1,8 @@
 /** Questions of buyers, which a broker reviews and the seller answers (specification, sections 2.2 and 4.3). */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { row, rows, type Statement } from '../../database/statement.ts';
+import type { DealAction } from '../audit/actions.ts';
+import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
 
@@ -36,15 +37,6 @@ export const questions = rows<Question, [dealId: string, status: string | null]>
    where deal_id = ${seenDeal('$1')} and ($2::text is null or status = $2)
    order by asked_at desc, id desc
    limit 200`,
-);
-
-/**
- * Asks for the caller's side, under broker review. Refused with `not_a_buyer`, `no_active_nda`, `no_broker_review`,
- * `deal_over` or `deal_closed`; rejects with Denied when the caller takes no part in such a deal.
- */
-export const createQuestion = row<{ id: string }, [dealId: string, category: QuestionCategory, text: string]>(
-  'create_question',
-  'insert into questions (deal_id, category, question_text) values ($1, $2, $3) returning id',
 );
 
 export type QuestionAction = 'release' | 'reject' | 'answer' | 'distribute' | 'withdraw';
@@ -94,15 +86,18 @@ const ask = row<{ id: string }>(
    select changed.id from changed ${audited('question.ask')}`,
 );
 
-/** Asks for the caller's side, under broker review; its id. Refused as `createQuestion` is. */
+/**
+ * Asks for the caller's side, under broker review; the question's id. Refused with `not_a_buyer`, `no_active_nda`,
+ * `no_broker_review`, `deal_over` or `deal_closed`; rejects with Denied when the caller takes no part in such a deal.
+ */
 export const askQuestion = (
   dealId: string,
   category: QuestionCategory,
   text: string,
   origin: Origin,
-): Statement<string> => mapped(ask(...from(origin), dealId, category, text), (made) => made?.id ?? '');
+): Statement<string> => addedId(ask(...from(origin), dealId, category, text));
 
-const move = (name: string, action: string, set: string) =>
+const move = (name: string, action: DealAction, set: string) =>
   row<{ id: string }>(
     name,
     `with changed as (update questions set ${set} where id = $3 returning id, deal_id)

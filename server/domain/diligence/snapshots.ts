@@ -1,8 +1,8 @@
 /** Accounting snapshots of a deal: requested, worked on, and completed with all of their rows, or failed with none. */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
-import { audited, from, type Origin } from '../audit/audited.ts';
+import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 
 export interface Snapshot {
   id: string;
@@ -89,7 +89,7 @@ export const requestSnapshot = (
   type: Snapshot['snapshot_type'],
   sourceName: string | null,
   origin: Origin,
-): Statement<string> => mapped(request(...from(origin), dealId, type, sourceName), (made) => made?.id ?? '');
+): Statement<string> => addedId(request(...from(origin), dealId, type, sourceName));
 
 /** Begins to work on it. */
 export const processSnapshot = row<unknown, [id: string]>(

@@ -1,7 +1,8 @@
 /** A deal's documents (specification, sections 2.2 and 4.3): what is known of them, and uploading, opening, changing, removing. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import type { DealAction } from '../audit/actions.ts';
+import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
 
@@ -167,7 +168,7 @@ export function addDocument(
     diligenceRequest === null
       ? addSimple(...from(origin), ...values)
       : addProduction(...from(origin), ...values, diligenceRequest);
-  return mapped(add, (made) => made?.id ?? '');
+  return addedId(add);
 }
 
 export interface DocumentChange {
@@ -195,7 +196,7 @@ export const changeDocument = (
   origin: Origin,
 ): Statement<boolean> => tookPlace(change(source, ...from(origin), id, filename, category, confidentiality));
 
-const takeOrPut = (name: string, action: string, back: boolean) =>
+const takeOrPut = (name: string, action: DealAction, back: boolean) =>
   row<{ done: boolean }>(
     name,
     `select true as done from (select app.remove_document($4, $3, ${back}) as deal_id offset 0) changed

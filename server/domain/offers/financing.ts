@@ -1,8 +1,8 @@
 /** How a purchase is to be paid for: sources of financing and what they come to (decisions, "Financing source"). */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
-import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { knownPerson } from '../deals/participants.ts';
 
 export const sourceTypes = [
@@ -76,36 +76,6 @@ export const financingTotals = rows<FinancingTotal, [dealId: string]>(
    order by array_position('{${commitmentStatuses.join(',')}}', commitment_status), currency`,
 );
 
-export interface NewFinancingSource {
-  readonly dealId: string;
-  readonly sourceType: SourceType;
-  readonly sourceName: string;
-  readonly commitmentAmount: number;
-  readonly commitmentStatus: CommitmentStatus;
-}
-
-const create = row<{ id: string }>(
-  'create_financing_source',
-  `insert into financing_sources (deal_id, source_type, source_name, commitment_amount, commitment_status)
-   values ($1, $2, $3, $4, $5) returning id`,
-);
-
-/** Records a source for the caller's side, in the deal's currency. Rejects with Denied outside of diligence. */
-export const createFinancingSource = (source: NewFinancingSource) =>
-  create(source.dealId, source.sourceType, source.sourceName, source.commitmentAmount, source.commitmentStatus);
-
-/** Moves a source on. Refused with `move_not_allowed`; rejects with Denied when there is none that the caller may change. */
-export const updateFinancingStatus = row<
-  { id: string; commitment_status: CommitmentStatus; updated_at: string },
-  [id: string, status: CommitmentStatus]
->(
-  'update_financing_status',
-  `with changed as (
-     update financing_sources set commitment_status = $2 where id = $1 returning id, commitment_status, updated_at
-   )
-   select app.or_denied(c.id) as id, c.commitment_status, c.updated_at from (values (1)) one left join changed c on true`,
-);
-
 export interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'> {
   /** Whole units of the currency, as a decimal string. */
   commitment_amount: string;
@@ -131,6 +101,14 @@ export const sourcesOnPage = rows<SourceOnPage, [dealId: string]>(
 /** One source, or null when there is none that the caller sees. */
 export const sourceOnPage = row<SourceOnPage, [id: string]>('source_on_page', `${select} where s.id = $1`);
 
+export interface NewSource {
+  readonly source_type: SourceType;
+  readonly source_name: string;
+  /** Whole units of the deal's currency. */
+  readonly commitment_amount: number | string;
+  readonly commitment_status: CommitmentStatus;
+}
+
 const add = row<{ id: string }>(
   'add_financing_source',
   `with changed as (
@@ -139,33 +117,33 @@ const add = row<{ id: string }>(
    select changed.id from changed ${audited('financing.add')}`,
 );
 
-export interface NewSource {
-  readonly source_type: SourceType;
-  readonly source_name: string;
-  readonly commitment_amount: string;
-  readonly commitment_status: CommitmentStatus;
+/** Records a source for the caller's side, in the deal's currency; its id. Rejects with Denied outside of diligence. */
+export const addSource = (
+  dealId: string,
+  { source_type, source_name, commitment_amount, commitment_status }: NewSource,
+  origin: Origin,
+): Statement<string> =>
+  addedId(add(...from(origin), dealId, source_type, source_name, commitment_amount, commitment_status));
+
+export interface SourceStatusChange {
+  id: string;
+  commitment_status: CommitmentStatus;
+  updated_at: string;
 }
 
-/** Records a source for the caller's side, in the deal's currency; its id. Denied outside of diligence. */
-export const addSource = (dealId: string, source: NewSource, origin: Origin): Statement<string> =>
-  mapped(
-    add(
-      ...from(origin),
-      dealId,
-      source.source_type,
-      source.source_name,
-      source.commitment_amount,
-      source.commitment_status,
-    ),
-    (made) => made?.id ?? '',
-  );
-
-const move = row<{ id: string }>(
+const move = row<SourceStatusChange>(
   'move_financing_source',
-  `with changed as (update financing_sources set commitment_status = $4 where id = $3 returning id, deal_id)
-   select changed.id from changed ${audited('financing.status')}`,
+  `with changed as (
+     update financing_sources set commitment_status = $4 where id = $3
+     returning id, deal_id, commitment_status, updated_at)
+   select app.or_denied(changed.id) as id, changed.commitment_status, changed.updated_at
+   from (values (1)) one left join changed on true
+   ${audited('financing.status', { details: `jsonb_build_object('status', $4::text)` })}`,
 );
 
-/** Moves a source on. False: the caller may change none such. Refused with `move_not_allowed`. */
-export const moveSource = (id: string, status: CommitmentStatus, origin: Origin): Statement<boolean> =>
-  tookPlace(move(...from(origin), id, status));
+/** Moves a source on. Refused with `move_not_allowed`; rejects with Denied when there is none that the caller may change. */
+export const moveSource = (
+  id: string,
+  status: CommitmentStatus,
+  origin: Origin,
+): Statement<SourceStatusChange | null> => move(...from(origin), id, status);

@@ -1,5 +1,7 @@
 /** Every tool, in the order of the specification (section 4.3); clients keep the list, so the order stays. */
 
+import type { Config } from '../../config.ts';
+import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
 import type { Tool } from '../define.ts';
 import { svcClosingConditionsList } from './svc_closing_conditions_list.ts';
 import { svcDealsGet } from './svc_deals_get.ts';
@@ -42,3 +44,17 @@ export const catalog: readonly Tool[] = [
   svcFinancingSourceCreate,
   svcFinancingSourceUpdateStatus,
 ];
+
+/** The names of the tools that write, in the order of the catalog. */
+export const writingTools: readonly string[] = catalog
+  .filter(({ scope }) => scope === 'mcp:write')
+  .map(({ name }) => name);
+
+/** What the other interfaces tell of the tools, where these features are turned on. */
+export const toolFacts = (features: Config['features']): readonly ToolFacts[] =>
+  catalog.map(({ name, scope, feature, listed }) => ({
+    name,
+    title: listed.title ?? name,
+    writes: scope === 'mcp:write',
+    available: feature === undefined || features[feature],
+  }));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commitmentStatuses, createFinancingSource, sourceTypes } from '../../domain/offers/financing.ts';
+import { addSource, commitmentStatuses, sourceTypes } from '../../domain/offers/financing.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { id, oneOf, text, wholeAmount } from '../inputs.ts';
@@ -24,14 +24,8 @@ export const svcFinancingSourceCreate = defineTool({
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),
   denied: notInDiligence,
-  work: ({ deal_id, source_type, source_name, commitment_amount, commitment_status = 'identified' }) => [
-    createFinancingSource({
-      dealId: deal_id,
-      sourceType: source_type,
-      sourceName: source_name,
-      commitmentAmount: commitment_amount,
-      commitmentStatus: commitment_status,
-    }),
+  work: ({ deal_id, source_type, source_name, commitment_amount, commitment_status = 'identified' }, origin) => [
+    addSource(deal_id, { source_type, source_name, commitment_amount, commitment_status }, origin),
   ],
-  answer: (made) => made,
+  answer: (made) => ({ id: made }),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commitmentStatuses, updateFinancingStatus } from '../../domain/offers/financing.ts';
+import { commitmentStatuses, moveSource } from '../../domain/offers/financing.ts';
 import { passFinancingGate } from '../../domain/clients/tool-gate.ts';
 import { defineTool, replaces } from '../define.ts';
 import { id, oneOf } from '../inputs.ts';
@@ -17,6 +17,6 @@ export const svcFinancingSourceUpdateStatus = defineTool({
   output: z.strictObject({ id: z.guid(), commitment_status: z.string(), updated_at: z.iso.datetime() }),
   gate: (tool, { source_id }) => passFinancingGate(tool, source_id),
   denied: notInDiligence,
-  work: ({ source_id, commitment_status }) => [updateFinancingStatus(source_id, commitment_status)],
+  work: ({ source_id, commitment_status }, origin) => [moveSource(source_id, commitment_status, origin)],
   answer: (changed) => changed,
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commentOnFinding } from '../../domain/diligence/findings.ts';
+import { addFindingComment } from '../../domain/diligence/findings.ts';
 import { passFindingGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { id, text } from '../inputs.ts';
@@ -18,6 +18,6 @@ export const svcFindingsComment = defineTool({
   output: added,
   gate: (tool, { finding_id }) => passFindingGate(tool, finding_id),
   denied: notInDiligence,
-  work: ({ finding_id, body }) => [commentOnFinding(finding_id, body)],
-  answer: (made) => made,
+  work: ({ finding_id, body }, origin) => [addFindingComment(finding_id, body, origin)],
+  answer: (made) => ({ id: made }),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createFinding, severities } from '../../domain/diligence/findings.ts';
+import { addFinding, severities } from '../../domain/diligence/findings.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { id, oneOf, personId, text } from '../inputs.ts';
@@ -25,8 +25,8 @@ export const svcFindingsCreate = defineTool({
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),
   denied: notInDiligence,
-  work: ({ deal_id, category, title, description = null, severity, owner_user_id = null }) => [
-    createFinding({ dealId: deal_id, category, title, description, severity, ownerUserId: owner_user_id }),
+  work: ({ deal_id, category, title, description = null, severity, owner_user_id = null }, origin) => [
+    addFinding(deal_id, { category, title, description, severity, owner_user_id }, origin),
   ],
-  answer: (made) => made,
+  answer: (made) => ({ id: made }),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findingStatuses, updateFindingStatus } from '../../domain/diligence/findings.ts';
+import { findingStatuses, setFindingStatus } from '../../domain/diligence/findings.ts';
 import { passFindingGate } from '../../domain/clients/tool-gate.ts';
 import { defineTool, replaces } from '../define.ts';
 import { id, oneOf, text } from '../inputs.ts';
@@ -17,6 +17,8 @@ export const svcFindingsUpdateStatus = defineTool({
   output: z.strictObject({ id: z.guid(), status: z.string(), updated_at: z.iso.datetime() }),
   gate: (tool, { finding_id }) => passFindingGate(tool, finding_id),
   denied: notInDiligence,
-  work: ({ finding_id, status, status_notes = null }) => [updateFindingStatus(finding_id, status, status_notes)],
+  work: ({ finding_id, status, status_notes = null }, origin) => [
+    setFindingStatus(finding_id, status, status_notes, origin),
+  ],
   answer: (changed) => changed,
 });

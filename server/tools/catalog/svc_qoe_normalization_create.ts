@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { adjustmentCategories, createNormalization } from '../../domain/diligence/normalizations.ts';
+import { addNormalization, adjustmentCategories } from '../../domain/diligence/normalizations.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { decimal, id, oneOf, text } from '../inputs.ts';
@@ -23,8 +23,8 @@ export const svcQoeNormalizationCreate = defineTool({
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),
   denied: notQoeEditor,
-  work: ({ deal_id, period_label, adjustment_category, adjustment_amount, rationale = null }) => [
-    createNormalization(deal_id, period_label, adjustment_category, adjustment_amount, rationale),
+  work: ({ deal_id, period_label, adjustment_category, adjustment_amount, rationale = null }, origin) => [
+    addNormalization(deal_id, { period_label, adjustment_category, adjustment_amount, rationale }, origin),
   ],
-  answer: (made) => made,
+  answer: (made) => ({ id: made }),
 });

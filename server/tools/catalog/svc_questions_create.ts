@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createQuestion, questionCategories } from '../../domain/diligence/questions.ts';
+import { askQuestion, questionCategories } from '../../domain/diligence/questions.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { id, oneOf, text } from '../inputs.ts';
@@ -17,6 +17,6 @@ export const svcQuestionsCreate = defineTool({
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),
   denied: notAsker,
-  work: ({ deal_id, category, question_text }) => [createQuestion(deal_id, category, question_text)],
-  answer: (made) => made,
+  work: ({ deal_id, category, question_text }, origin) => [askQuestion(deal_id, category, question_text, origin)],
+  answer: (made) => ({ id: made }),
 });

@@ -3,7 +3,9 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
+import { auditTitle } from '../../domain/audit/actions.ts';
 import { auditRecords, type AuditRecord } from '../../domain/audit/records.ts';
+import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { csvHeaders, writeCsv } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
@@ -58,7 +60,17 @@ const cellsOf = (record: AuditRecord) => [
   Object.keys(record.details).length > 0 ? JSON.stringify(record.details) : null,
 ];
 
-export function auditRoutes(services: Services) {
+export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
+  const titles = new Map(tools.map(({ name, title }) => [name, title]));
+  /** The record with its title, and with that of the tool that its details name. */
+  const titled = (record: AuditRecord) => {
+    const { tool } = record.details;
+    return {
+      ...record,
+      title: auditTitle(record.action, record.details, titles),
+      tool_title: (typeof tool === 'string' ? titles.get(tool) : undefined) ?? null,
+    };
+  };
   const cursors = deploymentCursors(services);
 
   return new Hono()
@@ -74,7 +86,10 @@ export function auditRoutes(services: Services) {
       );
       const list = `audit ${JSON.stringify(filter)}`;
       place?.check(list, person.user_id);
-      return c.json({ items: found.items, next_cursor: found.next && seal(list, person.user_id, found.next) });
+      return c.json({
+        items: found.items.map(titled),
+        next_cursor: found.next && seal(list, person.user_id, found.next),
+      });
     })
 
     .get('/audit/export', query(Filter), async (c) => {

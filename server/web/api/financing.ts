@@ -15,7 +15,7 @@ import {
 import { originOf } from '../../http/origin.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { body, line, pathId } from './input.ts';
-import { notAllowed, withDeal, withRecord } from './visible-record.ts';
+import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const status = z.enum(commitmentStatuses, { error: 'Choose a status.' });
@@ -56,15 +56,7 @@ export function financingRoutes(services: Services) {
       const sourceId = pathId(c);
       const { commitment_status } = c.req.valid('json');
       const move = moveSource(sourceId, commitment_status, originOf(c));
-      const [moved, source] = await withRecord(
-        services,
-        c,
-        'financing_sources',
-        sourceId,
-        move,
-        sourceOnPage(sourceId),
-      );
-      if (!moved) throw notAllowed();
+      const [, source] = await withRecord(services, c, 'financing_sources', sourceId, move, sourceOnPage(sourceId));
       return c.json(orNotFound(source));
     });
 }

@@ -15,7 +15,7 @@ import {
 import { originOf } from '../../http/origin.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { body, id, line, optional, pathId, text } from './input.ts';
-import { notAllowed, withDeal, withRecord } from './visible-record.ts';
+import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({
@@ -48,9 +48,7 @@ export function findingRoutes(services: Services) {
 
     .post('/deals/:id/findings', body(New), async (c) => {
       const dealId = pathId(c);
-      const { category, title, description, severity, owner_user_id } = c.req.valid('json');
-      const finding = { dealId, category, title, description, severity, ownerUserId: owner_user_id };
-      const [added] = await withDeal(services, c, dealId, addFinding(finding, originOf(c)));
+      const [added] = await withDeal(services, c, dealId, addFinding(dealId, c.req.valid('json'), originOf(c)));
       const [found] = await withRecord(services, c, 'findings', added, findingOnPage(added));
       return c.json(orNotFound(found), 201);
     })
@@ -65,8 +63,7 @@ export function findingRoutes(services: Services) {
       const findingId = pathId(c);
       const { status, status_notes } = c.req.valid('json');
       const change = setFindingStatus(findingId, status, status_notes, originOf(c));
-      const [changed, found] = await withRecord(services, c, 'findings', findingId, change, findingOnPage(findingId));
-      if (!changed) throw notAllowed();
+      const [, found] = await withRecord(services, c, 'findings', findingId, change, findingOnPage(findingId));
       return c.json(orNotFound(found));
     })
 

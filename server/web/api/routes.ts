@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
+import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
 import { bodyAtMost, bodyType } from '../../http/bounded-body.ts';
 import { csrfGuardWith } from '../../http/csrf.ts';
 import { nothingThere, Problem, problemHandler } from '../../http/problem.ts';
@@ -35,7 +36,7 @@ const formLimit = bodyAtMost(65_536, (c) =>
 );
 
 /** Every route behind the CSRF guard; nothing here is ever kept by a cache. Its type is what the pages' client is made of. */
-export function apiRoutes(services: Services) {
+export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
   const routes = new Hono();
   routes.use(async (c, next) => {
     await next();
@@ -66,8 +67,8 @@ export function apiRoutes(services: Services) {
     .route('/', brokerageRoutes(services))
     .route('/', keyRoutes(services))
     .route('/', clientRoutes(services))
-    .route('/', toolRoutes(services))
-    .route('/', auditRoutes(services))
+    .route('/', toolRoutes(services, tools))
+    .route('/', auditRoutes(services, tools))
     .route('/', financingRoutes(services))
     .route('/', activityRoutes(services))
     .route('/', dealToolRoutes(services));

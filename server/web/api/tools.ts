@@ -7,25 +7,11 @@ import type { Results } from '../../database/database.ts';
 import type { Statement } from '../../database/statement.ts';
 import { connectedClients, type ConnectedClient } from '../../domain/clients/connected-clients.ts';
 import { liveOptIns } from '../../domain/clients/deal-opt-ins.ts';
-import {
-  grantTool,
-  isWriteTool,
-  liveToolGrants,
-  withdrawTool,
-  writeTools,
-  writeToolTitles,
-  type WriteTool,
-} from '../../domain/clients/tool-grants.ts';
+import { grantTool, liveToolGrants, withdrawTool, type ToolFacts } from '../../domain/clients/tool-grants.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { body, id, instant, optional, pathId } from './input.ts';
-
-const Grant = z.strictObject({
-  client_id: id,
-  tool: z.enum(writeTools, { error: 'Choose a tool.' }),
-  expires_at: optional(instant),
-});
 
 const shownClient = ({ id: client, name, scopes, disabled }: ConnectedClient) => ({
   id: client,
@@ -36,20 +22,22 @@ const shownClient = ({ id: client, name, scopes, disabled }: ConnectedClient) =>
   disabled,
 });
 
-export function toolRoutes(services: Services) {
-  const { features } = services.config;
-  const available = (tool: WriteTool) =>
-    tool.startsWith('svc_findings') ? features.findings : tool.startsWith('svc_financing') ? features.financing : true;
+export function toolRoutes(services: Services, tools: readonly ToolFacts[]) {
+  const writing = tools.filter(({ writes }) => writes);
+  const Grant = z.strictObject({
+    client_id: id,
+    tool: z.enum(
+      writing.map(({ name }) => name),
+      { error: 'Choose a tool.' },
+    ),
+    expires_at: optional(instant),
+  });
 
   const settings = () => [connectedClients(), liveToolGrants(), liveOptIns()] as const;
   const answer = (c: Context, ...[clients, grants, optIns]: Results<ReturnType<typeof settings>>) =>
     c.json({
       clients: clients.map(shownClient),
-      write_tools: writeTools.map((name) => ({
-        name,
-        title: writeToolTitles[name],
-        available: available(name),
-      })),
+      write_tools: writing.map(({ name, title, available }) => ({ name, title, available })),
       grants,
       opt_ins: optIns,
     });
@@ -70,7 +58,7 @@ export function toolRoutes(services: Services) {
 
     .delete('/tools/grants/:client_id/:tool', async (c) => {
       const tool = c.req.param('tool');
-      if (!isWriteTool(tool)) throw nothingThere();
+      if (!writing.some(({ name }) => name === tool)) throw nothingThere();
       // What is off already stays off.
       const { found } = await change(c, withdrawTool(pathId(c, 'client_id'), tool, originOf(c)));
       return answer(c, ...found);

@@ -6,7 +6,7 @@ import type { Column } from '../../../components/data-table.tsx';
 import { Drawer } from '../../../components/dialog.tsx';
 import { Time } from '../../../components/time.tsx';
 import { formatExactly } from '../../../lib/format.ts';
-import { actionWords, detailName, detailWords, outcomeWords } from '../../../lib/audit-words.ts';
+import { detailName, detailWords, outcomeWords } from '../../../lib/audit-words.ts';
 
 const wentWell = ({ outcome }: AuditRecord) => outcome === 'done' || outcome === 'ok';
 const whoOf = ({ user_name, key_name, user_id }: AuditRecord) =>
@@ -34,7 +34,7 @@ function What({ record }: { record: AuditRecord }) {
     <span className="block min-w-0">
       <span className="flex items-center gap-2">
         <span title={record.action} className="truncate font-medium text-ink">
-          {actionWords(record)}
+          {record.title}
         </span>
         {!wentWell(record) && <Outcome record={record} />}
       </span>
@@ -70,7 +70,7 @@ export const recordCard = (record: AuditRecord) => (
 export function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
   const details = Object.entries(record.details);
   return (
-    <Drawer onClose={onClose} title={actionWords(record)}>
+    <Drawer onClose={onClose} title={record.title}>
       <Facts>
         <Fact label="When" wide>
           {formatExactly(record.at)}
@@ -102,7 +102,7 @@ export function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose
         )}
         {details.map(([name, value]) => (
           <Fact key={name} label={detailName(name)}>
-            {detailWords(name, value)}
+            {detailWords(name, value, record.tool_title)}
           </Fact>
         ))}
       </Facts>

@@ -1,0 +1,185 @@
+/** Every action that the audit trail knows, and its words: the one place where an action is named and worded. */
+
+/** What a record keeps besides: never a text that somebody wrote, and no amount. */
+export type Details = Readonly<Record<string, unknown>>;
+
+type Words = string | ((details: Details) => string);
+
+const inWords = (value: unknown): string => String(value).replaceAll('_', ' ');
+const article = (word: string): string => (/^[aeiou]/.test(word) ? `an ${word}` : `a ${word}`);
+
+/** "Move the deal to under offer", where the record says where to. */
+const withDetail =
+  (start: string, joint: string, name: string) =>
+  ({ [name]: value }: Details): string =>
+    typeof value === 'string' ? `${start}${joint}${inWords(value)}` : start;
+
+const revises = ({ revision }: Details): boolean => Number(revision) > 1;
+
+/** What is done on deals: as a title, and as the activity of a deal tells it, a sentence without its subject. */
+const onDeals = {
+  'deal.open': ['Open the deal', 'opened the deal'],
+  'deal.edit': ['Edit the deal', 'edited the deal'],
+  'deal.move': [withDetail('Move the deal', ' to ', 'to'), withDetail('moved the deal', ' to ', 'to')],
+  'deal.hand_over': ['Hand the deal over to another broker', 'handed the deal over to another broker'],
+  'exclusivity.grant': ['Grant exclusivity', 'granted exclusivity'],
+  'exclusivity.extend': ['Change the end of exclusivity', 'changed the end of the exclusivity'],
+  'exclusivity.release': ['Release exclusivity', 'released the exclusivity'],
+  'participant.invite': [
+    withDetail('Invite to the deal', ' as ', 'role'),
+    ({ role }) => (typeof role === 'string' ? `invited ${article(inWords(role))}` : 'invited someone'),
+  ],
+  'participant.remove': ['Remove from the deal', 'removed someone'],
+  'invitation.accept': ['Accept an invitation', 'joined'],
+  'invitation.decline': ['Decline an invitation', 'declined an invitation'],
+  'nda.send': ['Send an NDA', 'sent an NDA'],
+  'nda.sign': ['Sign an NDA', 'signed an NDA'],
+  'nda.revoke': ['Revoke an NDA', 'revoked an NDA'],
+  'offer.submit': [
+    (details) => (revises(details) ? 'Revise an offer' : 'Submit an offer'),
+    (details) => (revises(details) ? 'revised an offer' : 'submitted an offer'),
+  ],
+  'offer.accept': ['Accept an offer', 'accepted an offer'],
+  'offer.accept_change': ['Accept a change of the accepted terms', 'accepted a change of the accepted terms'],
+  'offer.decline_change': ['Decline a change of the accepted terms', 'declined a change of the accepted terms'],
+  'condition.add': ['Add a closing condition', 'added a closing condition'],
+  'condition.change': [
+    withDetail('Change a closing condition', ' to ', 'status'),
+    withDetail('changed a closing condition', ', now ', 'status'),
+  ],
+  'condition.remove': ['Remove a closing condition', 'removed a closing condition'],
+  'question.ask': ['Ask a question', 'asked a question'],
+  'question.release': ['Release a question to the seller', 'released a question to the seller'],
+  'question.reject': ['Reject a question', 'rejected a question'],
+  'question.answer': ['Answer a question', 'answered a question'],
+  'question.distribute': ['Pass an answer on', 'passed an answer on'],
+  'question.withdraw': ['Withdraw a question', 'withdrew a question'],
+  'document.upload': ['Upload a document', 'uploaded a document'],
+  'document.change': ['Change a document', 'changed a document'],
+  'document.remove': ['Remove a document', 'removed a document'],
+  'document.restore': ['Restore a document', 'restored a document'],
+  'qoe.checklist.add': ['Add to the QoE checklist', 'added to the QoE checklist'],
+  'qoe.checklist.update': [
+    withDetail('Change the QoE checklist', ' to ', 'status'),
+    withDetail('changed the QoE checklist', ': ', 'status'),
+  ],
+  'qoe.snapshot.request': ['Upload books', 'uploaded books'],
+  'qoe.snapshot.complete': ['Read books', 'finished reading books'],
+  'qoe.snapshot.fail': ['Fail to read books', 'could not read books'],
+  'qoe.normalization.add': ['Add a normalization', 'added a normalization'],
+  'qoe.normalization.remove': ['Remove a normalization', 'removed a normalization'],
+  'qoe.admit': [
+    withDetail('Add to the QoE workspace', ' as ', 'role'),
+    withDetail('added someone to the QoE workspace', ' as ', 'role'),
+  ],
+  'qoe.dismiss': ['Remove from the QoE workspace', 'removed someone from the QoE workspace'],
+  'finding.add': ['Record a finding', 'recorded a finding'],
+  'finding.status': [
+    withDetail('Change a finding', ' to ', 'status'),
+    withDetail('changed the status of a finding', ' to ', 'status'),
+  ],
+  'finding.comment': ['Comment on a finding', 'commented on a finding'],
+  'financing.add': ['Add a source of financing', 'added a source of financing'],
+  'financing.status': [
+    withDetail('Change a source of financing', ' to ', 'status'),
+    withDetail('changed the status of a source of financing', ' to ', 'status'),
+  ],
+  'deal_opt_in.on': ['Let assistants write on the deal', 'let assistants write'],
+  'deal_opt_in.off': ['Stop letting assistants write', 'stopped letting assistants write'],
+  'deal_tools.stop': ['Turn assistants off for everyone', 'turned assistants off for everyone'],
+  'deal_tools.allow': ['Let assistants write again', 'let assistants write again'],
+} as const satisfies Record<string, readonly [title: Words, sentence: Words]>;
+
+/** What is done elsewhere: as a title. */
+const elsewhere = {
+  'session.sign_in': 'Sign in',
+  'session.sign_out': 'Sign out',
+  'session.sign_out_everywhere': 'Sign out everywhere',
+  'session.end': 'End other sessions',
+  'password.change': 'Change the password',
+  'password.reset_ask': 'Ask for a password link',
+  'password.reset': 'Set a new password by link',
+  'address.change_ask': 'Ask to change the e-mail address',
+  'address.change': 'Change the e-mail address',
+  'second_factor.on': 'Set up an authenticator',
+  'second_factor.off': 'Remove the authenticator',
+  'recovery_codes.renew': 'Make new recovery codes',
+  'passkey.add': 'Add a passkey',
+  'passkey.rename': 'Rename a passkey',
+  'passkey.remove': 'Remove a passkey',
+  'user.suspend': 'Suspend the account',
+  'user.restore': 'Restore the account',
+  'brokerage.set_up': 'Set up the brokerage',
+  'brokerage.create': 'Create the brokerage',
+  'brokerage.rename': 'Rename the brokerage',
+  'brokerage.second_factor': ({ required }) =>
+    required === false ? 'No longer require a second factor' : 'Require a second factor',
+  'member.invite': withDetail('Invite a member', ' as ', 'role'),
+  'member.role': withDetail('Change a member’s role', ' to ', 'role'),
+  'member.remove': 'Remove a member',
+  'member.end_sessions': 'End a member’s sessions',
+  'contact.create': 'Add a contact',
+  'contact.update': 'Change a contact',
+  'contact.archive': 'Archive a contact',
+  'contact.restore': 'Restore a contact',
+  'contact.import': 'Import contacts',
+  'api_key.create': 'Create an API key',
+  'api_key.rotate': 'Rotate an API key',
+  'api_key.revoke': 'Revoke an API key',
+  'client.create': 'Register a client',
+  'client.change': 'Change a client',
+  'client.disable': 'Turn a client off',
+  'client.enable': 'Turn a client on',
+  'client.share': 'Share a client',
+  'client.unshare': 'Stop sharing a client',
+  'client.disconnect': 'Disconnect a client',
+  'client.delete': 'Delete a client',
+  'consent.give': 'Authorize a client',
+  'consent.deny': 'Turn a client down',
+  'code.replay': 'Use an authorization code twice',
+  'code.burn': 'Use an authorization code wrongly',
+  'tokens.issue': 'Connect a client',
+  'tokens.refresh': 'Renew a client’s access',
+  'tokens.replay': 'Use a client’s old token again',
+  'tokens.revoke': 'End a client’s access',
+  'tool_grant.on': 'Allow a tool',
+  'tool_grant.off': 'Stop allowing a tool',
+} as const satisfies Record<string, Words>;
+
+/** An action on a deal. */
+export type DealAction = keyof typeof onDeals;
+/** An action that the service or the database writes down; the calls of tools have their own, `tool:<name>`. */
+export type Action = DealAction | keyof typeof elsewhere;
+
+/** The titles of tools by their names, which the tools' catalog knows. */
+export type ToolTitles = ReadonlyMap<string, string>;
+
+const said = (words: Words, details: Details): string => (typeof words === 'string' ? words : words(details));
+
+const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined;
+
+const toolAction = 'tool:';
+
+/** Whether an action has words; a record of an earlier release may name one that is no more. */
+export const isKnownAction = (action: string): boolean =>
+  action.startsWith(toolAction) || Object.hasOwn(onDeals, action) || Object.hasOwn(elsewhere, action);
+
+/** What a record is about, as a title: "Move the deal to listed", "Tool: list deals". */
+export function auditTitle(action: string, details: Details, tools: ToolTitles): string {
+  if (action.startsWith(toolAction)) {
+    const name = action.slice(toolAction.length);
+    const title = tools.get(name) ?? name.replace(/^svc_/, '').replaceAll('_', ' ');
+    return `Tool: ${title.charAt(0).toLowerCase()}${title.slice(1)}`;
+  }
+  const words = own<readonly [Words, Words]>(onDeals, action)?.[0] ?? own<Words>(elsewhere, action);
+  if (words !== undefined) return said(words, details);
+  const readable = action.replace(/[._:-]+/g, ' ').trim();
+  return readable.charAt(0).toUpperCase() + readable.slice(1);
+}
+
+/** What an action on a deal did, as a sentence without its subject. */
+export function activitySentence(action: string, details: Details): string {
+  const sentence = own<readonly [Words, Words]>(onDeals, action)?.[1];
+  return sentence === undefined ? `did: ${inWords(action).replace(/[.:]/g, ', ')}` : said(sentence, details);
+}
