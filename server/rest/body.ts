@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import type { z } from 'zod';
-import { boundedBytes } from '../http/bounded-body.ts';
+import { bodyType, boundedBytes } from '../http/bounded-body.ts';
 import type { Detail, Problem } from '../http/problem.ts';
 import { invalid } from './envelope.ts';
 import { JsonFault, readJson } from './json.ts';
@@ -14,11 +14,10 @@ const refused = (message: string, status: 400 | 413 | 415, where: Detail['in'] =
   invalid([{ in: where, path, message }], status);
 
 function checkType(c: Context): void {
-  const [type = '', ...parameters] = (c.req.header('content-type') ?? '').split(';').map((part) => part.trim());
-  if (type.toLowerCase() !== 'application/json')
+  const { type, charset } = bodyType(c);
+  if (type !== 'application/json')
     throw refused('Send JSON with the header Content-Type: application/json.', 415, 'header', 'Content-Type');
-  if (parameters.some((parameter) => /^charset=/i.test(parameter) && !/^charset="?utf-8"?$/i.test(parameter)))
-    throw refused('Send JSON in UTF-8.', 415, 'header', 'Content-Type');
+  if (charset !== undefined && charset !== 'utf-8') throw refused('Send JSON in UTF-8.', 415, 'header', 'Content-Type');
   if (!/^(identity)?$/i.test(c.req.header('content-encoding') ?? ''))
     throw refused('Send the body uncompressed.', 415, 'header', 'Content-Encoding');
 }

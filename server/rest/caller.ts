@@ -7,6 +7,7 @@ import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyScope } from '..
 import { bearerToken } from '../http/bearer-token.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
+import { openHolders } from '../http/token-holders.ts';
 import { Problem } from '../http/problem.ts';
 import { insufficientScope, unauthorized } from './envelope.ts';
 
@@ -47,24 +48,6 @@ interface Holder {
 
 const holderOf = ({ key_id: keyId, ceiling }: KeyCaller): Holder => ({ keyId, ceiling });
 
-const mostHolders = 20_000;
-
-/** Remembers whose token was whose. It lets nobody in: whether the token is still good is asked with every request. */
-function openHolders() {
-  const holders = new Map<string, Holder>();
-  return {
-    get: (digest: Buffer): Holder | undefined => holders.get(digest.toString('latin1')),
-    set(digest: Buffer, caller: KeyCaller): void {
-      const name = digest.toString('latin1');
-      const [eldest] = holders.keys();
-      if (holders.size >= mostHolders && eldest !== undefined && !holders.has(name)) holders.delete(eldest);
-      holders.set(name, holderOf(caller));
-    },
-    /** Of a token that is good no more: or whoever still has it could use up what the key may do. */
-    forget: (digest: Buffer): void => void holders.delete(digest.toString('latin1')),
-  };
-}
-
 /** Says in the headers where the request leaves its key; null takes that back. */
 function tellLimit(c: Context, count: Count | null): void {
   c.header('X-RateLimit-Limit', count?.limit.toString());
@@ -73,7 +56,7 @@ function tellLimit(c: Context, count: Count | null): void {
 }
 
 export function openCallers({ database, limits }: Pick<Services, 'database' | 'limits'>): Callers {
-  const holders = openHolders();
+  const holders = openHolders<Holder>();
 
   /** `fault`, or 429 to an address that has failed too often. A good key behind the same address is not held up. */
   async function failed(c: Context, fault: Problem): Promise<Problem> {
@@ -99,7 +82,7 @@ export function openCallers({ database, limits }: Pick<Services, 'database' | 'l
   /** What the database found for a digest, remembered. Throws 401 when that is nothing. */
   async function known(c: Context, digest: Buffer, found: KeyCaller | null): Promise<KeyCaller> {
     if (found !== null) {
-      holders.set(digest, found);
+      holders.set(digest, holderOf(found));
       return found;
     }
     holders.forget(digest);

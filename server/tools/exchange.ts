@@ -45,23 +45,3 @@ export function openExchange(services: Services, digest: Buffer, from: Exchange[
   };
   return exchange;
 }
-
-const most = 20_000;
-
-/**
- * Remembers whose token was whose, so that a call can be counted before it is let in. It lets nobody in: whether the
- * token is still good is asked with every call.
- */
-export function openHolders() {
-  const holders = new Map<string, Holder>();
-  return {
-    get: (digest: Buffer): Holder | null => holders.get(digest.toString('latin1')) ?? null,
-    set(digest: Buffer, holder: Holder): void {
-      const [eldest] = holders.keys();
-      if (holders.size >= most && eldest !== undefined) holders.delete(eldest);
-      holders.set(digest.toString('latin1'), holder);
-    },
-    /** Of a token that is good no more: or whoever still has it could use up the calls of its person. */
-    forget: (digest: Buffer): void => void holders.delete(digest.toString('latin1')),
-  };
-}

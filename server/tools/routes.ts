@@ -6,7 +6,8 @@ import { originOf } from '../http/origin.ts';
 import { Problem, reported } from '../http/problem.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
 import { admit, countCalls, presentedDigest } from './admission.ts';
-import { openExchange, openHolders, type Exchange, type Holder } from './exchange.ts';
+import { openHolders } from '../http/token-holders.ts';
+import { openExchange, type Exchange, type Holder } from './exchange.ts';
 import { checkAccept, idOf, methodOf, readMessage } from './message.ts';
 import { corsHeaders, originCheck, preflightHeaders } from './origins.ts';
 import { openProtocol } from './protocol.ts';
@@ -41,7 +42,7 @@ export function toolServerRoutes(services: Services): Hono {
   const { config, log } = services;
   const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
   const protocol = openProtocol(log);
-  const holders = openHolders();
+  const holders = openHolders<Holder>();
 
   async function holderOf(exchange: Exchange, digest: Buffer, path: ResourcePath): Promise<Holder> {
     const known = holders.get(digest);
