@@ -1,7 +1,11 @@
 /** Hostile requests, drawn from a seed: what a route or a tool takes, filled with what nobody should send. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { Services } from '../../server/services.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
+import { toolFacts } from '../../server/tools/catalog/index.ts';
+import { checkOf } from '../../server/web/api/input.ts';
+import { apiRoutes } from '../../server/web/api/routes.ts';
 import type { Route } from '../http/routes.ts';
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
@@ -24,34 +28,29 @@ export interface HostileRequest {
   readonly pattern: string;
 }
 
-const folder = new URL('../../server/web/api/', import.meta.url);
-
-const sources = readdirSync(folder)
-  .filter((name) => name.endsWith('.ts'))
-  .map((name) => readFileSync(new URL(name, folder), 'utf8'));
-
-/** Every name that a schema of the web application's interface can have: whatever stands before a colon there. */
-const names: readonly string[] = [
-  ...new Set(sources.flatMap((source) => [...source.matchAll(/\b([a-z]\w*): /g)]).map(([, name]) => name!)),
-  '__proto__',
-  'constructor',
-];
-
-/** Every word that a schema there lets one choose. */
-const choices: readonly string[] = [
-  ...new Set(
-    sources
-      .flatMap((source) => [...source.matchAll(/z\.enum\(\[([^\]]*)\]/g)])
-      .flatMap(([, listed]) => [...listed!.matchAll(/'([^']*)'/g)])
-      .map(([, word]) => word!),
-  ),
-];
-
-/** What the listing of a tool says of an argument. */
+/** What a schema says of a field. */
 interface Described {
   readonly type?: unknown;
   readonly format?: unknown;
   readonly enum?: unknown;
+  readonly properties?: Fields;
+  readonly anyOf?: readonly Described[];
+}
+type Fields = Readonly<Record<string, Described>>;
+
+const names: readonly string[] = ['__proto__', 'constructor', 'id', 'cursor', 'no_such_field'];
+
+/** The fields that each route of the web application's interface takes, in its body and in its query, as its schemas say. */
+function taken(services: Services): ReadonlyMap<string, { json: Fields; query: Fields }> {
+  const all = new Map<string, { json: Fields; query: Fields }>();
+  for (const { method, path, handler } of apiRoutes(services, toolFacts(services.config.features)).routes) {
+    const check = checkOf(handler);
+    if (!check) continue;
+    const { properties = {} } = z.toJSONSchema(check.schema, { unrepresentable: 'any' }) as Described;
+    const route = `${method} /api/web${path}`;
+    all.set(route, { ...(all.get(route) ?? { json: {}, query: {} }), [check.target]: properties });
+  }
+  return all;
 }
 
 const texts: readonly string[] = [
@@ -103,11 +102,16 @@ function nested(depth: number): unknown {
 }
 
 /** Draws requests; `ids` are real ones, of this tenant and of others, and `deal` is that of most records. */
-export function generator(random: () => number, routes: readonly Route[], ids: readonly string[], deal: string) {
+export function generator(
+  random: () => number,
+  services: Services,
+  routes: readonly Route[],
+  ids: readonly string[],
+  deal: string,
+) {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const often = (share: number): boolean => random() < share;
-  /** What a route was heard to complain of: names that it knows. */
-  const heard = new Map<string, Set<string>>();
+  const fields = taken(services);
 
   function value(): unknown {
     const kind = Math.floor(random() * 12);
@@ -121,7 +125,9 @@ export function generator(random: () => number, routes: readonly Route[], ids: r
   }
 
   /** What such a field may well hold, so that what is hostile beside it is looked at: by its description, else by its name. */
-  function fitting(name: string, { type, format, enum: listed }: Described = {}): unknown {
+  function fitting(name: string, described: Described = {}): unknown {
+    const { type, format, enum: listed, properties } = described.anyOf?.[0] ?? described;
+    if (properties) return record(properties);
     if (Array.isArray(listed)) return pick(listed as unknown[]);
     if (name === 'deal_id' && often(0.8)) return deal;
     if (format === 'uuid' || /(^|_)id$/.test(name)) return pick(ids);
@@ -129,14 +135,12 @@ export function generator(random: () => number, routes: readonly Route[], ids: r
     if (/(_at|until)$/.test(name)) return '2027-03-01T12:00:00Z';
     if (type === 'integer') return Math.floor(random() * 1_000);
     if (/amount|price|revenue/.test(name)) return pick(['125000.50', '-7', '0']);
-    return type === undefined && often(0.6) ? pick(choices) : pick(['Two words', 'A line\nand another', '12']);
+    if (type === 'boolean') return pick([true, false]);
+    return pick(['Two words', 'A line\nand another', '12']);
   }
 
-  function record(
-    known: readonly string[],
-    described: Readonly<Record<string, Described>> = {},
-  ): Record<string, unknown> {
-    const chosen = known.filter(() => often(0.9));
+  function record(described: Fields): Record<string, unknown> {
+    const chosen = Object.keys(described).filter(() => often(0.9));
     if (often(0.15)) chosen.push(pick(names));
     const share = pick([0, 0.5, 0.9, 1]);
     return Object.fromEntries(
@@ -183,7 +187,7 @@ export function generator(random: () => number, routes: readonly Route[], ids: r
     '\ufffe\u0000<svg/>',
   ];
 
-  function queryOf(known: readonly string[]): string {
+  function queryOf(known: Fields): string {
     if (often(0.2)) return '';
     const given = Object.entries(record(known)).map(([name, one]) => {
       const text = typeof one === 'string' ? one : JSON.stringify(one);
@@ -207,10 +211,9 @@ export function generator(random: () => number, routes: readonly Route[], ids: r
     /** A request to a route of the web application's interface. */
     ofRoute(): HostileRequest {
       const { method, path, pattern } = pick(routes);
-      const known = [...(heard.get(`${method} ${pattern}`) ?? [])];
-      const fields = known.length > 0 && often(0.85) ? known : [pick(names), pick(names), pick(names)];
+      const { json: inBody, query: inQuery } = fields.get(`${method} ${pattern}`) ?? { json: {}, query: {} };
       const asked = idsIn(path).replaceAll(/\/(?:\.|%2E){1,2}(?=\/|$)/gi, '/0');
-      const target = `${asked}${queryOf(fields)}`;
+      const target = `${asked}${queryOf(inQuery)}`;
       const extra: Record<string, string> = often(0.05)
         ? { accept: pick(['text/html', '*/*;q=', ',,,']), range: pick(['bytes=0-', 'bytes=-', 'bytes=9-1']) }
         : {};
@@ -223,14 +226,14 @@ export function generator(random: () => number, routes: readonly Route[], ids: r
           body: pick(bodies),
           pattern,
         };
-      const body = often(0.04) ? json(value() ?? null) : json(record(fields));
+      const body = often(0.04) ? json(value() ?? null) : json(record(inBody));
       return { method, path: target, headers: { 'content-type': 'application/json', ...extra }, body, pattern };
     },
 
     /** A call of a tool. */
     ofTool(): HostileRequest {
       const { name, listed } = pick(catalog);
-      const described = (listed.inputSchema.properties ?? {}) as Record<string, Described>;
+      const described = (listed.inputSchema.properties ?? {}) as Fields;
       const call = {
         jsonrpc: '2.0',
         id: often(0.9) ? 1 : value(),
@@ -238,7 +241,7 @@ export function generator(random: () => number, routes: readonly Route[], ids: r
         params: often(0.97)
           ? {
               name: often(0.97) ? name : pick(texts),
-              arguments: often(0.95) ? record(Object.keys(described), described) : value(),
+              arguments: often(0.95) ? record(described) : value(),
             }
           : value(),
       };
@@ -250,18 +253,6 @@ export function generator(random: () => number, routes: readonly Route[], ids: r
         body: json(often(0.97) ? call : [call, call]),
         pattern: `tool ${name}`,
       };
-    },
-
-    /** Learns the names that a refusal tells of. */
-    learn({ method, pattern }: HostileRequest, details: unknown): void {
-      if (!Array.isArray(details)) return;
-      const route = `${method} ${pattern}`;
-      const known = heard.get(route) ?? new Set<string>();
-      for (const { path } of details as { path?: string }[]) {
-        const [first = ''] = (path ?? '').split('.');
-        if (first !== '' && known.size < 30) known.add(first);
-      }
-      heard.set(route, known);
     },
   };
 }

@@ -24,13 +24,13 @@ async function readBody<T extends z.ZodType>(
   parse: (text: string) => unknown,
 ): Promise<z.output<T>> {
   if (bodyType(c).type !== 'application/json') throw new Problem(415, 'validation_error', 'Send JSON.');
-  const body = await boundedText(c, largestBody);
-  if (body === 'too_large') throw new Problem(413, 'validation_error', 'This is too much at once.');
-  if (body === 'not_text') throw new Problem(400, 'validation_error', 'Send JSON in UTF-8.');
-  if (isTooDeep(body.text)) throw new Problem(400, 'validation_error', 'The body is nested too deeply.');
+  const sent = await boundedText(c, largestBody);
+  if (sent === 'too_large') throw new Problem(413, 'validation_error', 'This is too much at once.');
+  if (sent === 'not_text') throw new Problem(400, 'validation_error', 'Send JSON in UTF-8.');
+  if (isTooDeep(sent.text)) throw new Problem(400, 'validation_error', 'The body is nested too deeply.');
   let value: unknown;
   try {
-    value = parse(body.text);
+    value = parse(sent.text);
   } catch {
     throw new Problem(400, 'validation_error', 'The body is no JSON.');
   }
@@ -56,21 +56,28 @@ type Checked<Target extends 'json' | 'query', S extends z.ZodType> = {
   out: { [T in Target]: z.output<S> };
 };
 
+const schemas = new WeakMap<object, { target: 'json' | 'query'; schema: z.ZodType }>();
+
+/** What a middleware of {@link body} or {@link query} checks, and by which schema; undefined for any other handler. */
+export const checkOf = (handler: object) => schemas.get(handler);
+
 /**
  * Reads the JSON body for the handler behind it, which gets it by `c.req.valid('json')` as the schema gives it; the type
  * of the route says what the body must be. `parse` reads the text. Answers 400, 413 or 415 for what does not fit, and
  * first 404 for what is no id in the path.
  */
-export const body =
-  <S extends z.ZodType, E extends Env, P extends string>(
-    schema: S,
-    parse: (text: string) => unknown = JSON.parse,
-  ): MiddlewareHandler<E, P, Checked<'json', S>, never> =>
-  async (c, next) => {
+export function body<S extends z.ZodType, E extends Env, P extends string>(
+  schema: S,
+  parse: (text: string) => unknown = JSON.parse,
+): MiddlewareHandler<E, P, Checked<'json', S>, never> {
+  const check: MiddlewareHandler<E, P, Checked<'json', S>, never> = async (c, next) => {
     checkIds(c);
     c.req.addValidatedData('json', (await readBody(c, schema, parse)) as object);
     await next();
   };
+  schemas.set(check, { target: 'json', schema });
+  return check;
+}
 
 /** The query as the schema gives it; a parameter that repeats is an array where the schema wants one. Throws 400. */
 function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
@@ -83,15 +90,17 @@ function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
 }
 
 /** The same for the query: `c.req.valid('query')`. Answers 400 for what does not fit. */
-export const query =
-  <S extends z.ZodType, E extends Env, P extends string>(
-    schema: S,
-  ): MiddlewareHandler<E, P, Checked<'query', S>, never> =>
-  async (c, next) => {
+export function query<S extends z.ZodType, E extends Env, P extends string>(
+  schema: S,
+): MiddlewareHandler<E, P, Checked<'query', S>, never> {
+  const check: MiddlewareHandler<E, P, Checked<'query', S>, never> = async (c, next) => {
     checkIds(c);
     c.req.addValidatedData('query', readQuery(c, schema) as object);
     await next();
   };
+  schemas.set(check, { target: 'query', schema });
+  return check;
+}
 
 // Lone surrogates and NUL cannot be stored, and the database would say so in the middle of the work.
 const storable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
