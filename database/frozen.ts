@@ -1,19 +1,19 @@
-/** The migrations that are frozen, with their digests: `database/migrations.lock`. */
+/** The migrations that are frozen, with their digests, as `database/schema.sql` lists them at its end. */
 
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { Applied, Migration } from '../server/database/migrate.ts';
+import { schemaFile } from './dump-schema.ts';
 
-export const lockFile = path.join(import.meta.dirname, 'migrations.lock');
+const heading = `
+-- Frozen migrations: the SHA-256 and the name of each file that makes what is above
+`;
 
-/** The frozen migrations: a line each, the SHA-256 of the file and its name, as sha256sum writes them. */
+/** The frozen migrations, in their order. */
 export async function frozenMigrations(): Promise<Applied[]> {
-  const text = await readFile(lockFile, 'utf8');
-  return text
-    .split(/\r?\n/)
-    .filter((line) => line !== '')
-    .map((line) => ({ digest: line.slice(0, 64), name: line.slice(66) }));
+  const [, listed = ''] = (await readFile(schemaFile, 'utf8')).replaceAll('\r\n', '\n').split(heading);
+  return [...listed.matchAll(/^-- ([0-9a-f]{64}) {2}(\S+)$/gm)].map(([, digest = '', name = '']) => ({ digest, name }));
 }
 
-export const lockOf = (migrations: readonly Migration[]): string =>
-  migrations.map(({ digest, name }) => `${digest}  ${name}\n`).join('');
+/** What schema.sql holds: the dump of what these migrations make, and the list of them. */
+export const schemaText = (dump: string, migrations: readonly Migration[]): string =>
+  `${dump}${heading}\n${migrations.map(({ digest, name }) => `-- ${digest}  ${name}\n`).join('')}`;

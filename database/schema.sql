@@ -6183,3 +6183,24 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_server;
+
+-- Frozen migrations: the SHA-256 and the name of each file that makes what is above
+
+-- ed1161b15a1cf06db4d4106f04f7b25e826f9fa11ab17011b6f0b0813cec0a68  001_foundation.sql
+-- 59930347ab28ac1169194e5f7562d6ede4e8464c88fa675a9088a0c24de3b5c4  002_people.sql
+-- 0d0fbb2173d9aa00ddf80e98c18ac19c367de18655dbde78b81996d5eff5031e  003_contacts_and_keys.sql
+-- ef7700ee9828e92a12f3dfe6688de82cf6a3920b3445d54a2f427df81e341194  004_deals.sql
+-- 6cae62f591a9729945b722e1a80deb54e85cd7d61cc488f1fba622f8356f97ed  005_quality_of_earnings.sql
+-- f953c50b7bc2fbd6ae6740155ce69d93ee64a760ad9d29b6d78d2e4f0c82d9be  006_questions.sql
+-- 3d60fa3cb70d95bc2814696350db173728b0392758d43db27a32b4b5d6332dfd  007_documents.sql
+-- 9e1210d1cc5fce5736f5975d59bb3cbe432fcb2c0a0d6d82007645b50e701215  008_offers.sql
+-- c8232d5e79ed23ae3c35f63d7f42fc042965a48426cba84eb7a5d841290bc97a  009_closing.sql
+-- aca52d13184b1058b544a9a557842f6a89a8da80395d0489dbcdbc128fa6a84c  010_findings_and_financing.sql
+-- ec988ac020c41b6c65d098123378bcaea2a18a86b7afff82486f8caaa13c08dc  011_closed_deals.sql
+-- d9c7256b5c4e794dc5b11fdb2b7283f4d79844a5f93c1b27dfcb6a967b66b2de  012_audit.sql
+-- 5e964a38367fe96423b54c049b5379b6f7e95d0a213bbc6f17a30ab9446eebb8  013_sign_in.sql
+-- 572778b854b9c52712ffa2f623b0ca7e940bb01deef1a6335995f0b72335642c  014_second_factor.sql
+-- 7f283acb1f41d1e7d7ece5fd3ba67e6b3ccf221944db6a2d2ab13f128c4dec68  015_membership.sql
+-- f607d7c3141c86aee42aca651dca3306b840f1c69dfdcb5d2f6b3cca5ad67728  016_connected_clients.sql
+-- d67cff6d3a35e8c34a16330f6bafc4f2f916225ddae0d6c2c6594a5210e0fe75  017_tools.sql
+-- 7db8ff69f4ead1ccac1c0c357eb7be791325aa01e5e024033187408608c7f32d  018_live_changes.sql

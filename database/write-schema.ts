@@ -1,6 +1,6 @@
 /**
- * `npm run schema`: makes a database with the migrations, writes down its schema in schema.sql, and freezes the migrations
- * in migrations.lock. It refuses when one that is frozen already was changed.
+ * `npm run schema`: makes a database with the migrations, and writes down its schema in schema.sql with the digests of the
+ * migrations, which freezes them. It refuses when one that is frozen already was changed.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import pg from 'pg';
 import { startEmbedded } from '../server/database/embedded.ts';
 import { migrate, migrationFiles, pending } from '../server/database/migrate.ts';
 import { dumpSchema, schemaFile } from './dump-schema.ts';
-import { frozenMigrations, lockFile, lockOf } from './frozen.ts';
+import { frozenMigrations, schemaText } from './frozen.ts';
 
 const migrations = await migrationFiles();
 const added = pending(migrations, await frozenMigrations());
@@ -21,12 +21,12 @@ try {
     await migrate(postgres.owner);
     const client = new pg.Client(postgres.owner);
     await client.connect();
-    await writeFile(schemaFile, await dumpSchema(client).finally(() => client.end()));
+    const dump = await dumpSchema(client).finally(() => client.end());
+    await writeFile(schemaFile, schemaText(dump, migrations));
   } finally {
     await postgres.stop();
   }
 } finally {
   await rm(directory, { recursive: true, force: true });
 }
-await writeFile(lockFile, lockOf(migrations));
 process.stdout.write(`Wrote schema.sql${added.map(({ name }) => `, and froze ${name}`).join('')}.\n`);
