@@ -15,7 +15,7 @@ import { PagedList } from '../../components/paged-list.tsx';
 import { EmptyState, SkeletonRows } from '../../components/states.tsx';
 import { readDealsSearch, type DealsSearch } from './search.ts';
 import { callerRoles, dealStates, optionsOf } from '../../lib/states.ts';
-import { NewDealDialog } from './deal-form.tsx';
+import { NewDealDialog } from './dialogs.tsx';
 import { dealCard, dealColumns, dealLink } from './rows.tsx';
 
 const route = getRouteApi('/app/deals');

@@ -17,10 +17,10 @@ import { TabLink, TabNav } from '../../components/tabs.tsx';
 import { toast } from '../../components/toast.tsx';
 import { dealPath, dealStates } from '../../lib/states.ts';
 import { DealContext } from './context.ts';
-import { EditDealDialog } from './deal-form.tsx';
-import { ExclusivityBanner } from './overview/exclusivity.tsx';
+import { EditDealDialog } from './dialogs.tsx';
+import { ExclusivityBanner } from './exclusivity.tsx';
 import { NoSection } from './no-section.tsx';
-import { JoinBanner, StandingBadge } from './overview/standing.tsx';
+import { JoinBanner, StandingBadge } from './standing.tsx';
 import { tabsOf } from './tabs.ts';
 
 const route = getRouteApi('/app/deals/$dealId');

@@ -11,7 +11,7 @@ import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx
 import { Time } from '../../../components/time.tsx';
 import { ndaStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
-import { InviteBuyerLink } from '../people/invite-buyer-link.tsx';
+import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { NdaDrawer, NdaFacts } from './drawer.tsx';
 import { SendNdaDialog } from './send-dialog.tsx';
 import { SignForm } from './sign-form.tsx';

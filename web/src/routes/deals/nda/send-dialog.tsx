@@ -11,7 +11,7 @@ import { toast } from '../../../components/toast.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
-import { endOfBusinessIn } from '../overview/exclusivity.tsx';
+import { endOfBusinessIn } from '../exclusivity.tsx';
 
 interface SendNdaDialogProps {
   /** Those to whom one can be sent now. */

@@ -15,7 +15,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { ndaStates, participantRoles, participantStates } from '../../../lib/states.ts';
 import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
-import { GrantExclusivityDialog } from '../overview/exclusivity.tsx';
+import { GrantExclusivityDialog } from '../exclusivity.tsx';
 import { InvitedToDealDialog, InviteToDealDialog } from './invite-dialog.tsx';
 import { TabPage } from '../tab-page.tsx';
 

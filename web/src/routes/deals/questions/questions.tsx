@@ -7,7 +7,7 @@ import { Button, ButtonLink } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { useDeal } from '../context.ts';
-import { InviteBuyerLink } from '../people/invite-buyer-link.tsx';
+import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { AskDialog } from './dialogs.tsx';
 import { QuestionCard } from './card.tsx';
 import { TabPage } from '../tab-page.tsx';

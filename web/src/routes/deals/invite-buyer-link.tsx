@@ -1,6 +1,6 @@
 import { UserPlus } from 'lucide-react';
-import { ButtonLink } from '../../../components/button.tsx';
-import { useDeal } from '../context.ts';
+import { ButtonLink } from '../../components/button.tsx';
+import { useDeal } from './context.ts';
 
 /** Leads to where buyers are invited, as long as a deal has none and the person can invite: nothing comes before that. */
 export function InviteBuyerLink() {

@@ -1,17 +1,17 @@
 import { HeartHandshake } from 'lucide-react';
 import { useState } from 'react';
-import { useDealActions } from '../../../api/deals.ts';
-import type { DealPage, Instant, Participant } from '../../../api/shapes.ts';
-import { Banner } from '../../../components/banner.tsx';
-import { Button } from '../../../components/button.tsx';
-import { useConfirm } from '../../../components/confirm-dialog.tsx';
-import { Field } from '../../../components/field.tsx';
-import { FormDialog } from '../../../components/form-dialog.tsx';
-import { Countdown } from '../../../components/time.tsx';
-import { toast } from '../../../components/toast.tsx';
-import { DateTimeField } from '../../../components/value-fields.tsx';
-import { formatTime } from '../../../lib/format.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { useDealActions } from '../../api/deals.ts';
+import type { DealPage, Instant, Participant } from '../../api/shapes.ts';
+import { Banner } from '../../components/banner.tsx';
+import { Button } from '../../components/button.tsx';
+import { useConfirm } from '../../components/confirm-dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { Countdown } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
+import { DateTimeField } from '../../components/value-fields.tsx';
+import { formatTime } from '../../lib/format.ts';
+import { required, useForm } from '../../lib/use-form.ts';
 
 /** In so many days, at 17:00 in the viewer's zone: the usual end of a period. */
 export function endOfBusinessIn(days: number): Instant {

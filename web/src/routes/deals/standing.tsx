@@ -1,13 +1,13 @@
 /** What the person is on the deal; and how an admin who takes no part in it comes to. */
 import { UserPlus } from 'lucide-react';
-import { useDealActions } from '../../../api/deals.ts';
-import { useMe } from '../../../api/me.ts';
-import type { DealPage } from '../../../api/shapes.ts';
-import { Badge } from '../../../components/badge.tsx';
-import { Banner } from '../../../components/banner.tsx';
-import { Button } from '../../../components/button.tsx';
-import { useConfirm } from '../../../components/confirm-dialog.tsx';
-import { callerRoles, memberRoles, participantRoles } from '../../../lib/states.ts';
+import { useDealActions } from '../../api/deals.ts';
+import { useMe } from '../../api/me.ts';
+import type { DealPage } from '../../api/shapes.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Banner } from '../../components/banner.tsx';
+import { Button } from '../../components/button.tsx';
+import { useConfirm } from '../../components/confirm-dialog.tsx';
+import { callerRoles, memberRoles, participantRoles } from '../../lib/states.ts';
 
 /** The caller's own part in the deal; an admin of the brokerage may look on without one. */
 function useOwnPart({ participants }: DealPage) {
