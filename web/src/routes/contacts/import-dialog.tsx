@@ -22,7 +22,7 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
         <table className="w-full text-left">
           <thead className="text-sm text-faint">
             <tr>
-              <th className="px-3.5 py-2 font-medium">Row</th>
+              <th className="px-3.5 py-2 font-medium whitespace-nowrap">Row</th>
               <th className="px-3.5 py-2 font-medium">Name</th>
               <th className="px-3.5 py-2 font-medium">E-mail</th>
               <th className="px-3.5 py-2 font-medium max-sm:hidden">Phone</th>
