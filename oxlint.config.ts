@@ -23,6 +23,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Everything in `server/` that can be imported. */
 const parts = [...new Set([...Object.keys(mayImport), ...Object.values(mayImport).flat(), 'interfaces.ts'])];
 
+/** The one file of the application that the server learns from: where its pages are. */
+const pagePaths = '(?!web/src/paths\\.ts$)';
+
 interface Forbidden {
   readonly regex: string;
   readonly message: string;
@@ -39,7 +42,7 @@ const listed = (names: readonly string[]): string => names.map((name) => name.re
 function importsOf([folder, allowed]: [string, readonly string[]]): OxlintOverride {
   const others = parts.filter((part) => part !== folder && !allowed.includes(part));
   const beyond = {
-    regex: `^(\\.\\./)+(server/)?(${listed(others)})(/|$)`,
+    regex: `^(\\.\\./)+${folder === 'http' ? pagePaths : ''}(server/)?(${listed(others)})(/|$)`,
     message: `server/${folder} may import of server/: ${allowed.join(', ')}. See oxlint.config.ts.`,
   };
   const http = { regex: '^(hono|@hono/|@modelcontextprotocol/)', message: `server/${folder} knows no HTTP.` };

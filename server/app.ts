@@ -24,10 +24,8 @@ export function createApp(services: Services): Hono {
 
   app.route('/', operations(services, metrics));
   servePlainStyle(app);
-  const application = staticRoutes();
-  app.route('/', application.first);
   for (const { mount, routes } of interfaces) app.route(mount, routes(services));
-  app.route('/', application.last);
+  app.route('/', staticRoutes());
 
   app.notFound(nothingHere);
   app.onError(problemHandler(services.log, writeProblemPage));

@@ -4,7 +4,7 @@ import type { Hono, MiddlewareHandler } from 'hono';
 import { authRoutes } from './auth/routes.ts';
 import { refusalOf } from './http/malformed.ts';
 import { writeProblemPage } from './http/pages.ts';
-import type { WriteProblem } from './http/problem.ts';
+import { writeProblemJson, type WriteProblem } from './http/problem.ts';
 import { endpoints } from './oauth/metadata.ts';
 import { writeOAuthError } from './oauth/oauth-error.ts';
 import { oauthRoutes } from './oauth/routes.ts';
@@ -41,7 +41,7 @@ export const interfaces: readonly Interface[] = [
     writeProblem: writeOAuthError,
   },
   { name: 'tools', mount: '/', paths: toolServerPaths, routes: toolServerRoutes, writeProblem: writeRpcError },
-  { name: 'auth', mount: '/', paths: ['/api/auth/*'], routes: authRoutes, writeProblem: writeProblemPage },
+  { name: 'auth', ...below('/api/auth'), routes: authRoutes, writeProblem: writeProblemJson },
   {
     name: 'web',
     ...below('/api/web'),

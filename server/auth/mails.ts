@@ -1,7 +1,7 @@
 /** The mails of this routes. */
 
 import type { Services } from '../services.ts';
-import { addressChangeUrl, resetUrl } from '../http/links.ts';
+import { addressChangeUrl, resetUrl, securityPath } from '../http/links.ts';
 import { deliver, deliverLink, greeting } from '../http/mails.ts';
 
 /** The link by which somebody sets a new password. */
@@ -62,7 +62,7 @@ export function mailSecurityChange(
 ): Promise<void> {
   const text = `${greeting(to.name)}${what}
 
-If that was not you, set a new password at once (Forgot your password?) and look through ${services.config.baseUrl}/settings/security.
+If that was not you, set a new password at once (Forgot your password?) and look through ${services.config.baseUrl}${securityPath}.
 `;
   return deliver(services, { to: to.email, subject: 'The security of your account has changed', text });
 }

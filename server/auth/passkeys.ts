@@ -1,4 +1,4 @@
-/** Passkeys for programs and for the script of our pages: registering, signing in, listing, removing. */
+/** Passkeys: registering, signing in, listing, renaming, removing. */
 
 import {
   generateAuthenticationOptions,
@@ -26,9 +26,8 @@ import { asToken, mintToken, tokenDigest } from '../domain/accounts/secret-token
 import { requireRecentSignIn } from '../domain/accounts/sessions.ts';
 import { csrfGuard, originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
-import { safeReturnPath } from '../http/return-path.ts';
 import { ourOrigin, sessionDigest } from '../http/session.ts';
-import { action, Fault, fields, smallBody, view, type Again } from './action.ts';
+import { action, Fault, fields, smallBody } from './action.ts';
 import { countRequest } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
@@ -103,124 +102,88 @@ async function checkRegistration(c: Context, response: RegistrationResponseJSON)
 const passkeyName = fields.name.max(100, 'Enter a name of at most 100 characters.');
 const noPasskey = () => new Fault(404, 'not_found', 'There is no such passkey any more.');
 
-const asJson: Again = (c, { status, code, message }) => c.json({ error: { code, message } }, status);
-
-/** The routes under /api/auth/passkey; `security` shows the settings page again. */
-export function passkeyRoutes(services: Services, security: Again): Hono {
+/** The routes below passkey. */
+export function passkeyRoutes(services: Services): Hono {
   const { database } = services;
   const app = new Hono();
 
-  const challenge = action(
-    z.object({}),
-    async (c) => {
-      await countRequest(services, c);
-      const token = mintToken();
-      const options = await generateAuthenticationOptions({
-        rpID: hostOf(c),
-        challenge: bytes(token),
-        userVerification: 'required',
-      });
-      await database.run(keepChallenge(tokenDigest(token), null));
-      return { json: options, go: '/sign-in' };
-    },
-    asJson,
-  );
-  app.post('/api/auth/passkey/options', smallBody, originGuard, challenge);
+  const challenge = action(z.object({}), async (c) => {
+    await countRequest(services, c);
+    const token = mintToken();
+    const options = await generateAuthenticationOptions({
+      rpID: hostOf(c),
+      challenge: bytes(token),
+      userVerification: 'required',
+    });
+    await database.run(keepChallenge(tokenDigest(token), null));
+    return options;
+  });
+  app.post('/passkey/options', smallBody, originGuard, challenge);
 
-  const signIn = action(
-    z.object({ response: credential, return_to: fields.returnTo }),
-    async (c, { response, return_to }) => {
-      const checked = await checkSignature(services, c, response as unknown as AuthenticationResponseJSON);
-      const { token, session } = freshSession(c);
-      const statement = signInWithPasskey(response.id, checked.challenge, checked.counter, session, signInOriginOf(c));
-      const person = personOf(await database.run(statement));
-      if (person === null) throw refused();
-      const then = safeReturnPath(return_to);
-      const { json } = await signedIn(services, c, token, person, then);
-      return { json: { ...json, return_to: then }, go: then };
-    },
-    asJson,
-  );
-  app.post('/api/auth/passkey/sign-in', smallBody, originGuard, signIn);
+  const signIn = action(z.object({ response: credential }), async (c, { response }) => {
+    const checked = await checkSignature(services, c, response as unknown as AuthenticationResponseJSON);
+    const { token, session } = freshSession(c);
+    const statement = signInWithPasskey(response.id, checked.challenge, checked.counter, session, signInOriginOf(c));
+    const person = personOf(await database.run(statement));
+    if (person === null) throw refused();
+    return signedIn(services, c, token, person);
+  });
+  app.post('/passkey/sign-in', smallBody, originGuard, signIn);
 
-  const registration = action(
-    z.object({}),
-    async (c) => {
-      const token = mintToken();
-      const digest = sessionDigest(c);
-      const [caller, , , passkeys] = await asCaller(
-        services,
-        c,
-        requireRecentSignIn(digest),
-        keepChallenge(tokenDigest(token), digest),
-        listPasskeys(digest),
-      );
-      const options = await generateRegistrationOptions({
-        rpName: 'Dealkeep',
-        rpID: hostOf(c),
-        userName: caller.email,
-        userDisplayName: caller.name,
-        userID: userHandle(caller.user_id),
-        challenge: bytes(token),
-        excludeCredentials: passkeys.map(({ credential_id: id, transports }) => ({ id, transports })),
-        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-        supportedAlgorithmIDs,
-      });
-      return { json: options, go: '/settings/security' };
-    },
-    asJson,
-  );
-  app.post('/api/auth/passkey/registration', smallBody, csrfGuard, registration);
+  const registration = action(z.object({}), async (c) => {
+    const token = mintToken();
+    const digest = sessionDigest(c);
+    const [caller, , , passkeys] = await asCaller(
+      services,
+      c,
+      requireRecentSignIn(digest),
+      keepChallenge(tokenDigest(token), digest),
+      listPasskeys(digest),
+    );
+    return generateRegistrationOptions({
+      rpName: 'Dealkeep',
+      rpID: hostOf(c),
+      userName: caller.email,
+      userDisplayName: caller.name,
+      userID: userHandle(caller.user_id),
+      challenge: bytes(token),
+      excludeCredentials: passkeys.map(({ credential_id: id, transports }) => ({ id, transports })),
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      supportedAlgorithmIDs,
+    });
+  });
+  app.post('/passkey/registration', smallBody, csrfGuard, registration);
 
-  const add = action(
-    z.object({ response: credential, name: passkeyName }),
-    async (c, { response, name }) => {
-      const checked = await checkRegistration(c, response as unknown as RegistrationResponseJSON);
-      const { id, publicKey, counter, transports = [] } = checked.credential;
-      const passkey = { credentialId: id, publicKey, counter, transports, name };
-      const [, added] = await asCaller(
-        services,
-        c,
-        addPasskey(sessionDigest(c), checked.challenge, passkey, originOf(c)),
-      );
-      if (!added) throw notRegistered();
-      return { json: { added: true }, go: '/settings/security?done=passkey' };
-    },
-    asJson,
-  );
-  app.post('/api/auth/passkey/add', smallBody, csrfGuard, add);
+  const add = action(z.object({ response: credential, name: passkeyName }), async (c, { response, name }) => {
+    const checked = await checkRegistration(c, response as unknown as RegistrationResponseJSON);
+    const { id, publicKey, counter, transports = [] } = checked.credential;
+    const passkey = { credentialId: id, publicKey, counter, transports, name };
+    const statement = addPasskey(sessionDigest(c), checked.challenge, passkey, originOf(c));
+    const [, added] = await asCaller(services, c, statement);
+    if (!added) throw notRegistered();
+    return { added: true };
+  });
+  app.post('/passkey/add', smallBody, csrfGuard, add);
 
-  app.get(
-    '/api/auth/passkeys',
-    view(async (c) => {
-      const [, passkeys] = await asCaller(services, c, listPasskeys(sessionDigest(c)));
-      return c.json({
-        passkeys: passkeys.map(({ id, name, created_at, last_used_at }) => ({ id, name, created_at, last_used_at })),
-      });
-    }),
-  );
+  app.get('/passkeys', async (c) => {
+    const [, passkeys] = await asCaller(services, c, listPasskeys(sessionDigest(c)));
+    return c.json({
+      passkeys: passkeys.map(({ id, name, created_at, last_used_at }) => ({ id, name, created_at, last_used_at })),
+    });
+  });
 
-  const rename = action(
-    z.object({ id: fields.id, name: passkeyName }),
-    async (c, { id, name }) => {
-      const [, renamed] = await asCaller(services, c, renamePasskey(sessionDigest(c), id, name, originOf(c)));
-      if (!renamed) throw noPasskey();
-      return { json: { name }, go: '/settings/security' };
-    },
-    asJson,
-  );
-  app.post('/api/auth/passkey/rename', smallBody, csrfGuard, rename);
+  const rename = action(z.object({ id: fields.id, name: passkeyName }), async (c, { id, name }) => {
+    const [, renamed] = await asCaller(services, c, renamePasskey(sessionDigest(c), id, name, originOf(c)));
+    if (!renamed) throw noPasskey();
+    return { name };
+  });
+  app.post('/passkey/rename', smallBody, csrfGuard, rename);
 
-  const remove = action(
-    z.object({ id: fields.id }),
-    async (c, { id }) => {
-      const [, removed] = await asCaller(services, c, removePasskey(sessionDigest(c), id, originOf(c)));
-      if (!removed) throw noPasskey();
-      return { json: { removed: true }, go: '/settings/security?done=passkey_removed' };
-    },
-    security,
-  );
-  app.post('/settings/security/passkeys/remove', smallBody, csrfGuard, remove);
-  app.post('/api/auth/passkey/remove', smallBody, csrfGuard, remove);
+  const remove = action(z.object({ id: fields.id }), async (c, { id }) => {
+    const [, removed] = await asCaller(services, c, removePasskey(sessionDigest(c), id, originOf(c)));
+    if (!removed) throw noPasskey();
+    return { removed: true };
+  });
+  app.post('/passkey/remove', smallBody, csrfGuard, remove);
   return app;
 }

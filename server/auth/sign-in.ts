@@ -14,12 +14,10 @@ import {
 } from '../domain/accounts/second-factor.ts';
 import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfGuard, originGuard } from '../http/csrf.ts';
-import { safeReturnPath } from '../http/return-path.ts';
 import { deviceDigest, readTokenCookie, setTokenCookie } from '../http/session.ts';
-import { action, Fault, fields, smallBody, view, type Done } from './action.ts';
+import { action, Fault, fields, smallBody } from './action.ts';
 import { attemptsOn } from './attempts.ts';
-import { asCaller, freshSession, isSignedIn, signedIn, signInOriginOf } from './signed-in.ts';
-import { codePage, reauthenticatePage, signInPage } from './sign-in-pages.ts';
+import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
 const refused = () => new Fault(401, 'sign_in_refused', 'The e-mail address or the password is not right.');
 const codeRefused = () =>
@@ -27,10 +25,8 @@ const codeRefused = () =>
 const stepExpired = () =>
   new Fault(401, 'sign_in_expired', 'This sign-in took too long or failed too often: start again.');
 
-const codePath = (returnTo: string) => `/sign-in/code?${new URLSearchParams({ return_to: returnTo })}`;
-
 /** Checks the password; `undefined`: a second factor is owed, and the browser holds the step. Throws a fault (401, 429). */
-async function checkPassword(services: Services, c: Context, email: string, password: string, then: string) {
+async function checkPassword(services: Services, c: Context, email: string, password: string) {
   const { database } = services;
   const attempts = await attemptsOn(services, c, email);
   await attempts.check();
@@ -46,12 +42,12 @@ async function checkPassword(services: Services, c: Context, email: string, pass
   }
   await attempts.succeeded();
   if (isOutdated(phc)) await database.run(upgradePassword(phc, await hashPassword(password, attempts.share)));
-  if (answer.outcome === 'signed_in') return { done: await signedIn(services, c, token, person, then) };
+  if (answer.outcome === 'signed_in') return { done: await signedIn(services, c, token, person) };
   return { step: token };
 }
 
 /** Finishes a step with what was typed. Throws a fault (401, 429). */
-async function finish(services: Services, c: Context, step: string, typed: string, then: string): Promise<Done> {
+async function finish(services: Services, c: Context, step: string, typed: string) {
   const { database, clock } = services;
   const owed = await database.run(stepSecret(tokenDigest(step)));
   if (owed === null) throw stepExpired();
@@ -65,106 +61,49 @@ async function finish(services: Services, c: Context, step: string, typed: strin
     finishSignIn(tokenDigest(step), factor, deviceDigest(c), session, signInOriginOf(c)),
   );
   const person = personOf(answer);
-  if (answer.outcome === 'signed_in' && person !== null) return signedIn(services, c, token, person, then);
+  if (answer.outcome === 'signed_in' && person !== null) return signedIn(services, c, token, person);
   await attempts.failed();
   throw answer.outcome === 'refused' ? codeRefused() : stepExpired();
 }
 
 /** Signs in, with the code at once when the program sent it; else the answer says that it is owed. */
-async function signIn(
-  services: Services,
-  c: Context,
-  {
-    email,
-    password,
-    code,
-    return_to,
-  }: { email: string; password: string; code?: string | undefined; return_to?: string | undefined },
-): Promise<Done> {
-  const then = safeReturnPath(return_to);
-  const { done, step } = await checkPassword(services, c, email, password, then);
+async function signIn(services: Services, c: Context, { email, password, code }: z.infer<typeof credentials>) {
+  const { done, step } = await checkPassword(services, c, email, password);
   if (done !== undefined) return done;
-  if (code !== undefined && code !== '') return finish(services, c, step, code, then);
+  if (code !== undefined && code !== '') return finish(services, c, step, code);
   setTokenCookie(c, 'dealkeep-step', step);
-  return {
-    json: { outcome: 'second_factor', second_factor_required: true, methods: ['code', 'recovery_code', 'passkey'] },
-    go: codePath(then),
-  };
+  const methods = ['code', 'recovery_code', 'passkey'];
+  return { outcome: 'second_factor' as const, second_factor_required: true, methods };
 }
 
 const credentials = z.object({
   email: fields.email,
   password: fields.password,
   code: z.string().max(64, 'The code is too long.').optional(),
-  return_to: fields.returnTo,
 });
 const code = z.object({
   code: z.string({ error: 'Enter the code.' }).trim().min(1, 'Enter the code.').max(64, 'The code is too long.'),
-  return_to: fields.returnTo,
 });
-const proof = z.object({ password: fields.password, return_to: fields.returnTo });
+const proof = z.object({ password: fields.password });
 
-/** GET and POST of /sign-in, /sign-in/code and /re-authenticate, and the same for programs under /api/auth. */
+/** Signing in, the second factor after it, and proving once more who is signed in. */
 export function signInRoutes(services: Services): Hono {
   const app = new Hono();
 
-  app.get(
-    '/sign-in',
-    view(async (c) => {
-      const returnTo = safeReturnPath(c.req.query('return_to'));
-      return (await isSignedIn(services, c)) ? c.redirect(returnTo, 303) : signInPage(c, returnTo);
-    }),
-  );
-  const enter = action(
-    credentials,
-    (c, input) => signIn(services, c, input),
-    (c, fault, entered) => signInPage(c, safeReturnPath(entered['return_to']), entered['email'], fault),
-  );
+  const enter = action(credentials, (c, input) => signIn(services, c, input));
   app.post('/sign-in', smallBody, originGuard, enter);
-  app.post('/api/auth/sign-in', smallBody, originGuard, enter);
 
-  app.get(
-    '/sign-in/code',
-    view(async (c) => {
-      const returnTo = safeReturnPath(c.req.query('return_to'));
-      if (readTokenCookie(c, 'dealkeep-step') === null) return signInPage(c, returnTo);
-      return codePage(c, returnTo);
-    }),
-  );
-  const enterCode = action(
-    code,
-    (c, input) => {
-      const step = readTokenCookie(c, 'dealkeep-step');
-      if (step === null) throw stepExpired();
-      return finish(services, c, step, input.code, safeReturnPath(input.return_to));
-    },
-    (c, fault, entered) => {
-      const returnTo = safeReturnPath(entered['return_to']);
-      return fault.code === 'sign_in_expired'
-        ? signInPage(c, returnTo, undefined, fault)
-        : codePage(c, returnTo, fault);
-    },
-  );
-  app.post('/sign-in/code', smallBody, originGuard, enterCode);
-  app.post('/api/auth/second-factor', smallBody, originGuard, enterCode);
+  const enterCode = action(code, (c, input) => {
+    const step = readTokenCookie(c, 'dealkeep-step');
+    if (step === null) throw stepExpired();
+    return finish(services, c, step, input.code);
+  });
+  app.post('/second-factor', smallBody, originGuard, enterCode);
 
-  const proofPage = async (c: Context, returnTo: string, fault?: Fault) => {
+  const prove = action(proof, async (c, { password }) => {
     const [{ email }] = await asCaller(services, c);
-    return reauthenticatePage(c, email, returnTo, fault);
-  };
-  app.get(
-    '/re-authenticate',
-    view((c) => proofPage(c, safeReturnPath(c.req.query('return_to')))),
-  );
-  const prove = action(
-    proof,
-    async (c, input) => {
-      const [{ email }] = await asCaller(services, c);
-      return signIn(services, c, { ...input, email });
-    },
-    (c, fault, entered) => proofPage(c, safeReturnPath(entered['return_to']), fault),
-  );
+    return signIn(services, c, { email, password });
+  });
   app.post('/re-authenticate', smallBody, csrfGuard, prove);
-  app.post('/api/auth/re-authenticate', smallBody, csrfGuard, prove);
   return app;
 }

@@ -10,31 +10,19 @@ import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { enterWithSession, type SessionCaller } from '../domain/accounts/sessions.ts';
 import { csrfToken } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
-import { clearTokenCookie, deviceDigest, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
-import { SignedOut, type Done } from './action.ts';
+import { clearTokenCookie, deviceDigest, notSignedIn, sessionDigest, setTokenCookie } from '../http/session.ts';
 
-/** Runs the statements as the person of the session, in one transaction. Throws {@link SignedOut}. */
+/** Runs the statements as the person of the session, in one transaction. Throws {@link notSignedIn}. */
 export async function asCaller<const S extends readonly Statement<unknown>[]>(
   { database }: Services,
   c: Context,
   ...statements: S
 ): Promise<[SessionCaller, ...Results<S>]> {
   const digest = sessionDigest(c);
-  if (digest === null) throw new SignedOut();
+  if (digest === null) throw notSignedIn();
   const [caller, ...answers] = await database.together(enterWithSession(digest), ...statements);
-  if (caller === null) throw new SignedOut();
+  if (caller === null) throw notSignedIn();
   return [caller, ...(answers as unknown as Results<S>)];
-}
-
-/** Whether the browser's session is alive. */
-export async function isSignedIn({ database }: Services, c: Context): Promise<boolean> {
-  const digest = sessionDigest(c);
-  return digest !== null && (await database.run(enterWithSession(digest))) !== null;
-}
-
-/** The person for the bar of a page. */
-export function barPerson(c: Context, { name }: { name: string }): { name: string; csrf: string } {
-  return { name, csrf: csrfToken(sessionToken(c) ?? '') };
 }
 
 /** From where and with what somebody signs in. */
@@ -55,16 +43,10 @@ export async function knowDevice({ database }: Services, c: Context, session: st
   setTokenCookie(c, 'dealkeep-device', device, deviceSeconds);
 }
 
-/** Gives the browser its new session. */
-export async function signedIn(
-  services: Services,
-  c: Context,
-  token: string,
-  user: Person,
-  then: string,
-): Promise<Done> {
+/** Gives the browser its new session; what it is told. */
+export async function signedIn(services: Services, c: Context, token: string, user: Person) {
   await knowDevice(services, c, token);
   setTokenCookie(c, 'dealkeep', token);
   clearTokenCookie(c, 'dealkeep-step');
-  return { json: { outcome: 'signed_in', user, csrf_token: csrfToken(token) }, go: then };
+  return { outcome: 'signed_in' as const, user, csrf_token: csrfToken(token) };
 }

@@ -3,8 +3,8 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { announcesBody } from './bounded-body.ts';
 import { html, type Html } from './html.ts';
 import { problem } from './pages.ts';
-import { isSessionAlive, ourOrigin, sessionToken } from './session.ts';
-import { signInFirst } from './sign-in-first.ts';
+import { writeProblemJson } from './problem.ts';
+import { isSessionAlive, notSignedIn, ourOrigin, sessionToken } from './session.ts';
 
 const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -13,7 +13,7 @@ export function csrfToken(session: string): string {
   return createHmac('sha256', session).update('dealkeep csrf').digest('base64url');
 }
 
-/** The hidden field that every form of a signed-in person carries. */
+/** The hidden field of a form of a signed-in person. */
 export function csrfField(session: string): Html {
   return html`<input type="hidden" name="csrf" value="${csrfToken(session)}" />`;
 }
@@ -42,17 +42,11 @@ function fromElsewhere(c: Context): Response {
   return problem(c, 403, 'cross_site_request', message);
 }
 
-/** Refuses a change that another site's page asks for (403): for forms that come before any session. */
+/** Refuses a change that another site's page asks for (403): for what comes before any session. */
 export const originGuard: MiddlewareHandler = async (c, next) => {
   if (!readOnly.has(c.req.method) && !isOwnOrigin(c)) return fromElsewhere(c);
   await next();
 };
-
-/** The token in the field `csrf` of an urlencoded form. */
-async function tokenInForm(c: Context): Promise<string | null> {
-  if (!(c.req.header('content-type') ?? '').startsWith('application/x-www-form-urlencoded')) return null;
-  return new URLSearchParams(await c.req.text()).get('csrf');
-}
 
 type Refuse = (c: Context) => Response;
 
@@ -60,29 +54,25 @@ function guard(refuseDead: Refuse | null): MiddlewareHandler {
   return async (c, next) => {
     if (readOnly.has(c.req.method)) return next();
     if (!isOwnOrigin(c)) return fromElsewhere(c);
-    const outOfDate = () =>
-      problem(c, 403, 'csrf_token_mismatch', 'The form is out of date. Reload the page and try again.');
+    const outOfDate = () => problem(c, 403, 'csrf_token_mismatch', 'The page is out of date. Reload it and try again.');
     const session = sessionToken(c);
     if (session === null) return outOfDate();
-    const header = c.req.header('x-csrf-token');
-    if (header !== undefined && !csrfMatches(session, header)) return outOfDate();
+    if (!csrfMatches(session, c.req.header('x-csrf-token'))) return outOfDate();
     // Anybody can make up a session token, and its CSRF token with it: no body is read before the database knows it.
     if (refuseDead !== null && announcesBody(c) && !(await isSessionAlive(c))) return refuseDead(c);
-    if (header === undefined && !csrfMatches(session, await tokenInForm(c))) return outOfDate();
     return next();
   };
 }
 
 /**
  * Refuses every change without the CSRF token of the presented session, and every change that another site's page
- * asks for (403). The token is the header `X-CSRF-Token`, else the field `csrf` of an urlencoded form; the body it may
- * have read stays readable through `c.req.text()`. Mount a body limit before it. A request with a body, none of which
- * has been read then, is answered by `refuseDead` unless the session is alive.
+ * asks for (403). The token is the header `X-CSRF-Token`. A request with a body, none of which has been read then, is
+ * answered by `refuseDead` unless the session is alive.
  */
 export const csrfGuardWith = (refuseDead: Refuse): MiddlewareHandler => guard(refuseDead);
 
-/** {@link csrfGuardWith} that sends whoever is not signed in to sign in. */
-export const csrfGuard: MiddlewareHandler = csrfGuardWith(signInFirst);
+/** {@link csrfGuardWith} that answers 401 to whoever is not signed in. */
+export const csrfGuard: MiddlewareHandler = csrfGuardWith((c) => writeProblemJson(c, notSignedIn()));
 
 /** The same for a session that may have ended: for signing out, which takes the cookie back in any case. */
 export const csrfGuardOfAnySession: MiddlewareHandler = guard(null);

@@ -1,21 +1,61 @@
-/**
- * Links with a one-time token that people are given outside the browser: in a mail, or by the command line. The token is in
- * the fragment, which a browser sends to nobody: no log, proxy or Referer sees it. The application's page takes it from
- * there and sends it in the body of a request.
- */
+/** Where links of the server lead: to pages of the application, by the paths that its router has. */
 
-function link(path: string) {
+import { frames, paths, type PagePath } from '../../web/src/paths.ts';
+
+const pattern = (path: PagePath): string => path.replaceAll('$', ':');
+
+/** The paths at which a browser gets the application, as Hono writes them. */
+export const applicationPaths: readonly string[] = [
+  ...Object.values(paths).map(pattern),
+  ...frames.map((frame) => `${pattern(frame)}/:page`),
+];
+
+/**
+ * A link with a one-time token that a person is given outside the browser: in a mail, or by the command line. The token is
+ * in the fragment, which a browser sends to nobody: no log, proxy or Referer sees it. The page takes it from there and
+ * sends it in the body of a request.
+ */
+function oneTime(path: PagePath) {
   return (baseUrl: string, token: string): string => `${baseUrl}${path}#${new URLSearchParams({ token })}`;
 }
 
 /** Creates the first brokerage and its admin. */
-export const setUpUrl = link('/set-up');
+export const setUpUrl = oneTime(paths.setUp);
 
 /** Accepts an invitation to a brokerage or a deal. */
-export const invitationUrl = link('/accept-invitation');
+export const invitationUrl = oneTime(paths.acceptInvitation);
 
 /** Sets a new password. */
-export const resetUrl = link('/reset/new');
+export const resetUrl = oneTime(paths.newPassword);
 
 /** Moves an account to the address that the link was mailed to. */
-export const addressChangeUrl = link('/confirm-address');
+export const addressChangeUrl = oneTime(paths.confirmAddress);
+
+/** A page that leads to `back`, a path on our own origin, when it is done with; the page looks at it again. */
+function returning(path: PagePath) {
+  return (back: string): string => `${path}?${new URLSearchParams({ return_to: back })}`;
+}
+
+/** Signing in. */
+export const signInPath = returning(paths.signIn);
+
+/** Showing that it is still the person who signed in. */
+export const reauthenticatePath = returning(paths.reauthenticate);
+
+/** Signing out, and signing in as somebody else. */
+export const signOutPath = returning(paths.signOut);
+
+/** What protects the person's account. */
+export const securityPath: PagePath = paths.security;
+
+/** The person's connected clients. */
+export const clientsPath: PagePath = paths.clients;
+
+/** Which tools may write, for all clients. */
+export const toolsPath: PagePath = paths.tools;
+
+/** Which tools may write through this client. */
+export const clientToolsPath = (id: string): string => paths.clientTools.replace('$clientId', id);
+
+/** Whether tools may write on this deal. */
+export const dealToolsPath = (id: string): string => paths.dealTools.replace('$dealId', id);

@@ -1,44 +1,37 @@
-/** What every plain page has around its content, and the pages that only say what went wrong. */
+/** What every page that the server draws has around its content, and the pages that only say what went wrong. */
 
 import type { Context } from 'hono';
 import { getCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { html, type Html } from './html.ts';
 import { plainStyle } from './plain-style.ts';
-import { Problem, setHeaders, type WriteProblem } from './problem.ts';
+import { Problem, setHeaders, writeProblemJson, type WriteProblem } from './problem.ts';
 import { ourOrigin } from './session.ts';
-import { wantsPage } from './sign-in-first.ts';
 
-/** The settings pages, in the order of the menu. */
-export const settingsMenu: readonly { href: string; label: string }[] = [
-  { href: '/settings/security', label: 'Security' },
-  { href: '/settings/people', label: 'People' },
-];
+/** Whether the request is a person's browser going to a page, rather than a script or program calling an interface. */
+export function wantsPage(c: Context): boolean {
+  const destination = c.req.header('sec-fetch-dest');
+  if (destination !== undefined) return destination === 'document' || destination === 'iframe';
+  return (c.req.header('accept') ?? '').includes('text/html');
+}
 
-/** A plain page that works without scripts. */
+/** A page of the server, which needs no scripts. */
 export interface Page {
   title: string;
   body: Html;
   status?: ContentfulStatusCode;
-  /** The signed-in person: shows their name and sign-out. `csrf` is the session's CSRF token. */
-  person?: { name: string; csrf: string };
-  /** Leaves the settings' menu out: a page with one question, which nothing leads away from. */
-  question?: boolean;
-  /** Room for lists and tables; without it the page is one narrow column. */
-  wide?: boolean;
+  /** The signed-in person, and where they go who are somebody else. */
+  person?: { name: string; signOut: string };
   /** 'anywhere' leaves form-action out of the policy, which Chromium also applies to redirects after a form (consent). */
   formAction?: 'self' | 'anywhere';
-  /** Paths of our own scripts (modules); a page needs them only for passkeys. */
-  scripts?: readonly string[];
 }
 
-function contentPolicy({ formAction = 'self', scripts = [] }: Page): string {
+function contentPolicy({ formAction = 'self' }: Page): string {
   return [
     "default-src 'none'",
     "style-src 'self'",
     "font-src 'self'",
     "img-src 'self' data:",
-    ...(scripts.length > 0 ? ["script-src 'self'", "connect-src 'self'"] : []),
     ...(formAction === 'self' ? ["form-action 'self'"] : []),
     "frame-ancestors 'none'",
     "base-uri 'none'",
@@ -63,30 +56,16 @@ export const mark: Html = html`<svg class="mark" viewBox="0 0 32 32" aria-hidden
   <circle cx="15" cy="16" r="2.1" />
 </svg>`;
 
-function menu({ req: { path } }: Context): Html {
-  const standing = (href: string) =>
-    path === href ? html` aria-current="page"` : path.startsWith(`${href}/`) && html` aria-current="true"`;
-  return html`<nav aria-label="Settings">
-    <ul class="menu">
-      ${settingsMenu.map(({ href, label }) => html`<li><a href="${href}" ${standing(href)}>${label}</a></li>`)}
-    </ul>
-  </nav>`;
-}
-
-function bar(c: Context, { person, question = false }: Page): Html {
+function bar({ person }: Page): Html {
   const brand = html`<a class="brand" href="/">${mark}Dealkeep</a>`;
   if (person === undefined) return html`<header class="bar">${brand}</header>`;
-  return html`<a class="skip" href="#main">Skip to the page</a>
-    <header class="bar">
-      ${brand} ${!question && menu(c)}
-      <div class="who">
-        <span>${person.name}</span>
-        <form method="post" action="/sign-out">
-          <input type="hidden" name="csrf" value="${person.csrf}" />
-          <button class="second small">Sign out</button>
-        </form>
-      </div>
-    </header>`;
+  return html`<header class="bar">
+    ${brand}
+    <div class="who">
+      <span>${person.name}</span>
+      <a href="${person.signOut}">Sign out</a>
+    </div>
+  </header>`;
 }
 
 /** The theme that the person chose in the application, which keeps it in a cookie for these pages; else the system's. */
@@ -97,7 +76,7 @@ function theme(c: Context): Html | null {
 
 /** Answers with a whole page: nothing from elsewhere, everything escaped. */
 export function page(c: Context, options: Page): Response {
-  const { title, body, status = 200, person, wide = false, scripts = [] } = options;
+  const { title, body, status = 200, person } = options;
   const { href, fontHrefs } = plainStyle();
   c.header('Content-Security-Policy', contentPolicy(options));
   c.header('Referrer-Policy', referrerPolicy(ourOrigin(c)));
@@ -110,11 +89,10 @@ export function page(c: Context, options: Page): Response {
         <link rel="icon" href="/icon.svg" type="image/svg+xml" />
         ${fontHrefs.map((font) => html`<link rel="preload" as="font" type="font/woff2" crossorigin href="${font}" />`)}
         <link rel="stylesheet" href="${href}" />
-        ${scripts.map((src) => html`<script type="module" src="${src}"></script>`)}
       </head>
       <body>
-        ${bar(c, options)}
-        <main id="main" ${wide && html` class="wide"`}>${body}</main>
+        ${bar(options)}
+        <main>${body}</main>
         ${person === undefined && html`<footer class="foot">Every sale from listing to closing, in one place.</footer>`}
       </body>
     </html>`;
@@ -138,9 +116,9 @@ interface Words {
 }
 
 function tell(c: Context, told: Problem, { heading, words }: Words = {}): Response {
-  const { status, code, message } = told;
+  if (!wantsPage(c)) return writeProblemJson(c, told);
+  const { status, message } = told;
   setHeaders(c, told);
-  if (!wantsPage(c)) return c.json({ error: { code, message } }, status);
   const title = heading ?? headings[status] ?? 'That did not work';
   return page(c, {
     title,

@@ -118,6 +118,12 @@ export const problemHandler =
   (error, c) =>
     write(c, reported(error, c, log, knows));
 
+/** Writes a problem as JSON `{error: {code, message}}`. */
+export const writeProblemJson: WriteProblem = (c, told) => {
+  setHeaders(c, told);
+  return c.json({ error: { code: told.code, message: told.message } }, told.status);
+};
+
 /** Puts the headers of a problem on the answer. */
 export function setHeaders(c: Context, { headers }: Problem): void {
   for (const [name, value] of Object.entries(headers)) c.header(name, value);

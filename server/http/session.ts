@@ -3,22 +3,9 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { Database } from '../database/database.ts';
 import { asToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { enterWithSession } from '../domain/accounts/sessions.ts';
-import { signInFirst } from './sign-in-first.ts';
+import { Problem } from './problem.ts';
 
 export { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
-
-/** What the middlewares of this folder leave for the handlers behind them. */
-export interface SessionVariables {
-  /** Our public origin, without a slash at the end; never taken from the request's Host. */
-  origin: string;
-  /** The session token that the browser presented; {@link requireSession} guarantees it. */
-  sessionToken: string;
-}
-
-/** The environment of a routes that uses sessions: `new Hono<SessionEnvironment>()`. */
-export interface SessionEnvironment {
-  Variables: SessionVariables;
-}
 
 /** Tells every handler our public origin (BASE_URL): cookies, the origin check and links depend on it. */
 export function publicOrigin(baseUrl: string): MiddlewareHandler {
@@ -112,14 +99,6 @@ export async function isSessionAlive(c: Context): Promise<boolean> {
   return digest !== null && (c.get('isSessionAlive') as Alive)(digest);
 }
 
-/**
- * Lets nobody through without a session cookie, and keeps the token as `c.var.sessionToken`. It asks the database
- * nothing: the handler sends `enterWithSession(sessionDigest(c))` together with its query, and answers
- * {@link signInFirst} when that gives null.
- */
-export const requireSession: MiddlewareHandler<SessionEnvironment> = async (c, next) => {
-  const token = sessionToken(c);
-  if (token === null) return signInFirst(c);
-  c.set('sessionToken', token);
-  await next();
-};
+/** 401: the session is missing or has ended. */
+export const notSignedIn = (): Problem =>
+  new Problem(401, 'not_signed_in', 'Sign in first: the session is missing or has ended.');

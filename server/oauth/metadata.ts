@@ -2,6 +2,7 @@
 
 import type { Hono } from 'hono';
 import type { Services } from '../services.ts';
+import { clientsPath } from '../http/links.ts';
 import { scopes } from '../domain/clients/connected-clients.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
 
@@ -27,7 +28,7 @@ export function authorizationServerMetadata(issuer: string) {
     token_endpoint_auth_methods_supported: ['none'],
     revocation_endpoint_auth_methods_supported: ['none'],
     authorization_response_iss_parameter_supported: true,
-    service_documentation: `${issuer}/settings/clients`,
+    service_documentation: `${issuer}${clientsPath}`,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Why a call comes to nothing, and what the model is told about it (specification, section 7.2; decisions, "Tool server"). */
 
 import { gateReasons, type GateReason } from '../domain/clients/tool-gate.ts';
+import { clientsPath, clientToolsPath, dealToolsPath, securityPath, toolsPath } from '../http/links.ts';
 import { problemOf, type Detail } from '../http/problem.ts';
 import type { Tool } from './define.ts';
 import { invalidInput, nobodysId } from './inputs.ts';
@@ -37,8 +38,8 @@ const isGateReason = (reason: string): reason is GateReason => (gateReasons as r
 
 /** Where the person can allow what was missing. */
 function resolveUrl(reason: GateReason, { baseUrl, clientId, dealId }: CallFacts): string {
-  if (reason === 'missing_deal_opt_in') return `${baseUrl}/settings/${dealId ? `deals/${dealId}/tools` : 'tools'}`;
-  return `${baseUrl}/settings/clients${reason === 'missing_tool_grant' && clientId ? `/${clientId}/tools` : ''}`;
+  if (reason === 'missing_deal_opt_in') return baseUrl + (dealId ? dealToolsPath(dealId) : toolsPath);
+  return baseUrl + (reason === 'missing_tool_grant' && clientId ? clientToolsPath(clientId) : clientsPath);
 }
 
 function permissionDenied(reason: GateReason, message: string, facts: CallFacts): RefusalBody {
@@ -59,7 +60,7 @@ function secondFactorRequired(message: string, { tool, baseUrl }: CallFacts): Re
     error: 'second_factor_required',
     message: `${message} Nothing was done. The user sets one up at resolve_url; calling again before that will not help.`,
     tool: tool.name,
-    resolve_url: `${baseUrl}/settings/security`,
+    resolve_url: `${baseUrl}${securityPath}`,
   };
 }
 

@@ -4,28 +4,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Hono, type Context } from 'hono';
-import { plainSwitch, wantsApplication } from './first-page.ts';
+import { applicationPaths } from '../http/links.ts';
+import { problem } from '../http/pages.ts';
 
 const built = path.join(import.meta.dirname, '../../web/dist');
-
-/** The paths of the application's pages, as web/src/router.tsx has them. */
-const pages = [
-  '/',
-  '/sign-in',
-  '/reset',
-  '/reset/new',
-  '/set-up',
-  '/accept-invitation',
-  '/confirm-address',
-  '/deals',
-  '/deals/:id',
-  '/deals/:id/:tab',
-  '/contacts',
-  '/settings',
-  '/settings/:page',
-  '/settings/clients/:id/tools',
-  '/settings/deals/:id/tools',
-];
 
 /**
  * No script or style but our own files. React and Radix set styles through the object model, which the policy does not
@@ -123,46 +105,31 @@ function send(c: Context, file: BuiltFile, caching: string, policy?: string): Re
   return c.body(body);
 }
 
-export interface Application {
-  /** Its pages for browsers, to be mounted before the plain pages at the same addresses. */
-  readonly first: Hono;
-  /** Its files, and its pages for everybody, to be mounted after everything else. */
-  readonly last: Hono;
-}
-
 /**
- * The built application's files and pages. What it reads of the build stays in memory, so that a new build is served
- * whole or not at all. When nothing is built it has no routes, and the plain pages are there alone.
+ * The built application's files, and its one page at the path of each of its pages; to be mounted after everything else.
+ * What it reads of the build stays in memory, so that a new build is served whole or not at all. When nothing is built,
+ * its pages say so (503).
  */
-export function staticRoutes(directory = built): Application {
-  const first = new Hono();
-  const last = new Hono();
+export function staticRoutes(directory = built): Hono {
+  const app = new Hono();
   const build = readBuild(directory);
   const index = build.get('/index.html');
-  if (!index) return { first, last };
-
-  const pageHeaders: Record<string, string> = {
-    'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-    'Referrer-Policy': 'same-origin',
-  };
   const show = (c: Context) => {
-    for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
+    if (!index) return problem(c, 503, 'not_built', 'The application is not built: see the log, and start it again.');
+    c.header('Permissions-Policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=()');
+    c.header('Referrer-Policy', 'same-origin');
     return send(c, index, 'no-cache', pagePolicy);
   };
-  first.route('/', plainSwitch());
-  for (const page of pages) {
-    first.get(page, async (c, next) => (wantsApplication(c) ? show(c) : next()));
-    last.get(page, show);
-  }
+  for (const page of applicationPaths) app.get(page, show);
 
   // A hash of the content is part of these names: what is at one of them never changes.
-  last.get('/assets/*', (c) => {
+  app.get('/assets/*', (c) => {
     const file = build.get(c.req.path);
     return file ? send(c, file, 'public, max-age=31536000, immutable', assetPolicy) : c.notFound();
   });
   for (const [name, file] of build) {
     if (name === '/index.html' || name.startsWith('/assets/')) continue;
-    last.get(name, (c) => send(c, file, 'no-cache'));
+    app.get(name, (c) => send(c, file, 'no-cache'));
   }
-  return { first, last };
+  return app;
 }

@@ -3,7 +3,7 @@ import { acceptFirstInvitation } from '../../server/domain/people/invitations.ts
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { openService, type TestService } from '../harness.ts';
-import { hiddenField, mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+import { mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 let service: TestService;
 let admin: Account;
@@ -41,6 +41,9 @@ async function invite(email: string, role = 'broker'): Promise<string> {
   return new URLSearchParams(new URL(body.link).hash.slice(1)).get('token') ?? '';
 }
 
+/** What whoever has the link is told of the invitation. */
+const look = (token: string, by = new Visitor(service.origin)) => by.json('/api/auth/invitation', { token });
+
 async function membership(email: string): Promise<{ role: string; status: string } | undefined> {
   const [member] = await service.sql<{ role: string; status: string }>(
     'select m.role, m.status from members m join users u on u.id = m.user_id where u.email = $1 and m.brokerage_id = $2',
@@ -50,22 +53,25 @@ async function membership(email: string): Promise<{ role: string; status: string
 }
 
 describe('an invitation to a brokerage', () => {
-  it('opens an account by forms alone, once', async () => {
+  it('opens an account, once', async () => {
     const email = newAddress();
     const token = await invite(email);
     expect(await membership(email)).toEqual({ role: 'broker', status: 'invited' });
     const guest = new Visitor(service.origin);
-    const page = await (await guest.get(`/accept-invitation?token=${token}`)).text();
-    expect(page).toContain('Harbor Brokers</strong> invites you to join them as a broker');
+    expect(await look(token, guest)).toMatchObject({
+      status: 200,
+      body: { email, role: 'broker', kind: 'brokerage', brokerage_name: 'Harbor Brokers', deal_title: null },
+    });
     const password = newPassword();
-    const fields = { token: hiddenField(page, 'token'), name: 'Gina Guest', password };
-    expect((await guest.form('/accept-invitation/new', fields)).headers.get('location')).toBe('/');
+    const fields = { token, name: 'Gina Guest', password };
+    const opened = await guest.json('/api/auth/invitation/accept', fields);
+    expect([opened.status, opened.body]).toMatchObject([200, { outcome: 'signed_in', deal_id: null }]);
     expect((await guest.session())?.user).toMatchObject({ email, name: 'Gina Guest' });
     expect(await membership(email)).toEqual({ role: 'broker', status: 'active' });
     expect((await new Visitor(service.origin).signIn({ email, password })).status).toBe(200);
     const again = new Visitor(service.origin);
-    expect((await again.form('/accept-invitation/new', fields)).status).toBe(410);
-    expect((await again.get(`/accept-invitation?token=${token}`)).status).toBe(410);
+    expect((await again.json('/api/auth/invitation/accept', fields)).status).toBe(410);
+    expect((await look(token, again)).status).toBe(410);
   });
 
   it('is mailed, and then nobody else sees the link', async () => {
@@ -93,8 +99,8 @@ describe('an invitation to a brokerage', () => {
     const account = await openAccount(service);
     const token = await invite(account.email, 'staff');
     const stranger = new Visitor(service.origin);
-    const offered = await (await stranger.get(`/accept-invitation?token=${token}`)).text();
-    expect(offered).toContain(`/sign-in?return_to=${encodeURIComponent(`/accept-invitation?token=${token}`)}`);
+    // To whom the link was handed on, nobody tells whether there is an account.
+    expect((await look(token, stranger)).body).toMatchObject({ email: account.email, has_password: null });
     const taken = await stranger.json('/api/auth/invitation/accept', { token, name: 'X', password: newPassword() });
     expect([taken.status, taken.body]).toMatchObject([409, { error: { code: 'has_account' } }]);
     expect(await stranger.session()).toBeNull();
@@ -106,14 +112,13 @@ describe('an invitation to a brokerage', () => {
     expect(opened).toBe(false);
 
     const other = await signedInVisitor(service, await openAccount(service));
-    expect((await other.get(`/accept-invitation?token=${token}`)).status).toBe(200);
+    expect((await look(token, other)).status).toBe(200);
     expect((await other.change('/api/auth/invitation/join', { token })).status).toBe(410);
     expect(await membership(account.email)).toMatchObject({ status: 'invited' });
 
     const guest = await signedInVisitor(service, account);
-    const page = await (await guest.get(`/accept-invitation?token=${token}`)).text();
-    const done = await guest.form('/accept-invitation', { csrf: hiddenField(page, 'csrf'), token });
-    expect(done.headers.get('location')).toBe('/');
+    const done = await guest.change('/api/auth/invitation/join', { token });
+    expect([done.status, done.body]).toEqual([200, { accepted: true, deal_id: null }]);
     expect(await membership(account.email)).toEqual({ role: 'staff', status: 'active' });
   });
 
@@ -134,18 +139,18 @@ describe('an invitation to a brokerage', () => {
     service.clock.advance(14 * day + 1000);
     asAdmin = await signedInVisitor(service, admin);
     const guest = new Visitor(service.origin);
-    expect((await guest.get(`/accept-invitation?token=${expired}`)).status).toBe(410);
+    expect((await look(expired, guest)).status).toBe(410);
 
     const replaced = await invite(first);
     const renewed = await invite(first, 'admin');
-    expect((await guest.get(`/accept-invitation?token=${replaced}`)).status).toBe(410);
-    expect((await guest.get(`/accept-invitation?token=${renewed}`)).status).toBe(200);
+    expect((await look(replaced, guest)).status).toBe(410);
+    expect((await look(renewed, guest)).status).toBe(200);
 
     const [user] = await service.sql<{ id: string }>('select person_id as id from members where invited_email = $1', [
       first,
     ]);
     await asAdmin.change('/api/auth/members/remove', { brokerage_id: brokerageId, user_id: user?.id });
-    expect((await guest.get(`/accept-invitation?token=${renewed}`)).status).toBe(410);
+    expect((await look(renewed, guest)).status).toBe(410);
     const input = { token: renewed, name: 'G', password: newPassword() };
     expect((await guest.json('/api/auth/invitation/accept', input)).status).toBe(410);
   });
@@ -153,12 +158,13 @@ describe('an invitation to a brokerage', () => {
   it('refuses a weak password without being used up', async () => {
     const token = await invite(newAddress());
     const guest = new Visitor(service.origin);
-    const answer = await guest.form('/accept-invitation/new', { token, name: 'Guest', password: 'password1' });
-    expect(answer.status).toBe(400);
-    expect(await answer.text()).toContain('easy to guess');
-    expect((await guest.form('/accept-invitation/new', { token, name: 'Guest', password: newPassword() })).status).toBe(
-      303,
-    );
+    const accept = (password: string) => guest.json('/api/auth/invitation/accept', { token, name: 'Guest', password });
+    const weak = await accept('password1');
+    expect([weak.status, weak.body]).toMatchObject([
+      400,
+      { error: { code: 'password_refused', message: expect.stringContaining('easy to guess') } },
+    ]);
+    expect((await accept(newPassword())).status).toBe(200);
   });
 
   it('is for admins to give, of their own brokerage', async () => {
@@ -178,9 +184,6 @@ describe('an invitation to a brokerage', () => {
       ).toBe(404);
       expect(await service.sql('select from users where email = $1', [email])).toHaveLength(0);
     }
-    const page = await (await (await signedInVisitor(service, broker)).get('/settings/people')).text();
-    expect(page).toContain('Ada Admin');
-    expect(page).not.toContain('Invite somebody');
   });
 
   it('does not invite a member again, nor rename a person who is known', async () => {
@@ -201,25 +204,6 @@ describe('an invitation to a brokerage', () => {
       user_id: admin.id,
     });
     expect([status, body]).toMatchObject([409, { error: { code: 'last_admin' } }]);
-  });
-
-  it('is made on a page, which shows the link once', async () => {
-    const email = newAddress();
-    const page = await (await asAdmin.get('/settings/people')).text();
-    const fields = {
-      csrf: hiddenField(page, 'csrf'),
-      brokerage_id: brokerageId,
-      email,
-      name: 'Guest',
-      role: 'broker',
-      deliver: 'link',
-    };
-    const made = await asAdmin.form('/settings/people/invite', fields);
-    const link = /<pre class="code">\s*(\S+)\s*<\/pre>/.exec(await made.text())?.[1] ?? '';
-    expect(
-      (await new Visitor(service.origin).get(link.slice(service.config.baseUrl.length).replace('#', '?'))).status,
-    ).toBe(200);
-    expect(await (await asAdmin.get('/settings/people')).text()).toContain(`${email}, broker, invited`);
   });
 });
 
@@ -248,10 +232,13 @@ describe('an invitation to a deal', () => {
     });
     const token = new URLSearchParams(new URL(body.link).hash.slice(1)).get('token') ?? '';
     const guest = new Visitor(service.origin);
-    const page = await (await guest.get(`/accept-invitation?token=${token}`)).text();
-    expect(page).toContain('take part in the deal <strong>Bakery with three shops</strong> as a buyer');
-    const done = await guest.form('/accept-invitation/new', { token, name: 'Guest', password: newPassword() });
-    expect(done.headers.get('location')).toBe(`/deals/${dealId}`);
+    expect((await look(token, guest)).body).toMatchObject({
+      kind: 'deal',
+      deal_title: 'Bakery with three shops',
+      role: 'buyer',
+    });
+    const done = await guest.json('/api/auth/invitation/accept', { token, name: 'Guest', password: newPassword() });
+    expect(done.body).toMatchObject({ outcome: 'signed_in', deal_id: dealId });
     const [participant] = await service.sql('select status from participants where id = $1', [participantId]);
     expect(participant).toEqual({ status: 'active' });
   });

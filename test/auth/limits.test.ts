@@ -177,14 +177,14 @@ describe('guessing passwords', () => {
     });
   });
 
-  it('is told to a person on the page, with the form again', async () => {
+  it('is told, with when to try again', async () => {
     const account = await openAccount(service);
     nextMinute();
     for (let round = 0; round < 10; round += 1) await guess(account.email);
-    const answer = await fromElsewhere().form('/sign-in', { email: account.email, password: account.password });
+    const answer = await fromElsewhere().signIn(account);
     expect(answer.status).toBe(429);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-    expect(await answer.text()).toMatch(/Too many attempts: try again in \d+ seconds/);
+    expect(answer.body.error?.message).toMatch(/Too many attempts: try again in \d+ seconds/);
   });
 });
 

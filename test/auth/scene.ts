@@ -1,4 +1,4 @@
-/** People who sign in, and a visitor that keeps cookies and fills in forms as a browser without scripts does. */
+/** People who sign in, and a visitor that keeps cookies and asks as the application's pages do. */
 
 import { randomBytes } from 'node:crypto';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
@@ -31,7 +31,7 @@ export async function openAccount(service: TestService, given: Partial<Account> 
   return { id: user?.id ?? '', email, name, password };
 }
 
-/** Somebody at a browser: keeps cookies, sends forms and JSON, follows nothing by itself. */
+/** Somebody at a browser: keeps cookies, sends JSON, follows nothing by itself. */
 export class Visitor {
   readonly origin: string;
   readonly cookies = new Map<string, string>();
@@ -59,20 +59,6 @@ export class Visitor {
 
   get(path: string): Promise<Response> {
     return this.send(path, { headers: { accept: 'text/html' } });
-  }
-
-  form(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
-    return this.send(path, {
-      method: 'POST',
-      body: new URLSearchParams(fields),
-      headers: {
-        accept: 'text/html',
-        origin: this.origin,
-        'sec-fetch-site': 'same-origin',
-        'sec-fetch-dest': 'document',
-        ...headers,
-      },
-    });
   }
 
   async json<T = Record<string, unknown>>(
@@ -126,11 +112,6 @@ export async function signedInVisitor(service: TestService, account: Account): P
 export function mailedToken(service: TestService, subject: string): string {
   const mail = service.mails.findLast((sent) => sent.subject.includes(subject));
   return /[#&]token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
-}
-
-/** The value of a hidden field of a page. */
-export function hiddenField(markup: string, name: string): string {
-  return new RegExp(`name="${name}" value="([^"]*)"`).exec(markup)?.[1] ?? '';
 }
 
 /** How a program asks what an invitation invites to. */

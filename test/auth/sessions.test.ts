@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { addClient, connect } from '../oauth/scene.ts';
-import { hiddenField, mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+import { mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 let service: TestService;
 const minute = 60_000;
@@ -65,9 +65,7 @@ describe('sessions', () => {
 
   it('are all ended but this one', async () => {
     const { here, phone, laptop } = await with3Sessions();
-    const csrf = (await here.session())?.csrf_token ?? '';
-    const done = await here.form('/settings/security/sessions/end', { csrf, id: 'others' });
-    expect(done.headers.get('location')).toBe('/settings/security?done=sessions');
+    expect((await here.change('/api/auth/sessions/end', { id: 'others' })).body).toEqual({ ended: 2 });
     expect(await phone.session()).toBeNull();
     expect(await laptop.session()).toBeNull();
     expect(await here.session()).not.toBeNull();
@@ -76,9 +74,8 @@ describe('sessions', () => {
   it('119. are dead on the server after signing out', async () => {
     const { here, phone } = await with3Sessions();
     const token = here.cookies.get('dealkeep') ?? '';
-    const page = await (await here.get('/sign-out')).text();
-    const done = await here.form('/sign-out', { csrf: hiddenField(page, 'csrf') });
-    expect(done.headers.get('location')).toBe('/sign-in');
+    const done = await here.change('/api/auth/sign-out');
+    expect(done.body).toEqual({ signed_out: true });
     expect(here.cookies.has('dealkeep')).toBe(false);
     expect(done.headers.get('clear-site-data')).toBe('"cache", "storage"');
     expect(here.cookies.has('dealkeep-device')).toBe(true);
@@ -237,13 +234,10 @@ describe('changing the address', () => {
     const email = `moved-${account.email}`;
     const token = await ask(here, email);
     expect((await here.session())?.user.email).toBe(account.email);
-    const page = await (await here.get(`/confirm-address?token=${token}`)).text();
-    const fields = { csrf: hiddenField(page, 'csrf'), token };
-    expect((await here.form('/confirm-address', fields)).headers.get('location')).toBe(
-      '/settings/security?done=address_changed',
-    );
+    const confirm = () => here.change('/api/auth/address/confirm', { token });
+    expect((await confirm()).body).toEqual({ email });
     expect((await here.session())?.user.email).toBe(email);
-    expect((await here.form('/confirm-address', fields)).status).toBe(410);
+    expect((await confirm()).status).toBe(410);
     await expect.poll(() => service.mails.at(-1)?.to).toBe(account.email);
     expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
     expect((await new Visitor(service.origin).signIn({ ...account, email })).status).toBe(200);
@@ -274,23 +268,9 @@ describe('changing the address', () => {
   });
 });
 
-it('shows all of it on one page, and says what was done', async () => {
-  const { account, here } = await with3Sessions();
-  const page = await (await here.get('/settings/security?done=password')).text();
-  for (const part of [
-    account.email,
-    'Your password is changed',
-    'Authenticator',
-    'Passkeys',
-    'Phone',
-    'Laptop',
-    'Sign out everywhere',
-  ]) {
-    expect(page).toContain(part);
+it('are nobody’s without a session: programs and browsers alike are told so', async () => {
+  for (const path of ['/api/auth/session', '/api/auth/sessions', '/api/auth/passkeys']) {
+    const answer = await new Visitor(service.origin).get(path);
+    expect([path, answer.status, await answer.json()]).toMatchObject([path, 401, { error: { code: 'not_signed_in' } }]);
   }
-  // Where a refused form leaves the browser, loading again leads back.
-  expect((await here.get('/settings/security/password')).headers.get('location')).toBe('/settings/security');
-  expect((await new Visitor(service.origin).get('/settings/security')).headers.get('location')).toBe(
-    '/sign-in?return_to=%2Fsettings%2Fsecurity',
-  );
 });

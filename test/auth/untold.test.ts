@@ -196,8 +196,8 @@ describe('a link', () => {
     const account = await openAccount(web.service, { email: `somebody.${(count += 1)}@people.example` });
     const token = await made('link', account.email);
     const guest = new Visitor(web.service.origin);
-    const markup = await (await guest.get(`/accept-invitation?token=${token}`)).text();
-    expect(markup).toContain('href="/sign-in?return_to=');
+    const told = await guest.json('/api/auth/invitation', { token });
+    expect([told.status, told.body['has_password']]).toEqual([200, null]);
     await guest.signIn(account);
     const { body } = await guest.change('/api/auth/invitation/join', { token });
     expect(body).toMatchObject({ accepted: true, deal_id: web.scene.deal });

@@ -14,7 +14,7 @@ const build = path.join(import.meta.dirname, '../../web/dist');
 /** The same for everybody who asks, so that it may be kept. Everything else is a person's, or could be. */
 const forEverybody = [
   /^\/assets\//,
-  /^\/(icon\.svg|manifest\.webmanifest|theme\.js|plain\.css|passkeys\.js)$/,
+  /^\/(icon\.svg|manifest\.webmanifest|theme\.js|plain\.css)$/,
   /^\/\.well-known\//,
   /^\/api\/v1\/(openapi\.json|docs\/.+)$/,
 ];
@@ -56,8 +56,8 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
   hold(policy.get('base-uri')?.join() === "'none'", 'base-uri');
   hold(sources('object-src').join() === "'none'", 'object-src');
   const forms = policy.get('form-action')?.join();
-  // Chromium holds a client's own redirect, behind the forms on the way of a grant, to the policy as well.
-  const toClient = at === '/api/mcp/authorize' || at.startsWith('/sign-in?return_to=%2Fapi%2Fmcp%2Fauthorize');
+  // Chromium holds a client's own redirect, behind the form of the consent page, to the policy as well.
+  const toClient = at === '/api/mcp/authorize';
   hold(forms === "'none'" || forms === "'self'" || (forms === undefined && toClient), `forms go to ${forms}`);
 
   hold(headers.get('x-frame-options') === 'DENY', 'X-Frame-Options');
@@ -190,7 +190,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
       '/settings/clients',
     ])
       for (const how of [{}, plain]) answers.push(await ask('GET', `${start}/no/such/thing`, { headers: how }));
-    for (const at of ['/api/auth/profile', '/settings/people/invite', '/api/web/me', '/api/mcp/authorize', '/sign-in'])
+    for (const at of ['/api/auth/profile', '/api/auth/sign-in', '/api/web/me', '/api/mcp/authorize'])
       answers.push(await ask('POST', at, { headers: { ...form, ...plain }, body: large }));
     for (const at of ['/api/auth/profile', '/api/web/deals', '/api/mcp/token', '/api/mcp/revoke', '/api/v1/contacts'])
       for (const body of [large, '{', 'null']) answers.push(await ask('POST', at, { headers: json, body }));
@@ -215,8 +215,14 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
       }),
       await ask('GET', '/api/web/me', { headers }),
       await ask('GET', '/api/auth/session', { headers }),
-      await ask('GET', '/settings/security', { headers: { ...headers, ...plain } }),
-      await ask('GET', '/settings/people', { headers: { ...headers, ...plain } }),
+      await ask('GET', '/api/auth/sessions', { headers: { ...headers, ...plain } }),
+      await ask(
+        'GET',
+        authorizeUrl(service, { client_id: clientId, redirect_uri: callback }).slice(service.origin.length),
+        {
+          headers: { ...headers, ...plain },
+        },
+      ),
       await ask('GET', '/readyz'),
     ];
     await service.sql(`create or replace function app.now() returns timestamptz language plpgsql stable set search_path = '' as

@@ -21,16 +21,6 @@ test('as the ending of a file', async () => {
   }
 });
 
-test('as what was done on a settings page', async () => {
-  const headers = { ...(await walk.signedIn()), accept: 'text/html' };
-  for (const name of inherited)
-    for (const path of ['/settings/security', '/settings/people']) {
-      const answer = await fetch(`${walk.service.origin}${path}?done=${name}`, { headers });
-      expect([path, name, answer.status]).toEqual([path, name, 200]);
-      expect(await answer.text()).not.toContain('native code');
-    }
-});
-
 test('as a column of an imported list', async () => {
   const path = `/api/web/contacts/import/preview?brokerage_id=${walk.scene.brokerage}`;
   const headers = { ...(await walk.signedIn()), 'content-type': 'text/csv' };

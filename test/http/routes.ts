@@ -21,12 +21,6 @@ export const withoutSession: Readonly<Record<string, string>> = {
 
 /** What comes before any session, so that there is nothing to bind a token to: guarded by where it comes from. */
 export const beforeSession: Readonly<Record<string, string>> = {
-  '/sign-in': 'a password',
-  '/sign-in/code': 'the step cookie and a code',
-  '/reset': 'an address, to which a mail goes',
-  '/reset/new': 'the link of that mail',
-  '/set-up': 'the link of the first run',
-  '/accept-invitation/new': 'the link of an invitation',
   '/api/auth/sign-in': 'a password',
   '/api/auth/second-factor': 'the step cookie and a code',
   '/api/auth/reset': 'an address, to which a mail goes',

@@ -31,9 +31,9 @@ function ask(agent: http.Agent, method: string, path: string, headers = {}, body
 }
 
 test.each([
-  ['a form of signing in', '/sign-in', form],
+  ['a sign-in', '/api/auth/sign-in', json],
   ['a program that changes an account', '/api/auth/profile', json],
-  ['a form for the application', '/api/web/me', form],
+  ['a deal', '/api/web/deals', json],
   ['the decision on a client', '/api/mcp/authorize', form],
 ])('%s that is too large is 413, and the connection goes on', async (_, path, type) => {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });

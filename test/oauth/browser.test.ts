@@ -135,13 +135,49 @@ test('20. what comes after signing in stays on our origin', async () => {
   }
 });
 
+test('whoever lets a client write and signed in long ago shows on the way that it is them', async () => {
+  await ask();
+  await signIn();
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
+  service.clock.advance(11 * 60_000);
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor();
+  await page.getByText(ada.email).waitFor();
+  await page.getByLabel('Password', { exact: true }).fill('something else');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('The e-mail address or the password is not right.').waitFor();
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  expect((await answered()).get('code')).toMatch(/^dkc_/);
+});
+
+test('whoever is asked as somebody else signs out, and comes back to the same request', async () => {
+  await ask({ state: 'a b&c' });
+  await signIn();
+  const asked = page.getByRole('button', { name: 'Allow' });
+  await asked.waitFor();
+  const url = page.url();
+  await page.getByRole('link', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Stay' }).click();
+  await asked.waitFor();
+  await page.getByRole('link', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signIn();
+  await asked.waitFor();
+  expect(page.url()).toBe(url);
+});
+
 test('the consent page needs no script and loads nothing from elsewhere', async () => {
+  await ask();
+  await signIn();
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
   const scriptless = await browser.newContext({ javaScriptEnabled: false });
+  await scriptless.addCookies(await context.cookies());
   page = await scriptless.newPage();
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).origin));
   await ask();
-  await signIn();
   await page.getByRole('button', { name: 'Allow' }).waitFor();
   expect(new Set(asked)).toEqual(new Set([service.origin]));
   await page.getByRole('button', { name: 'Allow' }).click();

@@ -1,7 +1,6 @@
 /** Leaving a brokerage: what a member loses with it, at once and through every door, and who takes their deals over. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { csrfToken } from '../../server/http/csrf.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addFullDeal, addPerson, addToken, allow, caller, insert, send, type FullDeal } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
@@ -173,21 +172,6 @@ describe('a member who is removed', () => {
         }),
     ],
     [
-      'the plain page',
-      (userId: string) =>
-        fetch(`${service.origin}/settings/people/remove`, {
-          method: 'POST',
-          redirect: 'manual',
-          headers: { cookie: admin.headers['cookie']!, origin: service.config.baseUrl },
-          body: new URLSearchParams({
-            csrf: csrfToken(admin.cookie.value),
-            brokerage_id: full.brokerage,
-            user_id: userId,
-            successor_id: '',
-          }),
-        }),
-    ],
-    [
       'the table itself',
       (userId: string) => service.sql(`update members set status = 'removed' where user_id = $1`, [userId]),
     ],
@@ -284,27 +268,5 @@ describe('deals left without a broker', () => {
     expect((await remove(brokerId, full.people.seller.userId)).body.error.code).toBe('successor_takes_part');
     expect(await part(brokerId)).toEqual({ role: 'broker', status: 'active' });
     expect((await broker.ask(`/deals/${full.deal}`)).body.caller_role).toBe('broker_assigned');
-  });
-
-  test('are asked about on the plain page before anybody is removed', async () => {
-    const successor = await addMember('Suki', 'broker');
-    const post = (fields: Record<string, string>) =>
-      fetch(`${service.origin}/settings/people/remove`, {
-        method: 'POST',
-        redirect: 'manual',
-        headers: { cookie: admin.headers['cookie']!, origin: service.config.baseUrl, accept: 'text/html' },
-        body: new URLSearchParams({
-          csrf: csrfToken(admin.cookie.value),
-          brokerage_id: full.brokerage,
-          user_id: brokerId,
-          ...fields,
-        }),
-      });
-    const page = await (await post({})).text();
-    expect(page).toContain('<li>Corner bakery</li>');
-    expect(page).toContain(`<option value="${successor}">Suki</option>`);
-    expect(await part(brokerId)).toEqual({ role: 'broker', status: 'active' });
-    expect((await post({ successor_id: successor })).status).toBe(303);
-    expect(await part(successor)).toEqual({ role: 'broker', status: 'active' });
   });
 });

@@ -112,9 +112,6 @@ async function signedOut(browser: Browser, origin: string): Promise<void> {
     path: `/${at}`,
   }));
   for (const shot of shots) await take(page, 'nobody', shot, origin);
-  await page.goto(`${origin}/plain`);
-  for (const shot of shots) await take(page, 'nobody', { ...shot, name: `plain-${shot.name}` }, origin);
-  await take(page, 'nobody', { name: 'plain-start', path: '/plain' }, origin);
   await take(page, 'nobody', { name: 'bad-client', path: '/api/mcp/authorize?client_id=unknown' }, origin);
   await context.close();
 }
@@ -140,20 +137,12 @@ async function signedIn(browser: Browser, demo: Demo, who: 'admin' | 'broker' | 
     { name: 'settings-client-tools', path: `/settings/clients/${person.client_id}/tools` },
     { name: 'settings-deal-tools', path: `/settings/deals/${deal}/tools` },
     { name: 'settings-nowhere', path: '/settings/nowhere' },
+    { name: 're-authenticate', path: '/re-authenticate?return_to=/settings/keys' },
+    { name: 'sign-out', path: '/sign-out' },
     { name: 'confirm-address', path: '/confirm-address#token=shown' },
     { name: 'consent', path: consentPath(person, demo.redirect_uri) },
   ];
   for (const shot of new Map(shots.map((one) => [one.path, one])).values()) await take(page, who, shot, origin);
-
-  await page.goto(`${origin}/plain`);
-  const plain = [
-    { name: 'security', path: '/settings/security' },
-    { name: 'people', path: '/settings/people' },
-    { name: 're-authenticate', path: '/re-authenticate?return_to=/settings/keys' },
-    { name: 'sign-out', path: '/sign-out' },
-    { name: 'not-there', path: `/settings/clients/${crypto.randomUUID()}` },
-  ];
-  for (const { name, path: at } of plain) await take(page, who, { name: `plain-${name}`, path: at }, origin);
   await context.close();
 }
 

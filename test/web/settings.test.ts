@@ -133,19 +133,13 @@ describe('members', () => {
     const asked = { email: 'new.admin@example.test', name: 'New', role: 'admin' };
     expect(await admin.ask(ours('/members'), asked)).toMatchObject(stale);
     expect(await admin.ask(colleague, { role: 'admin' }, 'PATCH')).toMatchObject(stale);
-    // At the other doors too: the table itself, and the form, which leads there and back.
-    const plain = await fetch(`${service.origin}/settings/people/invite`, {
+    // At the other door too.
+    const program = await fetch(`${service.origin}/api/auth/invitations`, {
       method: 'POST',
-      redirect: 'manual',
-      headers: { cookie: admin.headers['cookie']!, origin: service.config.baseUrl, accept: 'text/html' },
-      body: new URLSearchParams({
-        csrf: admin.headers['x-csrf-token']!,
-        brokerage_id: scene.brokerage,
-        deliver: 'link',
-        ...asked,
-      }),
+      headers: { ...admin.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ brokerage_id: scene.brokerage, deliver: 'link', ...asked }),
     });
-    expect(plain.headers.get('location')).toBe('/re-authenticate?return_to=%2Fsettings%2Fpeople');
+    expect({ status: program.status, body: await program.json() }).toMatchObject(stale);
     expect(await service.sql(`select from users where email = $1`, [asked.email])).toEqual([]);
     // Staff and brokers are no such thing.
     const { body } = await admin.ask(ours('/members'), { ...asked, role: 'staff' });

@@ -16,6 +16,7 @@ import { queryClient } from './api/query-client.ts';
 import { readContactsSearch } from './routes/contacts/search.ts';
 import { readDealsSearch } from './routes/deals/search.ts';
 import { safeReturnPath } from './lib/return-path.ts';
+import { paths } from './paths.ts';
 import { AppShell } from './shell/app-shell.tsx';
 import { EntrancePages } from './shell/entrance.tsx';
 import { LoneNotFound, LonePageFault, NotFound, PageFault, PagePending } from './shell/fallbacks.tsx';
@@ -29,6 +30,18 @@ const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
+/** Where a page leads that is in the way of another: a path of our own, or nothing. */
+const readReturn = (search: Record<string, unknown>): { return_to?: string } => {
+  const path = text(search.return_to);
+  return path === undefined ? {} : { return_to: safeReturnPath(path) };
+};
+
+/** The path of a page as its frame has it: what follows the frame's own. */
+const below = <F extends string, P extends `${F}/${string}`>(frame: F, path: P) =>
+  path.slice(frame.length) as P extends `${F}${infer Rest}` ? Rest : never;
+const inDeal = <P extends `${typeof paths.deal}/${string}`>(path: P) => below(paths.deal, path);
+const inSettings = <P extends `${typeof paths.settings}/${string}`>(path: P) => below(paths.settings, path);
+
 // For whoever is not signed in ---------------------------------------------------------------------------------------
 
 const entrance = createRoute({
@@ -39,36 +52,47 @@ const entrance = createRoute({
 
 const signIn = createRoute({
   getParentRoute: () => entrance,
-  path: '/sign-in',
-  validateSearch: (search): { return_to?: string } => {
-    const path = text(search.return_to);
-    return path === undefined ? {} : { return_to: safeReturnPath(path) };
-  },
+  path: paths.signIn,
+  validateSearch: readReturn,
   loader: ({ context }) => void context.queryClient.prefetchQuery(signInWaysQuery),
   component: lazyRouteComponent(() => import('./routes/sign-in.tsx')),
 });
 
+const reauthenticate = createRoute({
+  getParentRoute: () => entrance,
+  path: paths.reauthenticate,
+  validateSearch: readReturn,
+  component: lazyRouteComponent(() => import('./routes/re-authenticate.tsx')),
+});
+
+const signOut = createRoute({
+  getParentRoute: () => entrance,
+  path: paths.signOut,
+  validateSearch: readReturn,
+  component: lazyRouteComponent(() => import('./routes/sign-out.tsx')),
+});
+
 const reset = createRoute({
   getParentRoute: () => entrance,
-  path: '/reset',
+  path: paths.reset,
   component: lazyRouteComponent(() => import('./routes/reset.tsx')),
 });
 
 const resetByLink = createRoute({
   getParentRoute: () => entrance,
-  path: '/reset/new',
+  path: paths.newPassword,
   component: lazyRouteComponent(() => import('./routes/reset.tsx')),
 });
 
 const setUp = createRoute({
   getParentRoute: () => entrance,
-  path: '/set-up',
+  path: paths.setUp,
   component: lazyRouteComponent(() => import('./routes/set-up.tsx')),
 });
 
 const acceptInvitation = createRoute({
   getParentRoute: () => entrance,
-  path: '/accept-invitation',
+  path: paths.acceptInvitation,
   component: lazyRouteComponent(() => import('./routes/accept-invitation.tsx')),
 });
 
@@ -82,7 +106,7 @@ const app = createRoute({
       await context.queryClient.ensureQueryData(meQuery);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
-      throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { return_to: location.href } });
+      throw redirect({ to: paths.signIn, search: location.href === '/' ? {} : { return_to: location.href } });
     }
   },
   component: AppShell,
@@ -92,14 +116,14 @@ const app = createRoute({
 
 const home = createRoute({
   getParentRoute: () => app,
-  path: '/',
+  path: paths.home,
   loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
   component: lazyRouteComponent(() => import('./routes/home.tsx')),
 });
 
 const deals = createRoute({
   getParentRoute: () => app,
-  path: '/deals',
+  path: paths.deals,
   validateSearch: readDealsSearch,
   loaderDeps: ({ search: { new: _new, ...filter } }) => filter,
   loader: ({ context, deps }) => void context.queryClient.prefetchInfiniteQuery(dealsQuery(deps)),
@@ -108,7 +132,7 @@ const deals = createRoute({
 
 const deal = createRoute({
   getParentRoute: () => app,
-  path: '/deals/$dealId',
+  path: paths.deal,
   loader: ({ context, params }) => void context.queryClient.prefetchQuery(dealQuery(params.dealId)),
   component: lazyRouteComponent(() => import('./routes/deals/frame.tsx')),
 });
@@ -123,52 +147,52 @@ const dealTabs = deal.addChildren([
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/nda',
+    path: inDeal(paths.dealNda),
     component: lazyRouteComponent(() => import('./routes/deals/nda/nda.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/documents',
+    path: inDeal(paths.dealDocuments),
     component: lazyRouteComponent(() => import('./routes/deals/documents/documents.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/questions',
+    path: inDeal(paths.dealQuestions),
     component: lazyRouteComponent(() => import('./routes/deals/questions/questions.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/qoe',
+    path: inDeal(paths.dealQoe),
     component: lazyRouteComponent(() => import('./routes/deals/qoe/qoe.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/offers',
+    path: inDeal(paths.dealOffers),
     component: lazyRouteComponent(() => import('./routes/deals/offers/offers.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/closing',
+    path: inDeal(paths.dealClosing),
     component: lazyRouteComponent(() => import('./routes/deals/closing/closing.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/findings',
+    path: inDeal(paths.dealFindings),
     component: lazyRouteComponent(() => import('./routes/deals/findings/findings.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/financing',
+    path: inDeal(paths.dealFinancing),
     component: lazyRouteComponent(() => import('./routes/deals/financing/financing.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/people',
+    path: inDeal(paths.dealPeople),
     component: lazyRouteComponent(() => import('./routes/deals/people/people.tsx')),
   }),
   createRoute({
     getParentRoute: () => deal,
-    path: '/activity',
+    path: inDeal(paths.dealActivity),
     component: lazyRouteComponent(() => import('./routes/deals/activity/activity.tsx')),
   }),
   // Any other address: the frame says that there is nothing, as of a tab that is not open to the person.
@@ -177,20 +201,20 @@ const dealTabs = deal.addChildren([
 
 const confirmAddress = createRoute({
   getParentRoute: () => app,
-  path: '/confirm-address',
+  path: paths.confirmAddress,
   component: lazyRouteComponent(() => import('./routes/confirm-address.tsx')),
 });
 
 const contacts = createRoute({
   getParentRoute: () => app,
-  path: '/contacts',
+  path: paths.contacts,
   validateSearch: readContactsSearch,
   component: lazyRouteComponent(() => import('./routes/contacts/contacts.tsx')),
 });
 
 const settings = createRoute({
   getParentRoute: () => app,
-  path: '/settings',
+  path: paths.settings,
   component: lazyRouteComponent(() => import('./routes/settings/frame.tsx')),
   notFoundComponent: () => <NotFound level={2} />,
 });
@@ -199,58 +223,58 @@ const settingsPages = settings.addChildren([
   // Where a tool's refusal sends the person: to allow it for one client, or on one deal.
   createRoute({
     getParentRoute: () => settings,
-    path: '/clients/$clientId/tools',
+    path: inSettings(paths.clientTools),
     beforeLoad: ({ params }) => {
-      throw redirect({ to: '/settings/tools', search: { client: params.clientId }, replace: true });
+      throw redirect({ to: paths.tools, search: { client: params.clientId }, replace: true });
     },
   }),
   createRoute({
     getParentRoute: () => settings,
-    path: '/deals/$dealId/tools',
+    path: inSettings(paths.dealTools),
     beforeLoad: ({ params }) => {
-      throw redirect({ to: '/deals/$dealId', params, hash: 'assistants', replace: true });
+      throw redirect({ to: paths.deal, params, hash: 'assistants', replace: true });
     },
   }),
   createRoute({
     getParentRoute: () => settings,
     path: '/',
     beforeLoad: () => {
-      throw redirect({ to: '/settings/profile', replace: true });
+      throw redirect({ to: paths.profile, replace: true });
     },
   }),
   createRoute({
     getParentRoute: () => settings,
-    path: '/profile',
+    path: inSettings(paths.profile),
     component: lazyRouteComponent(() => import('./routes/settings/profile/profile.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
-    path: '/security',
+    path: inSettings(paths.security),
     component: lazyRouteComponent(() => import('./routes/settings/security/security.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
-    path: '/brokerage',
+    path: inSettings(paths.brokerage),
     component: lazyRouteComponent(() => import('./routes/settings/brokerage/brokerage.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
-    path: '/members',
+    path: inSettings(paths.members),
     component: lazyRouteComponent(() => import('./routes/settings/members/members.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
-    path: '/keys',
+    path: inSettings(paths.keys),
     component: lazyRouteComponent(() => import('./routes/settings/keys/keys.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
-    path: '/clients',
+    path: inSettings(paths.clients),
     component: lazyRouteComponent(() => import('./routes/settings/clients/clients.tsx')),
   }),
   createRoute({
     getParentRoute: () => settings,
-    path: '/tools',
+    path: inSettings(paths.tools),
     validateSearch: (search): { client?: string } => {
       const client = text(search.client);
       return client === undefined ? {} : { client };
@@ -259,14 +283,14 @@ const settingsPages = settings.addChildren([
   }),
   createRoute({
     getParentRoute: () => settings,
-    path: '/audit',
+    path: inSettings(paths.audit),
     component: lazyRouteComponent(() => import('./routes/settings/audit/audit.tsx')),
   }),
 ]);
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
-    entrance.addChildren([signIn, reset, resetByLink, setUp, acceptInvitation]),
+    entrance.addChildren([signIn, reauthenticate, signOut, reset, resetByLink, setUp, acceptInvitation]),
     app.addChildren([home, deals, dealTabs, contacts, confirmAddress, settingsPages]),
   ]),
   context: { queryClient },

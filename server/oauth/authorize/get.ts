@@ -56,6 +56,6 @@ export function showConsent(services: Services): Handler {
       state: state ?? '',
       showing: newShowing(),
     };
-    return consentPage(c, { session, person, brokerages, client, request });
+    return consentPage(c, { session, person, brokerages, client, request, here: pathname + search });
   };
 }

@@ -4,8 +4,9 @@ import type { Context } from 'hono';
 import type { AuthorizingClient } from '../../domain/clients/authorization.ts';
 import type { Scope } from '../../domain/clients/connected-clients.ts';
 import { isLoopback } from '../../domain/clients/redirect-uris.ts';
-import { csrfField, csrfToken } from '../../http/csrf.ts';
+import { csrfField } from '../../http/csrf.ts';
 import { html, type Html } from '../../http/html.ts';
+import { clientsPath, signOutPath } from '../../http/links.ts';
 import { mark, page } from '../../http/pages.ts';
 import { sealRequest, type ConsentRequest } from './consent-request.ts';
 import { endpoints } from '../metadata.ts';
@@ -19,7 +20,7 @@ export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: 
       <section class="card">
         <p class="notice bad" role="alert">${message}</p>
         <p>Nothing was allowed. Go back to the client and start again, or look at the clients that you have.</p>
-        <p><a class="button second full" href="/settings/clients">Your connected clients</a></p>
+        <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
       </section>`,
   });
 }
@@ -70,10 +71,12 @@ export interface Consenting {
   readonly brokerages: readonly string[];
   readonly client: AuthorizingClient;
   readonly request: ConsentRequest;
+  /** Path and query of this page. */
+  readonly here: string;
 }
 
 /** The consent page. A form of its own, without scripts. */
-export function consentPage(c: Context, { session, person, brokerages, client, request }: Consenting): Response {
+export function consentPage(c: Context, { session, person, brokerages, client, request, here }: Consenting): Response {
   const { host } = new URL(request.redirectUri);
   const name = client.name ?? 'This client';
   const loopback = html`<p class="notice warn">
@@ -122,12 +125,11 @@ export function consentPage(c: Context, { session, person, brokerages, client, r
     <p class="quiet after">
       Each access lasts one hour and is renewed while the client is used: the connection ends after 30 days without use,
       and after 180 days in any case. You can end it at any time under
-      <a href="/settings/clients">Connected clients</a>.
+      <a href="${clientsPath}">Connected clients</a>.
     </p>`;
   return page(c, {
     title: `Connect ${name}`,
-    person: { name: person.name, csrf: csrfToken(session) },
-    question: true,
+    person: { name: person.name, signOut: signOutPath(here) },
     formAction: 'anywhere',
     body,
   });

@@ -1,6 +1,7 @@
 /** Sends the person's browser back to the client: with a code or an error, the exact state, and who answers (RFC 9207). */
 
 import type { Context } from 'hono';
+import { reauthenticatePath, signInPath } from '../../http/links.ts';
 import { describable } from '../oauth-error.ts';
 import type { Fault } from './checks.ts';
 
@@ -45,10 +46,10 @@ export function redirectWithFault(
 
 /** To sign in, and from there to this authorization request, with everything that it had. */
 export function signInAndReturn(c: Context, pathAndQuery: string): Response {
-  return redirect(c, `/sign-in?${new URLSearchParams({ return_to: pathAndQuery })}`);
+  return redirect(c, signInPath(pathAndQuery));
 }
 
 /** To show that it is still the person who signed in, and from there to this authorization request. */
 export function confirmAndReturn(c: Context, pathAndQuery: string): Response {
-  return redirect(c, `/re-authenticate?${new URLSearchParams({ return_to: pathAndQuery })}`);
+  return redirect(c, reauthenticatePath(pathAndQuery));
 }

@@ -3,9 +3,8 @@
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
 import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
-import { bodyAtMost, bodyType } from '../../http/bounded-body.ts';
 import { csrfGuardWith } from '../../http/csrf.ts';
-import { nothingThere, Problem, problemHandler } from '../../http/problem.ts';
+import { nothingThere, problemHandler } from '../../http/problem.ts';
 import { signedOut } from '../../http/person.ts';
 import { activityRoutes } from './activity.ts';
 import { auditRoutes } from './audit.ts';
@@ -31,10 +30,6 @@ import { qoeRoutes } from './qoe.ts';
 import { questionRoutes } from './questions.ts';
 import { toolRoutes } from './tools.ts';
 
-const formLimit = bodyAtMost(65_536, (c) =>
-  answerProblem(c, new Problem(413, 'validation_error', 'This is too much at once.')),
-);
-
 /** Every route behind the CSRF guard; nothing here is ever kept by a cache. Its type is what the pages' client is made of. */
 export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
   const routes = new Hono();
@@ -42,8 +37,6 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     await next();
     c.header('Cache-Control', 'no-store');
   });
-  // The guard looks for its token in a form, which it reads: no more of it than a form can have.
-  routes.use((c, next) => (bodyType(c).type === 'application/x-www-form-urlencoded' ? formLimit(c, next) : next()));
   // Who asks is known before the first byte of a body is read, whichever route it is for.
   routes.use(csrfGuardWith((c) => answerProblem(c, signedOut())));
 

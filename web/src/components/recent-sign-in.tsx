@@ -1,11 +1,13 @@
-import { FormDialog } from './form-dialog.tsx';
 import { createContext, useCallback, useContext, useRef, useState, type ReactNode } from 'react';
-import { finishSignIn, proveOneself } from '../api/auth.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import { sessionQuery } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
-import { required, useForm } from '../lib/use-form.ts';
-import { CodeField } from './code-field.tsx';
-import { Field } from './field.tsx';
-import { PasswordInput } from './input.tsx';
+import { useMe } from '../api/me.ts';
+import { leaveFreely } from '../lib/unsaved.ts';
+import { FormDialog } from './form-dialog.tsx';
+import { Or } from './or.tsx';
+import { PasskeyButton } from './passkey-button.tsx';
+import { useProof } from './proof.tsx';
 
 /** Does `deed`; when that needs a recent sign-in, has the person prove that it is them, and does it again. */
 type WithRecentSignIn = <T>(deed: () => Promise<T>) => Promise<T>;
@@ -18,16 +20,16 @@ interface ProofProps {
 }
 
 function ProofDialog({ onProven, onCancel }: ProofProps) {
-  const [owed, setOwed] = useState<'password' | 'code'>('password');
-  const form = useForm({
-    initial: { password: '', code: '' },
-    draft: null,
-    check: (values) =>
-      required(values, owed === 'password' ? { password: 'Enter your password.' } : { code: 'Enter the code.' }),
-    about: { sign_in_refused: 'password', code_refused: 'code' },
-    submit: ({ password, code }) => (owed === 'password' ? proveOneself(password) : finishSignIn(code.trim())),
-    onDone: ({ outcome }) => (outcome === 'signed_in' ? onProven() : setOwed('code')),
-  });
+  const { user } = useMe();
+  const client = useQueryClient();
+  const { form, field } = useProof(onProven);
+  // A passkey says itself whose it is: somebody else has the page loaded as theirs.
+  const arrive = async () => {
+    const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
+    if (session.user.id === user.id) return onProven();
+    leaveFreely();
+    window.location.reload();
+  };
   return (
     <FormDialog
       form={form}
@@ -37,13 +39,11 @@ function ProofDialog({ onProven, onCancel }: ProofProps) {
       description="This protects your account or your brokerage, so we ask once more."
       action="Continue"
     >
-      {owed === 'password' ? (
-        <Field label="Password" error={form.errors.password}>
-          <PasswordInput {...form.text('password')} autoComplete="current-password" />
-        </Field>
-      ) : (
-        <CodeField {...form.text('code')} error={form.errors.code} />
-      )}
+      {field}
+      <div>
+        <Or />
+        <PasskeyButton onDone={arrive} />
+      </div>
     </FormDialog>
   );
 }

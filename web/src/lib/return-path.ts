@@ -1,7 +1,15 @@
-/** Where to go after signing in: `path` when it is one of our own, else home. What leads to another site is refused. */
-export function safeReturnPath(path: string): string {
-  if (!path.startsWith('/') || /[\p{Cc}\s\\]/u.test(path)) return '/';
-  const url = URL.parse(path, window.location.origin);
-  if (!url || url.origin !== window.location.origin || url.pathname.startsWith('//')) return '/';
+const nowhere = 'http://origin.invalid';
+
+/**
+ * Where to go after signing in: `value` when it is a path on our own origin, else home. What a browser could read as
+ * another origin (`//host`, `/\host`, `https:host`, control characters, `/..//host`) is refused; the query is kept byte
+ * for byte.
+ */
+export function safeReturnPath(value: string): string {
+  if (value.length > 16_384 || !value.startsWith('/')) return '/';
+  // Browsers drop tabs and newlines from a URL and read backslashes as slashes, so none may be there at all.
+  if (/[\p{Cc}\s\\]/u.test(value)) return '/';
+  const url = URL.parse(value, nowhere);
+  if (url === null || url.origin !== nowhere || url.pathname.startsWith('//')) return '/';
   return url.pathname + url.search + url.hash;
 }

@@ -1,6 +1,6 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link, Navigate, useNavigate, useRouter } from '@tanstack/react-router';
-import { useCallback, useEffect, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, Navigate } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 import { finishSignIn, sessionQuery, signIn, signInWaysQuery } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
@@ -8,39 +8,15 @@ import { CodeField } from '../components/code-field.tsx';
 import { Field } from '../components/field.tsx';
 import { FormFields } from '../components/form-fields.tsx';
 import { Input, PasswordInput } from '../components/input.tsx';
+import { Or } from '../components/or.tsx';
 import { PasskeyButton } from '../components/passkey-button.tsx';
+import { useArrival } from '../lib/use-arrival.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { EntranceTitle } from '../shell/entrance-title.tsx';
 import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
 import { required, useForm } from '../lib/use-form.ts';
 
 const route = getRouteApi('/entrance/sign-in');
-
-/** Goes where the person wanted to; a path that is no page of ours, such as the consent page, is loaded from the server. */
-function useArrival() {
-  const { return_to: path = '/' } = route.useSearch();
-  const navigate = useNavigate();
-  const router = useRouter();
-  const client = useQueryClient();
-  return useCallback(async () => {
-    client.clear();
-    if (path.startsWith('/api/') || path.startsWith('/.')) window.location.assign(path);
-    else {
-      await router.invalidate();
-      await navigate({ href: path, replace: true });
-    }
-  }, [client, navigate, path, router]);
-}
-
-function Or() {
-  return (
-    <div className="my-4 flex items-center gap-3 text-sm text-faint">
-      <span aria-hidden className="h-px flex-1 bg-line" />
-      or
-      <span aria-hidden className="h-px flex-1 bg-line" />
-    </div>
-  );
-}
 
 function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; onDone: () => Promise<void> }) {
   const ways = useQuery(signInWaysQuery).data;
@@ -133,7 +109,7 @@ function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () =
 export default function SignInPage() {
   useTitle('Sign in');
   const [step, setStep] = useState<'password' | 'second_factor'>('password');
-  const arrive = useArrival();
+  const arrive = useArrival(route.useSearch().return_to);
   return step === 'password' ? (
     <PasswordStep onSecondFactor={() => setStep('second_factor')} onDone={arrive} />
   ) : (

@@ -1,4 +1,4 @@
-/** The pages that work without scripts: of one family with the application, accessible, and never a dead end. */
+/** The pages that the server draws: of one family with the application, accessible, without a script, and never a dead end. */
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,13 +18,12 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Opens a browser that asked for plain pages, as the demo's admin or as nobody. */
-async function inPlain(
+/** Opens a browser as the demo's admin or as nobody. */
+async function inBrowser(
   { signedIn = true, ...options }: BrowserContextOptions & { signedIn?: boolean },
   work: (page: Page) => Promise<void>,
 ): Promise<void> {
   const context = await browser.newContext({ baseURL: service.origin, ...options });
-  await context.addCookies([{ name: 'dealkeep-plain', value: '1', url: service.origin }]);
   if (signedIn) {
     const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
     await context.addCookies([{ ...cookie, url: service.origin }]);
@@ -45,30 +44,33 @@ async function consentPath(): Promise<string> {
 }
 
 describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
-  test('the settings and the consent page are accessible and fit a phone', { timeout: 120_000 }, async () => {
-    const paths = ['/settings/people', '/plain', await consentPath()];
-    await inPlain({ colorScheme, bypassCSP: true, viewport: { width: 390, height: 800 } }, async (page) => {
-      for (const path of paths) {
-        await page.goto(path);
-        expect([path, await violationsOn(page)]).toEqual([path, []]);
-        expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 390]);
-      }
-    });
-  });
+  test(
+    'the consent page and what says that it cannot be are accessible and fit a phone',
+    { timeout: 120_000 },
+    async () => {
+      const paths = [await consentPath(), '/api/mcp/authorize?client_id=unknown', '/nowhere'];
+      await inBrowser({ colorScheme, bypassCSP: true, viewport: { width: 390, height: 800 } }, async (page) => {
+        for (const path of paths) {
+          await page.goto(path);
+          expect([path, await violationsOn(page)]).toEqual([path, []]);
+          expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 390]);
+        }
+      });
+    },
+  );
 });
 
 test('colours and fonts are the application’s, without a script', async () => {
-  await inPlain({ javaScriptEnabled: true, colorScheme: 'dark', signedIn: false }, async (page) => {
+  await inBrowser({ colorScheme: 'dark', signedIn: false }, async (page) => {
     const refused: string[] = [];
     page.on('console', (message) => /Content Security Policy/.test(message.text()) && refused.push(message.text()));
-    await page.goto('/sign-in');
-    const plain = [await styleOf(page, 'body', 'background-color'), await styleOf(page, 'body', 'color')];
+    await page.goto('/nowhere');
+    const drawn = [await styleOf(page, 'body', 'background-color'), await styleOf(page, 'body', 'color')];
     await page.evaluate('document.fonts.ready.then(() => true)');
     expect(await page.evaluate(`document.fonts.check('14px Inter')`)).toBe(true);
-    await page.context().clearCookies();
     await page.goto('/sign-in');
     await page.locator('#root h1').waitFor();
-    expect([await styleOf(page, 'body', 'background-color'), await styleOf(page, 'body', 'color')]).toEqual(plain);
+    expect([await styleOf(page, 'body', 'background-color'), await styleOf(page, 'body', 'color')]).toEqual(drawn);
     expect(refused).toEqual([]);
   });
 });
@@ -88,19 +90,17 @@ test('the theme chosen in the application holds on the pages that the server dra
   await context.close();
 });
 
-test('without scripts the first page leads on, and never in a circle', async () => {
-  await inPlain({ javaScriptEnabled: false }, async (page) => {
-    for (const path of ['/', '/deals']) {
+test('without scripts a page says what it needs, and where there is none that too', async () => {
+  await inBrowser({ javaScriptEnabled: false }, async (page) => {
+    for (const path of ['/', '/sign-in', '/settings/security']) {
       await page.goto(path);
-      await page.getByRole('heading', { name: 'This page needs scripts' }).waitFor();
+      await page.getByRole('heading', { name: 'Dealkeep needs JavaScript' }).waitFor();
     }
-    await page.getByRole('link', { name: 'People' }).click();
-    await page.getByRole('heading', { name: 'People', level: 1 }).waitFor();
   });
 });
 
 test('an unknown address says so, and leads home; a program gets JSON', async () => {
-  await inPlain({ javaScriptEnabled: false, signedIn: false }, async (page) => {
+  await inBrowser({ javaScriptEnabled: false, signedIn: false }, async (page) => {
     const answer = await page.goto('/nowhere');
     expect(answer?.status()).toBe(404);
     await page.getByRole('heading', { name: 'There is no page at this address' }).waitFor();

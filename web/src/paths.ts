@@ -1,0 +1,46 @@
+/**
+ * The path of every page, `$name` for a segment that is the id of something. The router makes its routes of them, and the
+ * server knows from here where a browser gets the application and where its links lead: nothing of React is imported.
+ */
+export const paths = {
+  signIn: '/sign-in',
+  reauthenticate: '/re-authenticate',
+  signOut: '/sign-out',
+  reset: '/reset',
+  newPassword: '/reset/new',
+  setUp: '/set-up',
+  acceptInvitation: '/accept-invitation',
+  confirmAddress: '/confirm-address',
+
+  home: '/',
+  deals: '/deals',
+  deal: '/deals/$dealId',
+  dealNda: '/deals/$dealId/nda',
+  dealDocuments: '/deals/$dealId/documents',
+  dealQuestions: '/deals/$dealId/questions',
+  dealQoe: '/deals/$dealId/qoe',
+  dealOffers: '/deals/$dealId/offers',
+  dealClosing: '/deals/$dealId/closing',
+  dealFindings: '/deals/$dealId/findings',
+  dealFinancing: '/deals/$dealId/financing',
+  dealPeople: '/deals/$dealId/people',
+  dealActivity: '/deals/$dealId/activity',
+  contacts: '/contacts',
+
+  settings: '/settings',
+  profile: '/settings/profile',
+  security: '/settings/security',
+  brokerage: '/settings/brokerage',
+  members: '/settings/members',
+  keys: '/settings/keys',
+  clients: '/settings/clients',
+  clientTools: '/settings/clients/$clientId/tools',
+  tools: '/settings/tools',
+  dealTools: '/settings/deals/$dealId/tools',
+  audit: '/settings/audit',
+} as const;
+
+export type PagePath = (typeof paths)[keyof typeof paths];
+
+/** The pages with pages below them. What is not among those, their frames say themselves. */
+export const frames = [paths.deal, paths.settings] as const;

@@ -1,0 +1,58 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, Navigate } from '@tanstack/react-router';
+import { sessionQuery } from '../api/auth.ts';
+import { Button } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { Notice } from '../components/notice.tsx';
+import { Or } from '../components/or.tsx';
+import { PasskeyButton } from '../components/passkey-button.tsx';
+import { useProof } from '../components/proof.tsx';
+import { Skeleton } from '../components/states.tsx';
+import { useArrival } from '../lib/use-arrival.ts';
+import { useTitle } from '../lib/use-title.ts';
+import { EntranceTitle } from '../shell/entrance-title.tsx';
+
+const route = getRouteApi('/entrance/re-authenticate');
+
+function Proof({ email }: { email: string }) {
+  const search = route.useSearch();
+  const arrive = useArrival(search.return_to);
+  const { form, field } = useProof(arrive);
+  return (
+    <>
+      <EntranceTitle title="Confirm it is you">
+        This protects your account or your brokerage, so we ask {email} once more.
+      </EntranceTitle>
+      <Card>
+        <form {...form.props} className="flex flex-col gap-4">
+          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+          <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
+          {field}
+          <Button type="submit" kind="primary" pending={form.pending} className="w-full">
+            Continue
+          </Button>
+        </form>
+        <Or />
+        <PasskeyButton onDone={arrive} />
+      </Card>
+      <p className="mt-5 text-center">
+        <Link to="/sign-out" search={search} className="rounded-sm text-accent-ink underline-offset-3 hover:underline">
+          I am somebody else
+        </Link>
+      </p>
+    </>
+  );
+}
+
+/** For what the server asks a recent sign-in of, such as letting a client write: the person shows that it is them, and goes on. */
+export default function ReauthenticatePage() {
+  useTitle('Confirm it is you');
+  const search = route.useSearch();
+  const session = useQuery(sessionQuery);
+  if (session.data) return <Proof email={session.data.user.email} />;
+  return session.isPending ? (
+    <Skeleton className="h-72 w-full rounded-xl" />
+  ) : (
+    <Navigate to="/sign-in" search={search} />
+  );
+}

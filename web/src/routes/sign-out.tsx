@@ -1,0 +1,53 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { getRouteApi, Navigate } from '@tanstack/react-router';
+import { sessionQuery, signOut } from '../api/auth.ts';
+import { Button } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { Notice } from '../components/notice.tsx';
+import { Skeleton } from '../components/states.tsx';
+import { forgetDrafts } from '../lib/drafts.ts';
+import { useArrival } from '../lib/use-arrival.ts';
+import { useTitle } from '../lib/use-title.ts';
+import { EntranceTitle } from '../shell/entrance-title.tsx';
+
+const route = getRouteApi('/entrance/sign-out');
+
+function Leaving({ email }: { email: string }) {
+  const { return_to } = route.useSearch();
+  const stay = useArrival(return_to);
+  const goToSignIn = useArrival(`/sign-in${return_to === undefined ? '' : `?${new URLSearchParams({ return_to })}`}`);
+  const leave = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => {
+      forgetDrafts();
+      return goToSignIn();
+    },
+  });
+  return (
+    <>
+      <EntranceTitle title="Sign out?">You are signed in as {email}.</EntranceTitle>
+      <Card>
+        <div className="flex flex-col gap-2.5">
+          {leave.error && <Notice tone="bad">{leave.error.message}</Notice>}
+          <Button kind="primary" pending={leave.isPending} onClick={() => leave.mutate()}>
+            Sign out
+          </Button>
+          <Button onClick={() => void stay()}>Stay</Button>
+        </div>
+      </Card>
+    </>
+  );
+}
+
+/** Signing out on the way to something else, such as letting a client in as another person. */
+export default function SignOutPage() {
+  useTitle('Sign out');
+  const search = route.useSearch();
+  const session = useQuery(sessionQuery);
+  if (session.data) return <Leaving email={session.data.user.email} />;
+  return session.isPending ? (
+    <Skeleton className="h-48 w-full rounded-xl" />
+  ) : (
+    <Navigate to="/sign-in" search={search} />
+  );
+}
