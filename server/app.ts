@@ -4,8 +4,8 @@ import { Hono } from 'hono';
 import type { Services } from './services.ts';
 import { addressing } from './http/client-address.ts';
 import { operations, startMetrics } from './http/operations.ts';
+import { servePageStyle } from './http/page-style.ts';
 import { nothingHere, writeProblemPage } from './http/pages.ts';
-import { servePlainStyle } from './http/plain-style.ts';
 import { problemHandler } from './http/problem.ts';
 import { requestId } from './http/request-id.ts';
 import { safeHeaders } from './http/safe-headers.ts';
@@ -23,7 +23,7 @@ export function createApp(services: Services): Hono {
   app.use(refuseMalformed, sessionLookup(services.database));
 
   app.route('/', operations(services, metrics));
-  servePlainStyle(app);
+  servePageStyle(app);
   for (const { mount, routes } of interfaces) app.route(mount, routes(services));
   app.route('/', staticRoutes());
 

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { getCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { html, type Html } from './html.ts';
-import { plainStyle } from './plain-style.ts';
+import { pageStyle } from './page-style.ts';
 import { Problem, setHeaders, writeProblemJson, type WriteProblem } from './problem.ts';
 import { ourOrigin } from './session.ts';
 
@@ -77,7 +77,7 @@ function theme(c: Context): Html | null {
 /** Answers with a whole page: nothing from elsewhere, everything escaped. */
 export function page(c: Context, options: Page): Response {
   const { title, body, status = 200, person } = options;
-  const { href, fontHrefs } = plainStyle();
+  const { href, fontHrefs } = pageStyle();
   c.header('Content-Security-Policy', contentPolicy(options));
   c.header('Referrer-Policy', referrerPolicy(ourOrigin(c)));
   const markup = html`<!doctype html>

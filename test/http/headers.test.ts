@@ -14,7 +14,7 @@ const build = path.join(import.meta.dirname, '../../web/dist');
 /** The same for everybody who asks, so that it may be kept. Everything else is a person's, or could be. */
 const forEverybody = [
   /^\/assets\//,
-  /^\/(icon\.svg|manifest\.webmanifest|theme\.js|plain\.css)$/,
+  /^\/(icon\.svg|manifest\.webmanifest|theme\.js|page\.css)$/,
   /^\/\.well-known\//,
   /^\/api\/v1\/(openapi\.json|docs\/.+)$/,
 ];

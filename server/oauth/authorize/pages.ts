@@ -122,7 +122,7 @@ export function consentPage(c: Context, { session, person, brokerages, client, r
         </div>
       </div>
     </form>
-    <p class="quiet after">
+    <p class="quiet">
       Each access lasts one hour and is renewed while the client is used: the connection ends after 30 days without use,
       and after 180 days in any case. You can end it at any time under
       <a href="${clientsPath}">Connected clients</a>.

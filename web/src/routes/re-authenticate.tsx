@@ -3,7 +3,7 @@ import { getRouteApi, Link, Navigate } from '@tanstack/react-router';
 import { sessionQuery } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
-import { Notice } from '../components/notice.tsx';
+import { FormFields } from '../components/form-fields.tsx';
 import { Or } from '../components/or.tsx';
 import { PasskeyButton } from '../components/passkey-button.tsx';
 import { useProof } from '../components/proof.tsx';
@@ -24,14 +24,13 @@ function Proof({ email }: { email: string }) {
         This protects your account or your brokerage, so we ask {email} once more.
       </EntranceTitle>
       <Card>
-        <form {...form.props} className="flex flex-col gap-4">
-          {form.fault && <Notice tone="bad">{form.fault}</Notice>}
+        <FormFields form={form}>
           <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
           {field}
           <Button type="submit" kind="primary" pending={form.pending} className="w-full">
             Continue
           </Button>
-        </form>
+        </FormFields>
         <Or />
         <PasskeyButton onDone={arrive} />
       </Card>

@@ -1,4 +1,4 @@
-/** The one style sheet of the plain pages: the application's own colours and fonts, and on top of them what is in style/. */
+/** The style sheet of the pages that the server draws: the application's colours and fonts, and on top of them what is in style/. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ function fonts(built: readonly string[]): string {
     .join('\n');
 }
 
-interface PlainStyle {
+interface PageStyle {
   readonly css: string;
   /** Its address, which changes with it. */
   readonly href: string;
@@ -42,29 +42,29 @@ interface PlainStyle {
   readonly fontHrefs: readonly string[];
 }
 
-let made: PlainStyle | undefined;
+let made: PageStyle | undefined;
 
 /** The style sheet; made when the first page is shown, since the application may be built just before that. */
-export function plainStyle(): PlainStyle {
+export function pageStyle(): PageStyle {
   if (made) return made;
   const built = existsSync(assets) ? readdirSync(assets) : [];
-  const own = ['base', 'parts', 'consent'].map((name) =>
+  const own = ['base', 'consent'].map((name) =>
     readFileSync(path.join(import.meta.dirname, 'style', `${name}.css`), 'utf8'),
   );
   const css = [colours(), fonts(built), ...own].join('\n');
   made = {
     css,
-    href: `/plain.css?v=${createHash('sha256').update(css).digest('hex').slice(0, 12)}`,
+    href: `/page.css?v=${createHash('sha256').update(css).digest('hex').slice(0, 12)}`,
     fontHrefs: built.filter((name) => /-latin-wght-normal-.*\.woff2$/.test(name)).map((name) => `/assets/${name}`),
   };
   return made;
 }
 
 /** Serves the style sheet, under a name that changes with it. */
-export function servePlainStyle(app: Hono): void {
-  app.get('/plain.css', (c) => {
+export function servePageStyle(app: Hono): void {
+  app.get('/page.css', (c) => {
     c.header('Content-Type', 'text/css; charset=utf-8');
     c.header('Cache-Control', c.req.query('v') === undefined ? 'no-cache' : 'public, max-age=31536000, immutable');
-    return c.body(plainStyle().css);
+    return c.body(pageStyle().css);
   });
 }
