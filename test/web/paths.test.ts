@@ -1,0 +1,119 @@
+/** Where the server sends people, by mail, by redirect and by its own pages, are pages of the application's router. */
+
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as links from '../../server/http/links.ts';
+import { paths } from '../../web/src/paths.ts';
+import { openAccount, signedInVisitor } from '../auth/scene.ts';
+import { openBrowser, openDesk } from '../browser.ts';
+import { openService, type TestService } from '../harness.ts';
+import { addClient, addPerson, authorizeUrl, decide, openConsent, visit } from '../oauth/scene.ts';
+import { addFullDeal, type FullDeal } from '../tools/scene.ts';
+import { signInAs } from './person.ts';
+
+let service: TestService;
+let browser: Browser;
+let full: FullDeal;
+
+beforeAll(async () => {
+  service = await openService();
+  browser = await openBrowser();
+  full = await addFullDeal(service);
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.close();
+});
+
+/** Every link that the server gives, by who gives it: `links.ts` has no other. */
+async function given(): Promise<Record<string, string>> {
+  const { baseUrl } = service.config;
+  const clientId = await addClient(service, await addPerson(service, 'Cleo'));
+  const token = 'A'.repeat(43);
+  const back = '/settings/security';
+  return {
+    setUpUrl: links.setUpUrl(baseUrl, token),
+    invitationUrl: links.invitationUrl(baseUrl, token),
+    resetUrl: links.resetUrl(baseUrl, token),
+    addressChangeUrl: links.addressChangeUrl(baseUrl, token),
+    signInPath: links.signInPath(back),
+    reauthenticatePath: links.reauthenticatePath(back),
+    signOutPath: links.signOutPath(back),
+    securityPath: links.securityPath,
+    clientsPath: links.clientsPath,
+    toolsPath: links.toolsPath,
+    clientToolsPath: links.clientToolsPath(clientId),
+    dealToolsPath: links.dealToolsPath(full.deal),
+  };
+}
+
+const pathOf = (link: string): string => new URL(link, service.origin).pathname;
+
+test('every link of the server leads to a page of the application', { timeout: 120_000 }, async () => {
+  const all = await given();
+  expect(Object.keys(all).toSorted()).toEqual(
+    Object.keys(links)
+      .filter((name) => name !== 'applicationPaths')
+      .toSorted(),
+  );
+  const { cookie } = await signInAs(service, full.people.broker.userId);
+  const desk = await openDesk(browser, service.origin, { cookie });
+  for (const [name, link] of Object.entries(all)) {
+    const answer = await fetch(new URL(pathOf(link), service.origin), { redirect: 'manual' });
+    expect([name, answer.status, answer.headers.get('content-type')]).toEqual([name, 200, 'text/html; charset=utf-8']);
+    const { pathname, search, hash } = new URL(link, service.origin);
+    await desk.go(pathname + search + hash);
+    expect([name, await desk.page.getByText('There is no page at this address').count()]).toEqual([name, 0]);
+  }
+  await desk.go(paths.settings + '/nothing');
+  await desk.page.getByText('There is no page at this address').waitFor();
+  expect(desk.complaints).toEqual([]);
+  await desk.close();
+});
+
+test('what is mailed, redirected to and linked on pages of the server are these links and no others', async () => {
+  const known = new Set(Object.values(await given()).map(pathOf));
+  const account = await openAccount(service);
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    full.brokerage,
+    account.id,
+  ]);
+  const visitor = await signedInVisitor(service, account);
+  await visitor.json('/api/auth/reset', { email: account.email });
+  await visitor.change('/api/auth/address', { email: `moved.${account.email}` });
+  await visitor.change('/api/auth/invitations', {
+    brokerage_id: full.brokerage,
+    email: 'guest@example.com',
+    name: 'Guest',
+    role: 'staff',
+  });
+  await visitor.change('/api/auth/password', {
+    current_password: account.password,
+    password: 'harbour violin pepper 9',
+  });
+  await expect.poll(() => service.mails.length).toBe(4);
+  const mailed = service.mails.flatMap(({ text }) => text.match(/http:\/\/\S+[^\s.]/g) ?? []).map(pathOf);
+  expect(new Set(mailed)).toEqual(
+    new Set([paths.newPassword, paths.confirmAddress, paths.acceptInvitation, paths.security]),
+  );
+
+  const person = await addPerson(service, 'Ann', { brokerage: full.brokerage });
+  const client_id = await addClient(service, person);
+  const fields = await openConsent(service, person, { client_id });
+  const asked = authorizeUrl(service, { client_id });
+  const signIn = (await visit(asked, null)).headers.get('location') ?? '';
+  expect(pathOf(signIn)).toBe(paths.signIn);
+  service.clock.advance(11 * 60_000);
+  const approved = await decide(service, person, [
+    ...Object.entries(fields),
+    ['scope', 'mcp:read'],
+    ['scope', 'mcp:write'],
+    ['decision', 'approve'],
+  ]);
+  expect(pathOf(approved.headers.get('location') ?? '')).toBe(paths.reauthenticate);
+  const markup = await (await visit(asked, person)).text();
+  const refused = await (await visit(`${service.origin}/api/mcp/authorize?client_id=x`, person)).text();
+  const linked = [...(markup + refused).matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = '']) => pathOf(href));
+  expect(new Set(linked)).toEqual(new Set([paths.home, paths.clients, paths.signOut]));
+  for (const path of [...mailed, paths.clients, paths.signOut]) expect(known).toContain(path);
+});
