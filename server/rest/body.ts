@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { bodyType, boundedBytes } from '../http/bounded-body.ts';
 import type { Detail, Problem } from '../http/problem.ts';
 import { invalid } from './envelope.ts';
-import { JsonFault, readJson } from './json.ts';
+import { readJson, shown } from './json.ts';
 
 /** The most bytes of a body. */
 export const largestBody = 65_536;
@@ -22,8 +22,6 @@ function checkType(c: Context): void {
     throw refused('Send the body uncompressed.', 415, 'header', 'Content-Encoding');
 }
 
-const shown = (key: string): string => (key.length > 100 ? `${key.slice(0, 100)}…` : key);
-
 function detailsOf(issue: z.core.$ZodIssue): Detail[] {
   const path = issue.path.map((step) => String(step)).join('.');
   if (issue.code !== 'unrecognized_keys') return [{ in: 'body', path, message: issue.message }];
@@ -39,14 +37,7 @@ export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> 
   checkType(c);
   const bytes = await boundedBytes(c, largestBody);
   if (bytes === null) throw refused(`The body is too large: at most ${largestBody} bytes.`, 413);
-  let value: unknown;
-  try {
-    value = readJson(bytes);
-  } catch (error) {
-    if (error instanceof JsonFault) throw refused(error.message, 400, 'body', shown(error.path));
-    throw error;
-  }
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(readJson(bytes));
   if (!result.success) throw invalid(result.error.issues.flatMap(detailsOf));
   return result.data;
 }

@@ -1,16 +1,14 @@
 /** JSON from strangers, read strictly: what other parsers let pass in silence is refused in a sentence. */
 
 import { deepestJson, isTooDeep, jsonTokens } from '../http/json-text.ts';
+import type { Problem } from '../http/problem.ts';
+import { invalid } from './envelope.ts';
+
+/** A key of the body as it is said again: no more of it than is needed to find it. */
+export const shown = (key: string): string => (key.length > 100 ? `${key.slice(0, 100)}…` : key);
 
 /** The text cannot be taken; `path` says where, '' for the whole. */
-export class JsonFault extends Error {
-  override readonly name = 'JsonFault';
-  readonly path: string;
-  constructor(path: string, message: string) {
-    super(message);
-    this.path = path;
-  }
-}
+const unfit = (path: string, message: string): Problem => invalid([{ in: 'body', path: shown(path), message }]);
 
 type Level = { keys: Set<string> | null; key: string };
 
@@ -31,27 +29,27 @@ function checkDuplicates(text: string): void {
     else if (token === '}' || token === ']') levels.pop();
     else if (token === ':' && level?.keys) {
       level.key = JSON.parse(last) as string;
-      if (level.keys.has(level.key)) throw new JsonFault(pathOf(levels), 'This property appears twice: send it once.');
+      if (level.keys.has(level.key)) throw unfit(pathOf(levels), 'This property appears twice: send it once.');
       level.keys.add(level.key);
     } else last = token;
   }
 }
 
-/** The value of a JSON text in UTF-8. Throws {@link JsonFault} for anything that is not plain, unambiguous JSON. */
+/** The value of a JSON text in UTF-8. Throws a problem of 400 for anything that is not plain, unambiguous JSON. */
 export function readJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new JsonFault('', 'The body is not valid UTF-8.');
+    throw unfit('', 'The body is not valid UTF-8.');
   }
-  if (text.trim() === '') throw new JsonFault('', 'The body is empty: send a JSON object.');
-  if (isTooDeep(text)) throw new JsonFault('', `The JSON is nested too deeply: at most ${deepestJson} levels.`);
+  if (text.trim() === '') throw unfit('', 'The body is empty: send a JSON object.');
+  if (isTooDeep(text)) throw unfit('', `The JSON is nested too deeply: at most ${deepestJson} levels.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new JsonFault('', 'The body is not valid JSON.');
+    throw unfit('', 'The body is not valid JSON.');
   }
   checkDuplicates(text);
   return value;
