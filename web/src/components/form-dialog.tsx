@@ -8,6 +8,10 @@ interface FormDialogProps<V> extends Omit<DialogProps, 'footer'> {
   form: Form<V>;
   /** What the button says that sends the form. */
   action: string;
+  /** It cannot be undone. */
+  danger?: boolean;
+  /** Whether it can be sent yet. */
+  ready?: boolean;
   /** What the button says that closes the dialog without sending. */
   cancel?: string;
   /** A button of its own at the other end of the footer. */
@@ -18,7 +22,8 @@ interface FormDialogProps<V> extends Omit<DialogProps, 'footer'> {
  * A form in a dialog: its fields below each other, what went wrong with the whole above them, and a button that sends it.
  * What was written is kept and asked about as the form's `draft` says.
  */
-export function FormDialog<V>({ form, action, cancel, aside, children, ...dialog }: FormDialogProps<V>) {
+export function FormDialog<V>(props: FormDialogProps<V>) {
+  const { form, action, danger = false, ready = true, cancel, aside, children, ...dialog } = props;
   const id = useId();
   return (
     <Dialog
@@ -27,7 +32,7 @@ export function FormDialog<V>({ form, action, cancel, aside, children, ...dialog
         <>
           {aside}
           <CancelButton>{cancel}</CancelButton>
-          <Button type="submit" form={id} kind="primary" pending={form.pending}>
+          <Button type="submit" form={id} kind={danger ? 'danger' : 'primary'} disabled={!ready} pending={form.pending}>
             {action}
           </Button>
         </>

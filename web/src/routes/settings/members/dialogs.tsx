@@ -1,18 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { dealsRunAloneQuery, membersQuery, useMemberActions } from '../../../api/settings.ts';
 import type { Id, Member, MemberInvited, MemberRole } from '../../../api/shapes.ts';
-import { Button } from '../../../components/button.tsx';
-import { CancelButton, Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select } from '../../../components/input.tsx';
 import { InviteDialog } from '../../../components/invite-dialog.tsx';
 import { InvitedDialog } from '../../../components/invited-dialog.tsx';
-import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { memberRoles } from '../../../lib/states.ts';
+import { orNull, useForm } from '../../../lib/use-form.ts';
 
 const hints: Record<MemberRole, string> = {
   admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
@@ -85,82 +83,77 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMembe
   const { remove } = useMemberActions(brokerageId);
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
   const members = useQuery(membersQuery(brokerageId));
-  const [chosen, setChosen] = useState<string | null>(null);
   const successors = (members.data?.items ?? []).filter(
     ({ user_id, role, status }) => user_id !== member.user_id && status === 'active' && role !== 'staff',
   );
-  const successor = chosen ?? successors[0]?.user_id ?? '';
   const left = deals.data?.items ?? [];
-  const takeOut = () =>
-    remove.mutate(
-      { user_id: member.user_id, successor_id: left.length > 0 && successor !== '' ? successor : null },
-      {
-        onSuccess: ({ deals: alone, handed_over }) => {
-          onClose();
-          const without =
-            alone.length === 1 ? 'One deal has no broker now' : `${alone.length} deals have no broker now`;
-          toast(`${member.name} is removed${alone.length > 0 && !handed_over ? `. ${without}` : ''}`);
-        },
-      },
-    );
+  const successorOf = (chosen: Id | null) => chosen ?? successors[0]?.user_id ?? '';
+  const form = useForm({
+    initial: { successor_id: null as Id | null },
+    draft: null,
+    submit: ({ successor_id }) =>
+      remove.mutateAsync({
+        user_id: member.user_id,
+        successor_id: left.length > 0 ? orNull(successorOf(successor_id)) : null,
+      }),
+    onDone: ({ deals: alone, handed_over }) => {
+      onClose();
+      const without = alone.length === 1 ? 'One deal has no broker now' : `${alone.length} deals have no broker now`;
+      toast(`${member.name} is removed${alone.length > 0 && !handed_over ? `. ${without}` : ''}`);
+    },
+  });
+  const successor = successorOf(form.values.successor_id);
   return (
-    <Dialog
-      onClose={onClose}
+    <FormDialog
+      form={form}
       title={`Remove ${member.name}?`}
-      footer={
-        <>
-          <CancelButton />
-          <Button kind="danger" pending={remove.isPending} disabled={!deals.data} onClick={takeOut}>
-            Remove
-          </Button>
-        </>
-      }
+      action="Remove"
+      danger
+      ready={deals.data !== undefined}
+      onClose={onClose}
     >
-      <div className="flex flex-col gap-4">
-        {remove.error && <Notice tone="bad">{remove.error.message}</Notice>}
-        <p className="text-soft">
-          They lose the contacts, settings and deals of the brokerage at once, in connected clients too. API keys that
-          they made stop working. Where they buy or sell themselves, they stay.
-        </p>
-        <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
-          {({ items }) =>
-            items.length > 0 && (
-              <>
-                <div>
-                  <p className="font-medium">
-                    {items.length === 1 ? 'This deal has no other broker:' : 'These deals have no other broker:'}
-                  </p>
-                  <ul className="mt-1.5 list-disc pl-5 text-soft">
-                    {items.map(({ id, title }) => (
-                      <li key={id} className="break-words">
-                        {title}
-                      </li>
-                    ))}
-                  </ul>
-                </div>
-                <Field
-                  label="Their broker from now on"
-                  hint={
-                    successor === ''
-                      ? 'Questions cannot be asked until an admin invites a broker to the deal.'
-                      : 'They run the deal as soon as you confirm.'
-                  }
-                >
-                  <Select
-                    name="successor_id"
-                    value={successor}
-                    onChange={setChosen}
-                    options={[
-                      ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
-                      { value: '', label: 'No one for now' },
-                    ]}
-                  />
-                </Field>
-              </>
-            )
-          }
-        </Loaded>
-      </div>
-    </Dialog>
+      <p className="text-soft">
+        They lose the contacts, settings and deals of the brokerage at once, in connected clients too. API keys that
+        they made stop working. Where they buy or sell themselves, they stay.
+      </p>
+      <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
+        {({ items }) =>
+          items.length > 0 && (
+            <>
+              <div>
+                <p className="font-medium">
+                  {items.length === 1 ? 'This deal has no other broker:' : 'These deals have no other broker:'}
+                </p>
+                <ul className="mt-1.5 list-disc pl-5 text-soft">
+                  {items.map(({ id, title }) => (
+                    <li key={id} className="break-words">
+                      {title}
+                    </li>
+                  ))}
+                </ul>
+              </div>
+              <Field
+                label="Their broker from now on"
+                error={form.errors.successor_id}
+                hint={
+                  successor === ''
+                    ? 'Questions cannot be asked until an admin invites a broker to the deal.'
+                    : 'They run the deal as soon as you confirm.'
+                }
+              >
+                <Select
+                  {...form.field('successor_id')}
+                  value={successor}
+                  options={[
+                    ...successors.map(({ user_id, name }) => ({ value: user_id, label: name })),
+                    { value: '', label: 'No one for now' },
+                  ]}
+                />
+              </Field>
+            </>
+          )
+        }
+      </Loaded>
+    </FormDialog>
   );
 }
