@@ -12,13 +12,14 @@ import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfGuard, csrfToken } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { notSignedIn, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
-import { action, Fault, fields, smallBody } from './action.ts';
+import { Problem } from '../http/problem.ts';
+import { action, fields, smallBody } from './action.ts';
 import { attemptsOn } from './attempts.ts';
 import { mailAddressChange, mailAddressChanged, mailSecurityChange } from './mails.ts';
 import { asCaller, knowDevice } from './signed-in.ts';
 
 const linkExpired = () =>
-  new Fault(410, 'link_expired', 'This link is used up, too old, or for another account: ask for a new one.');
+  new Problem(410, 'link_expired', 'This link is used up, too old, or for another account: ask for a new one.');
 
 async function setNewPassword(services: Services, c: Context, current: string, chosen: string) {
   const { database } = services;
@@ -28,7 +29,7 @@ async function setNewPassword(services: Services, c: Context, current: string, c
   const attempts = await attemptsOn(services, c, caller.email);
   await attempts.check();
   const fault = await passwordFault(chosen, [caller.email, caller.name]);
-  if (fault !== null) throw new Fault(400, 'password_refused', fault);
+  if (fault !== null) throw new Problem(400, 'password_refused', fault);
   const [oldPhc, newPhc] = await Promise.all([
     hashByRecipe(current, recipe, attempts.share),
     hashPassword(chosen, attempts.share),
@@ -40,7 +41,7 @@ async function setNewPassword(services: Services, c: Context, current: string, c
   if (outcome === null) throw notSignedIn();
   if (outcome === 'refused') {
     await attempts.failed();
-    throw new Fault(403, 'password_wrong', 'The current password is not right.');
+    throw new Problem(403, 'password_wrong', 'The current password is not right.');
   }
   await attempts.succeeded();
   await knowDevice(services, c, token);

@@ -6,22 +6,20 @@ import { isEmailAddress, longestEmailAddress } from '../domain/people/email-addr
 import { keepsDirection, oneLine } from '../domain/people/names.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost, bodyType } from '../http/bounded-body.ts';
-import { Problem as Fault, writeProblemJson } from '../http/problem.ts';
-
-export { Problem as Fault } from '../http/problem.ts';
+import { Problem, writeProblemJson } from '../http/problem.ts';
 
 const largestBody = 65_536;
 
 /** The body of a change is small; more than 64 KiB is refused with 413. */
 export const smallBody = bodyAtMost(largestBody, (c) =>
-  writeProblemJson(c, new Fault(413, 'too_large', `This is too large: at most ${largestBody} bytes.`)),
+  writeProblemJson(c, new Problem(413, 'too_large', `This is too large: at most ${largestBody} bytes.`)),
 );
 
 async function readBody(c: Context): Promise<unknown> {
   const { type } = bodyType(c);
   const text = await c.req.text();
   if (type !== 'application/json' && text !== '') {
-    throw new Fault(415, 'validation_error', 'Send JSON with the header Content-Type: application/json.');
+    throw new Problem(415, 'validation_error', 'Send JSON with the header Content-Type: application/json.');
   }
   try {
     const value: unknown = JSON.parse(text || '{}');
@@ -29,7 +27,7 @@ async function readBody(c: Context): Promise<unknown> {
   } catch {
     // Said below.
   }
-  throw new Fault(400, 'validation_error', 'The body must be a JSON object.');
+  throw new Problem(400, 'validation_error', 'The body must be a JSON object.');
 }
 
 /** Handles a change: `handle` is given what was sent, as the schema reads it, and its result is the answer. */
@@ -41,9 +39,9 @@ export function action<T, R extends object>(schema: z.ZodType<T>, handle: (c: Co
   };
 }
 
-function invalid(error: z.ZodError): Fault {
+function invalid(error: z.ZodError): Problem {
   const [issue] = error.issues;
-  return new Fault(400, 'validation_error', issue?.message ?? 'Something is missing.');
+  return new Problem(400, 'validation_error', issue?.message ?? 'Something is missing.');
 }
 
 const text = (missing: string) => z.string({ error: missing });

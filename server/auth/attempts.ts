@@ -10,9 +10,8 @@ import { knowsDevice } from '../domain/accounts/devices.ts';
 import type { HashedFor } from '../domain/accounts/password-hashes.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
-import { retryAfter as tryAgainIn } from '../http/problem.ts';
+import { Problem, retryAfter as tryAgainIn } from '../http/problem.ts';
 import { deviceDigest } from '../http/session.ts';
-import { Fault } from './action.ts';
 
 /** What one browser may still try on one account. */
 export interface Attempts {
@@ -25,8 +24,8 @@ export interface Attempts {
   readonly share: HashedFor;
 }
 
-function tooMany({ retryAfter }: Count): Fault {
-  return new Fault(
+function tooMany({ retryAfter }: Count): Problem {
+  return new Problem(
     429,
     'rate_limited',
     `Too many attempts: try again in ${retryAfter} seconds.`,

@@ -15,14 +15,15 @@ import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfGuard, originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { sessionDigest } from '../http/session.ts';
-import { action, Fault, fields, smallBody } from './action.ts';
+import { Problem } from '../http/problem.ts';
+import { action, fields, smallBody } from './action.ts';
 import { hashedFor } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
 const over = () =>
-  new Fault(410, 'link_expired', 'This invitation is used up, taken back or too old: ask for a new one.');
+  new Problem(410, 'link_expired', 'This invitation is used up, taken back or too old: ask for a new one.');
 
-const hasAccount = () => new Fault(409, 'has_account', 'You have an account already: sign in to accept.');
+const hasAccount = () => new Problem(409, 'has_account', 'You have an account already: sign in to accept.');
 
 /** What an invitation invites to, and accepting it: without an account, or as who is signed in. */
 export function invitationRoutes(services: Services): Hono {
@@ -57,7 +58,7 @@ export function invitationRoutes(services: Services): Hono {
       const invitation = await find(link);
       if (invitation.has_password) throw hasAccount();
       const fault = await passwordFault(password, [invitation.email, name]);
-      if (fault !== null) throw new Fault(400, 'password_refused', fault);
+      if (fault !== null) throw new Problem(400, 'password_refused', fault);
       const phc = await hashPassword(password, hashedFor(c, invitation.email));
       const { token, session } = freshSession(c);
       const statement = acceptFirstInvitation(tokenDigest(link), name, phc, session, signInOriginOf(c));

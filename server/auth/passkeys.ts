@@ -27,12 +27,13 @@ import { requireRecentSignIn } from '../domain/accounts/sessions.ts';
 import { csrfGuard, originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { ourOrigin, sessionDigest } from '../http/session.ts';
-import { action, Fault, fields, smallBody } from './action.ts';
+import { Problem } from '../http/problem.ts';
+import { action, fields, smallBody } from './action.ts';
 import { countRequest } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
-const refused = () => new Fault(401, 'passkey_refused', 'This passkey is not known here. Sign in another way.');
-const notRegistered = () => new Fault(400, 'passkey_refused', 'The passkey could not be checked. Try again.');
+const refused = () => new Problem(401, 'passkey_refused', 'This passkey is not known here. Sign in another way.');
+const notRegistered = () => new Problem(400, 'passkey_refused', 'The passkey could not be checked. Try again.');
 
 // A passkey holds for one host name, the public one.
 const hostOf = (c: Context): string => new URL(ourOrigin(c)).hostname;
@@ -100,7 +101,7 @@ async function checkRegistration(c: Context, response: RegistrationResponseJSON)
 }
 
 const passkeyName = fields.name.max(100, 'Enter a name of at most 100 characters.');
-const noPasskey = () => new Fault(404, 'not_found', 'There is no such passkey any more.');
+const noPasskey = () => new Problem(404, 'not_found', 'There is no such passkey any more.');
 
 /** The routes below passkey. */
 export function passkeyRoutes(services: Services): Hono {

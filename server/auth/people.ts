@@ -10,7 +10,8 @@ import { csrfGuard } from '../http/csrf.ts';
 import { invitationUrl } from '../http/links.ts';
 import { mailInvitation } from '../http/mails.ts';
 import { originOf } from '../http/origin.ts';
-import { action, Fault, fields, smallBody } from './action.ts';
+import { Problem } from '../http/problem.ts';
+import { action, fields, smallBody } from './action.ts';
 import { asCaller } from './signed-in.ts';
 
 const delivery = z.enum(['mail', 'link'], { error: 'Choose mail or link.' }).default('mail');
@@ -53,7 +54,7 @@ export function peopleRoutes(services: Services): Hono {
     z.object({ brokerage_id: fields.id, user_id: fields.id }),
     async (c, { brokerage_id, user_id }) => {
       const [, ended] = await asCaller(services, c, endMemberSessions(brokerage_id, user_id, originOf(c)));
-      if (ended === null) throw new Fault(404, 'not_found', 'This person is no member whose sessions you can end.');
+      if (ended === null) throw new Problem(404, 'not_found', 'This person is no member whose sessions you can end.');
       return { ended };
     },
   );
@@ -63,7 +64,7 @@ export function peopleRoutes(services: Services): Hono {
     const token = mintToken();
     const statement = linkDealInvitation(participant_id, tokenDigest(token), deliver === 'mail');
     const [caller, invited] = await asCaller(services, c, statement);
-    if (invited === null) throw new Fault(404, 'not_found', 'Nobody is invited under this id.');
+    if (invited === null) throw new Problem(404, 'not_found', 'Nobody is invited under this id.');
     const toWhat = `the deal ${invited.deal_title} of ${invited.brokerage_name}`;
     if (deliver === 'mail') void mailInvitation(services, invited, { by: caller.name, toWhat }, token);
     return told(deliver, invited.email, token);
@@ -72,7 +73,7 @@ export function peopleRoutes(services: Services): Hono {
 
   const remove = action(removing, async (c, { brokerage_id, user_id, successor_id = null }) => {
     const [, removed] = await asCaller(services, c, removeMember(brokerage_id, user_id, successor_id, originOf(c)));
-    if (!removed) throw new Fault(404, 'not_found', 'This person is no member that you can remove.');
+    if (!removed) throw new Problem(404, 'not_found', 'This person is no member that you can remove.');
     return { removed: true, ...removed };
   });
   app.post('/members/remove', smallBody, csrfGuard, remove);

@@ -11,13 +11,14 @@ import { afterAnswer } from '../http/after-answer.ts';
 import { originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { clearTokenCookie } from '../http/session.ts';
-import { action, Fault, fields, smallBody } from './action.ts';
+import { Problem } from '../http/problem.ts';
+import { action, fields, smallBody } from './action.ts';
 import { countReset, hashedFor } from './attempts.ts';
 import { mailReset, mailSecurityChange } from './mails.ts';
 
 const sent =
   'If there is an account with this address, a mail with a link is on its way. The link works for 30 minutes.';
-const linkExpired = () => new Fault(410, 'link_expired', 'This link is used up or too old: ask for a new one.');
+const linkExpired = () => new Problem(410, 'link_expired', 'This link is used up or too old: ask for a new one.');
 
 /** Asking for the link, and the new password. */
 export function resetRoutes(services: Services): Hono {
@@ -44,7 +45,7 @@ export function resetRoutes(services: Services): Hono {
       const person = await database.run(passwordResetOwner(tokenDigest(token)));
       if (person === null) throw linkExpired();
       const fault = await passwordFault(password, [person.email, person.name]);
-      if (fault !== null) throw new Fault(400, 'password_refused', fault);
+      if (fault !== null) throw new Problem(400, 'password_refused', fault);
       const phc = await hashPassword(password, hashedFor(c, person.email));
       if (!(await database.run(resetPassword(tokenDigest(token), phc, originOf(c))))) throw linkExpired();
       clearTokenCookie(c, 'dealkeep');

@@ -19,7 +19,8 @@ import type { SessionCaller } from '../domain/accounts/sessions.ts';
 import { csrfGuard, csrfToken } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { sessionDigest, setTokenCookie } from '../http/session.ts';
-import { action, Fault, smallBody } from './action.ts';
+import { Problem } from '../http/problem.ts';
+import { action, smallBody } from './action.ts';
 import { attemptsOn } from './attempts.ts';
 import { mailSecurityChange } from './mails.ts';
 import { asCaller } from './signed-in.ts';
@@ -27,13 +28,13 @@ import { asCaller } from './signed-in.ts';
 async function confirm(services: Services, c: Context, typed: string) {
   const digest = sessionDigest(c);
   const [caller, secret] = await asCaller(services, c, pendingSecret(digest));
-  if (secret === null) throw new Fault(409, 'nothing_pending', 'Start again: set up an authenticator first.');
+  if (secret === null) throw new Problem(409, 'nothing_pending', 'Start again: set up an authenticator first.');
   const attempts = await attemptsOn(services, c, caller.email);
   await attempts.check();
   const step = await stepOfCode(secret, typed.replace(/\s/g, ''), services.clock());
   if (step === null) {
     await attempts.failed();
-    throw new Fault(
+    throw new Problem(
       400,
       'code_refused',
       'The code is not right. Check that the clock of your phone is, and enter the next one.',
@@ -43,7 +44,7 @@ async function confirm(services: Services, c: Context, typed: string) {
   const token = mintToken();
   const statement = confirmSecondFactor(digest, step, codes, tokenDigest(token), originOf(c));
   if (!(await services.database.run(statement)))
-    throw new Fault(409, 'nothing_pending', 'Start again: set up an authenticator first.');
+    throw new Problem(409, 'nothing_pending', 'Start again: set up an authenticator first.');
   setTokenCookie(c, 'dealkeep', token);
   void mailSecurityChange(services, caller, 'an authenticator was set up for your account at Dealkeep.');
   return { recovery_codes: codes, csrf_token: csrfToken(token) };
@@ -78,7 +79,7 @@ export function secondFactorRoutes(services: Services): Hono {
     const codes = mintRecoveryCodes();
     const [caller, renewed] = await asCaller(services, c, renewRecoveryCodes(sessionDigest(c), codes, originOf(c)));
     if (!renewed)
-      throw new Fault(409, 'no_second_factor', 'Recovery codes belong to an authenticator: set one up first.');
+      throw new Problem(409, 'no_second_factor', 'Recovery codes belong to an authenticator: set one up first.');
     changed(caller, 'new recovery codes were made for the sign-in');
     return { recovery_codes: codes };
   });

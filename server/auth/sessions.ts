@@ -7,7 +7,8 @@ import { endSession, listSessions, signOut, signOutEverywhere } from '../domain/
 import { csrfGuard, csrfGuardOfAnySession } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { clearTokenCookie, sessionDigest } from '../http/session.ts';
-import { action, Fault, smallBody } from './action.ts';
+import { Problem } from '../http/problem.ts';
+import { action, smallBody } from './action.ts';
 import { asCaller } from './signed-in.ts';
 
 /**
@@ -46,7 +47,7 @@ export function sessionRoutes(services: Services): Hono {
     async (c, { id }) => {
       const others = id === 'others';
       const [, ended] = await asCaller(services, c, endSession(sessionDigest(c), others ? null : id, originOf(c)));
-      if (!others && ended === 0) throw new Fault(404, 'not_found', 'This session is over already.');
+      if (!others && ended === 0) throw new Problem(404, 'not_found', 'This session is over already.');
       return { ended };
     },
   );

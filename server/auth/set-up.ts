@@ -9,12 +9,13 @@ import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { enterWithSession } from '../domain/accounts/sessions.ts';
 import { isSetUpLink, isSetUpOpen, setUp, slugOf } from '../domain/accounts/set-up.ts';
 import { originGuard } from '../http/csrf.ts';
-import { action, Fault, fields, smallBody } from './action.ts';
+import { Problem } from '../http/problem.ts';
+import { action, fields, smallBody } from './action.ts';
 import { hashedFor } from './attempts.ts';
 import { freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
 const used = () =>
-  new Fault(
+  new Problem(
     410,
     'link_expired',
     'This link is used up or too old. While nobody is here yet, starting the server again prints a new one.',
@@ -39,7 +40,7 @@ export function setUpRoutes(services: Services): Hono {
       const link = tokenDigest(input.token);
       if (!(await database.run(isSetUpLink(link)))) throw used();
       const fault = await passwordFault(input.password, [input.email, input.name, input.brokerage_name]);
-      if (fault !== null) throw new Fault(400, 'password_refused', fault);
+      if (fault !== null) throw new Problem(400, 'password_refused', fault);
       const first = {
         name: input.brokerage_name,
         slug: slugOf(input.brokerage_name),

@@ -15,15 +15,16 @@ import {
 import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfGuard, originGuard } from '../http/csrf.ts';
 import { deviceDigest, readTokenCookie, setTokenCookie } from '../http/session.ts';
-import { action, Fault, fields, smallBody } from './action.ts';
+import { Problem } from '../http/problem.ts';
+import { action, fields, smallBody } from './action.ts';
 import { attemptsOn } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
-const refused = () => new Fault(401, 'sign_in_refused', 'The e-mail address or the password is not right.');
+const refused = () => new Problem(401, 'sign_in_refused', 'The e-mail address or the password is not right.');
 const codeRefused = () =>
-  new Fault(401, 'code_refused', 'The code is not right, or it was used before. Enter the next one.');
+  new Problem(401, 'code_refused', 'The code is not right, or it was used before. Enter the next one.');
 const stepExpired = () =>
-  new Fault(401, 'sign_in_expired', 'This sign-in took too long or failed too often: start again.');
+  new Problem(401, 'sign_in_expired', 'This sign-in took too long or failed too often: start again.');
 
 /** Checks the password; `undefined`: a second factor is owed, and the browser holds the step. Throws a fault (401, 429). */
 async function checkPassword(services: Services, c: Context, email: string, password: string) {

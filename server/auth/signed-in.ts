@@ -2,28 +2,16 @@
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
-import type { Results } from '../database/database.ts';
-import type { Statement } from '../database/statement.ts';
 import { deviceSeconds, keepDevice } from '../domain/accounts/devices.ts';
 import type { NewSession, Person, SignInOrigin } from '../domain/accounts/passwords.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
-import { enterWithSession, type SessionCaller } from '../domain/accounts/sessions.ts';
 import { csrfToken } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
+import { personOr } from '../http/person.ts';
 import { clearTokenCookie, deviceDigest, notSignedIn, sessionDigest, setTokenCookie } from '../http/session.ts';
 
-/** Runs the statements as the person of the session, in one transaction. Throws {@link notSignedIn}. */
-export async function asCaller<const S extends readonly Statement<unknown>[]>(
-  { database }: Services,
-  c: Context,
-  ...statements: S
-): Promise<[SessionCaller, ...Results<S>]> {
-  const digest = sessionDigest(c);
-  if (digest === null) throw notSignedIn();
-  const [caller, ...answers] = await database.together(enterWithSession(digest), ...statements);
-  if (caller === null) throw notSignedIn();
-  return [caller, ...(answers as unknown as Results<S>)];
-}
+/** Runs the statements as the person of the session, in one transaction: the person, and the answers. Throws {@link notSignedIn}. */
+export const asCaller = personOr(notSignedIn);
 
 /** From where and with what somebody signs in. */
 export function signInOriginOf(c: Context): SignInOrigin {

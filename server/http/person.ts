@@ -18,24 +18,32 @@ export const signedOut = (): Problem => new Problem(401, 'signed_out', 'You are 
  */
 const isAttended = (c: Context): boolean => c.req.header('x-unattended') === undefined;
 
-/** The person and the answers of the statements, in one transaction and one round trip. Throws 401 when nobody is signed in. */
-export async function withPerson<const S extends readonly Statement<unknown>[]>(
-  { database }: Services,
-  c: Context,
-  ...statements: S
-): Promise<[SessionCaller, ...Results<S>]> {
-  const digest = sessionDigest(c);
-  if (digest === null) throw signedOut();
-  const enter = enterWithSession(digest, isAttended(c));
-  const [person, ...answers] = await database.together(enter, ...statements).catch(async (error: unknown) => {
-    // Whoever is not signed in any more is denied what follows, which is not what they should read.
-    const refused = error instanceof Denied || error instanceof Refusal;
-    if (refused && (await database.run(enter)) === null) throw signedOut();
-    throw error;
-  });
-  if (person === null) throw signedOut();
-  return [person, ...(answers as Results<S>)];
-}
+/**
+ * Runs statements in the name of whoever is signed in: the person and the answers, in one transaction and one round trip.
+ * What `nobody` gives is thrown when the session is missing or has ended.
+ */
+export const personOr =
+  (nobody: () => Problem) =>
+  async <const S extends readonly Statement<unknown>[]>(
+    { database }: Services,
+    c: Context,
+    ...statements: S
+  ): Promise<[SessionCaller, ...Results<S>]> => {
+    const digest = sessionDigest(c);
+    if (digest === null) throw nobody();
+    const enter = enterWithSession(digest, isAttended(c));
+    const [person, ...answers] = await database.together(enter, ...statements).catch(async (error: unknown) => {
+      // Whoever is not signed in any more is denied what follows, which is not what they should read.
+      const refused = error instanceof Denied || error instanceof Refusal;
+      if (refused && (await database.run(enter)) === null) throw nobody();
+      throw error;
+    });
+    if (person === null) throw nobody();
+    return [person, ...(answers as Results<S>)];
+  };
+
+/** The person and the answers. Throws 401 when nobody is signed in. */
+export const withPerson = personOr(signedOut);
 
 /** The answers alone. Throws 401 when nobody is signed in. */
 export async function asPerson<const S extends readonly Statement<unknown>[]>(
