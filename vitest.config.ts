@@ -1,14 +1,39 @@
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-export default defineConfig({
+const all = ['test/**/*.test.ts'];
+
+/** A browser, a process of the program or of PostgreSQL, or time that has to pass: what makes a test file slow. */
+const slow = /from '[^']*\/(?:browser|program|templates|embedded)\.ts'|'node:child_process'|\bsetTimeout\b/;
+
+/** What `npm run test:fast` runs: what each may see and do through every interface, without the slow files. */
+function fastFiles(): string[] {
+  const files = globSync('test/{policies,rules,rest,tools,web}/*.test.ts');
+  return files.filter((file) => !slow.test(readFileSync(file, 'utf8')));
+}
+
+/** The slow files begin first, the larger before the smaller: none of them runs on alone at the end. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const weight = ({ moduleId }: TestSpecification) =>
+      statSync(moduleId).size * (slow.test(readFileSync(moduleId, 'utf8')) ? 1000 : 1);
+    return files.toSorted((one, other) => weight(other) - weight(one));
+  }
+}
+
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: mode === 'fast' ? fastFiles() : all,
     globalSetup: ['test/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
+    // Reading the modules of the server takes longer than most of these tests.
+    isolate: mode !== 'fast',
+    sequence: { sequencer: SlowFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // A browser on a busy machine misses a deadline now and then; what is broken fails twice.
     retry: process.env['CI'] ? 1 : 0,
   },
-});
+}));
