@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { runningOwner } from '../../server/database/embedded.ts';
 import { isAlive } from '../../server/database/processes.ts';
-import { cleanUp, dealkeep, newDataDir, run, type Addresses, type Program } from './program.ts';
+import { cleanUp, dealkeep, migratedDataDir, newDataDir, run, type Addresses, type Program } from './program.ts';
 
 // Each test starts the program several times, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000 });
@@ -70,7 +70,7 @@ test('from nothing: a set-up link, readiness, secrets that only we can read, and
 });
 
 test('after kill -9 the next start recovers by itself, and every contact that was answered with 201 is there', async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await migratedDataDir();
   const { program, addresses, key } = await startWithKey(dataDir);
   const [server, orphan] = [await program.serverPid(), await postmaster(dataDir)];
   const kept: string[] = [];
@@ -104,7 +104,7 @@ async function allNames(dataDir: string): Promise<string[]> {
 }
 
 test('when PostgreSQL and the server are killed together, the write-ahead log brings everything back', async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await migratedDataDir();
   const { program, addresses, key } = await startWithKey(dataDir);
   expect((await createContact(addresses, key, 'Written just before')).status).toBe(201);
   for (const pid of [await program.serverPid(), await postmaster(dataDir)]) process.kill(pid, 'SIGKILL');
@@ -116,7 +116,7 @@ test('when PostgreSQL and the server are killed together, the write-ahead log br
 });
 
 test('when only PostgreSQL dies the server says so and ends with 1', async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await migratedDataDir();
   const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
   await program.ready;
   process.kill(await postmaster(dataDir), 'SIGKILL');
@@ -126,7 +126,7 @@ test('when only PostgreSQL dies the server says so and ends with 1', async () =>
 });
 
 test('killing bin/dealkeep.js stops the server behind it, and a start right after waits for that', async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await migratedDataDir();
   const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
   await program.ready;
   const server = await program.serverPid();
@@ -139,7 +139,7 @@ test('killing bin/dealkeep.js stops the server behind it, and a start right afte
 });
 
 test('a second start on the same DATA_DIR says so and fails; the first goes on', async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await migratedDataDir();
   const first = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
   const { url } = await first.ready;
   const second = await run(['serve'], { DATA_DIR: dataDir });
@@ -149,16 +149,16 @@ test('a second start on the same DATA_DIR says so and fails; the first goes on',
 });
 
 test('a taken port is named, and PostgreSQL does not stay behind', async () => {
-  const first = dealkeep(['serve', '--json'], { DATA_DIR: await newDataDir() });
+  const first = dealkeep(['serve', '--json'], { DATA_DIR: await migratedDataDir() });
   const { port } = new URL((await first.ready).url);
-  const dataDir = await newDataDir();
+  const dataDir = await migratedDataDir();
   const second = await run(['serve'], { DATA_DIR: dataDir, PORT: port });
   expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`) });
   await expect(postmaster(dataDir)).rejects.toThrow('ENOENT');
 });
 
 test('SIGTERM finishes the request in flight, takes no new connection, and ends with 0', async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await migratedDataDir();
   const { program, addresses, key } = await startWithKey(dataDir);
   const blocker = new pg.Client((await runningOwner(dataDir)) ?? {});
   await blocker.connect();
@@ -189,7 +189,7 @@ function refuses({ url }: Addresses): Promise<boolean> {
 }
 
 test('a request that never ends does not keep the server: it is dropped after SHUTDOWN_SECONDS', async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await migratedDataDir();
   const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir, SHUTDOWN_SECONDS: '1' });
   const { hostname, port } = new URL((await program.ready).url);
   const socket = createConnection(Number(port), hostname);
