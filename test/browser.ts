@@ -33,7 +33,12 @@ interface DeskOptions extends BrowserContextOptions {
 /** Opens a browser of somebody's own. `close` it, or the browser as a whole. */
 export async function openDesk(browser: Browser, origin: string, options: DeskOptions = {}): Promise<Desk> {
   const { cookie, ...rest } = options;
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...rest });
+  // Nothing that is clicked is waited for until it stands still.
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    reducedMotion: 'reduce',
+    ...rest,
+  });
   if (cookie) await context.addCookies([{ ...cookie, url: origin }]);
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
@@ -100,5 +105,5 @@ export async function expectAccessible(page: Page): Promise<void> {
     expect(violations, `${new URL(page.url()).pathname} (${colorScheme})`).toEqual([]);
     inTheLight = shown;
   }
-  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  await page.emulateMedia({ colorScheme: null });
 }
