@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** Runs a command with this checkout's Node.js and tools first in PATH: node bin/run.js vitest run */
 
+import path from 'node:path';
 import { become, ensureInstalled, root } from './install.js';
 
 ensureInstalled();
@@ -9,4 +10,6 @@ if (command === undefined) {
   process.stderr.write('Usage: node bin/run.js <command> [arguments]\n');
   process.exit(2);
 }
+// What the tools load is compiled once, not for each of their processes anew.
+process.env.NODE_COMPILE_CACHE ??= path.join(root, 'node_modules', '.cache', 'node');
 become(command, args, { cwd: root });
