@@ -3,6 +3,9 @@
 import { gunzipSync, brotliDecompressSync } from 'node:zlib';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Hono } from 'hono';
+import { publicOrigin } from '../../server/http/session.ts';
+import { staticRoutes } from '../../server/web/static.ts';
 import { openService, type TestService } from '../harness.ts';
 
 let service: TestService;
@@ -49,6 +52,17 @@ function ask(
 }
 
 describe('pages', () => {
+  test('say so where nothing is built, to people and to programs', async () => {
+    const app = new Hono().use(publicOrigin(service.config.baseUrl)).route('/', staticRoutes('/nothing/is/built/here'));
+    for (const path of ['/', '/sign-in', '/deals/0191/questions']) {
+      const page = await app.request(path, { headers: { accept: 'text/html' } });
+      expect([path, page.status, await page.text()]).toEqual([path, 503, expect.stringContaining('is not built')]);
+      const answer = await app.request(path);
+      expect([path, answer.status, await answer.json()]).toMatchObject([path, 503, { error: { code: 'not_built' } }]);
+    }
+    expect((await app.request('/assets/index.js')).status).toBe(404);
+  });
+
   test.each(['/', '/deals', '/deals/0191', '/deals/0191/questions', '/contacts', '/settings', '/settings/profile'])(
     '%s is the application, asked anew each time',
     async (path) => {
