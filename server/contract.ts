@@ -4,6 +4,7 @@
  */
 
 import type { ExtractSchema } from 'hono/types';
+import type { AuthRoutes } from './auth/routes.ts';
 import type { ApiRoutes } from './web/api/routes.ts';
 
 export type { ErrorBody } from './web/api/problems.ts';
@@ -13,7 +14,7 @@ type Below<Prefix extends string, Routes> = {
 };
 
 /** Every route by its path below /api and its method: `Contract['/web/deals/:id']['$get']`. */
-export type Contract = Below<'/web', ExtractSchema<ApiRoutes>>;
+export type Contract = Below<'/web', ExtractSchema<ApiRoutes>> & Below<'/auth', ExtractSchema<AuthRoutes>>;
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -45,7 +46,7 @@ type Asked<Q> = {
 type Input<E> = E extends { input: infer I }
   ? (I extends { param: infer Param } ? { param: Param } : unknown) &
       (I extends { query: infer Q } ? ({} extends Q ? { query?: Asked<Q> } : { query: Asked<Q> }) : unknown) &
-      (I extends { json: infer Sent } ? { json: Sent } : unknown)
+      (I extends { json: infer Sent } ? ({} extends Sent ? { json?: Sent } : { json: Sent }) : unknown)
   : unknown;
 
 /** What a request takes besides its path: the ids in it, its query, its body. */

@@ -55,26 +55,15 @@ async function setNewPassword(services: Services, c: Context, current: string, c
 }
 
 /** Who is signed in, and what they change about it. */
-export function accountRoutes(services: Services): Hono {
-  const app = new Hono();
-
-  app.get('/session', async (c) => {
-    const [caller] = await asCaller(services, c);
-    const { user_id: id, email, name, recently_authenticated, second_factor } = caller;
-    const csrf_token = csrfToken(sessionToken(c) ?? '');
-    return c.json({ user: { id, email, name }, csrf_token, recently_authenticated, second_factor });
-  });
-
+export function accountRoutes(services: Services) {
   const rename = action(z.object({ name: fields.name }), async (c, { name }) => {
     await asCaller(services, c, renameOneself(name));
     return { name };
   });
-  app.post('/profile', smallBody, csrfGuard, rename);
 
   const password = action(z.object({ current_password: fields.password, password: fields.password }), (c, input) =>
     setNewPassword(services, c, input.current_password, input.password),
   );
-  app.post('/password', smallBody, csrfGuard, password);
 
   const address = action(z.object({ email: fields.email }), async (c, { email }) => {
     const token = mintToken();
@@ -83,7 +72,6 @@ export function accountRoutes(services: Services): Hono {
     void mailAddressChange(services, { email, name }, token);
     return { message: 'A mail to the new address is on its way.' };
   });
-  app.post('/address', smallBody, csrfGuard, address);
 
   const confirm = action(z.object({ token: fields.token }), async (c, { token }) => {
     const statement = changeAddress(sessionDigest(c), tokenDigest(token), originOf(c));
@@ -92,6 +80,20 @@ export function accountRoutes(services: Services): Hono {
     void mailAddressChanged(services, { email: changed.old_email, name }, changed.new_email);
     return { email: changed.new_email };
   });
-  app.post('/address/confirm', smallBody, csrfGuard, confirm);
-  return app;
+
+  return new Hono()
+    .get('/session', async (c) => {
+      const [caller] = await asCaller(services, c);
+      const { user_id: id, email, name, recently_authenticated, second_factor } = caller;
+      const csrf_token = csrfToken(sessionToken(c) ?? '');
+      return c.json({ user: { id, email, name }, csrf_token, recently_authenticated, second_factor });
+    })
+
+    .post('/profile', smallBody, csrfGuard, rename)
+
+    .post('/password', smallBody, csrfGuard, password)
+
+    .post('/address', smallBody, csrfGuard, address)
+
+    .post('/address/confirm', smallBody, csrfGuard, confirm);
 }

@@ -1,6 +1,6 @@
 /** What the changes of these routes have in common: reading what was sent, and saying what is wrong with it. */
 
-import type { Context } from 'hono';
+import type { Context, Env } from 'hono';
 import { z } from 'zod';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
 import { keepsDirection, oneLine } from '../domain/people/names.ts';
@@ -30,9 +30,15 @@ async function readBody(c: Context): Promise<unknown> {
   throw new Problem(400, 'validation_error', 'The body must be a JSON object.');
 }
 
-/** Handles a change: `handle` is given what was sent, as the schema reads it, and its result is the answer. */
-export function action<T, R extends object>(schema: z.ZodType<T>, handle: (c: Context, input: T) => Promise<R>) {
-  return async (c: Context) => {
+/**
+ * Handles a change: `handle` is given what was sent, as the schema reads it, and its result is the answer. The type of the
+ * route says what is to be sent.
+ */
+export function action<S extends z.ZodType, R extends object>(
+  schema: S,
+  handle: (c: Context, input: z.output<S>) => Promise<R>,
+) {
+  return async (c: Context<Env, string, { in: { json: z.input<S> }; out: { json: z.output<S> } }>) => {
     const parsed = schema.safeParse(await readBody(c));
     if (!parsed.success) throw invalid(parsed.error);
     return c.json(await handle(c, parsed.data));

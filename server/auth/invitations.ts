@@ -26,9 +26,8 @@ const over = () =>
 const hasAccount = () => new Problem(409, 'has_account', 'You have an account already: sign in to accept.');
 
 /** What an invitation invites to, and accepting it: without an account, or as who is signed in. */
-export function invitationRoutes(services: Services): Hono {
+export function invitationRoutes(services: Services) {
   const { database } = services;
-  const app = new Hono();
 
   const find = async (token: string): Promise<Invitation> => {
     const found = await database.run(findInvitation(tokenDigest(token)));
@@ -38,10 +37,9 @@ export function invitationRoutes(services: Services): Hono {
 
   const look = action(z.object({ token: fields.token }), async (_c, { token }) => {
     const { email, name, role, brokerage_name, deal_title, has_password } = await find(token);
-    const kind = deal_title === null ? 'brokerage' : 'deal';
+    const kind: 'brokerage' | 'deal' = deal_title === null ? 'brokerage' : 'deal';
     return { email, name, role, kind, brokerage_name, deal_title, has_password };
   });
-  app.post('/invitation', smallBody, originGuard, look);
 
   const accept = action(z.object({ token: fields.token }), async (c, { token }) => {
     const { deal_id } = await find(token);
@@ -50,7 +48,6 @@ export function invitationRoutes(services: Services): Hono {
     if (!accepted) throw over();
     return { accepted: true, deal_id };
   });
-  app.post('/invitation/join', smallBody, csrfGuard, accept);
 
   const acceptFirst = action(
     z.object({ token: fields.token, name: fields.name, password: fields.password }),
@@ -68,6 +65,11 @@ export function invitationRoutes(services: Services): Hono {
       return { ...(await signedIn(services, c, token, person)), deal_id: invitation.deal_id };
     },
   );
-  app.post('/invitation/accept', smallBody, originGuard, acceptFirst);
-  return app;
+
+  return new Hono()
+    .post('/invitation', smallBody, originGuard, look)
+
+    .post('/invitation/join', smallBody, csrfGuard, accept)
+
+    .post('/invitation/accept', smallBody, originGuard, acceptFirst);
 }

@@ -45,13 +45,14 @@ const userHandle = (userId: string): Uint8Array<ArrayBuffer> =>
 const supportedAlgorithmIDs = [-8, -7, -257];
 
 /** The credential as the browser's toJSON() gives it; the library checks the rest. */
-const credential = z.looseObject({
-  id: z.string().min(1).max(1400),
-  rawId: z.string(),
-  type: z.literal('public-key'),
-  response: z.looseObject({ clientDataJSON: z.string() }),
-  clientExtensionResults: z.looseObject({}),
-});
+const credential = <Sent>() =>
+  z.looseObject({
+    id: z.string().min(1).max(1400),
+    rawId: z.string(),
+    type: z.literal('public-key'),
+    response: z.looseObject({ clientDataJSON: z.string() }),
+    clientExtensionResults: z.looseObject({}),
+  }) as z.ZodType as z.ZodType<Sent, Sent>;
 
 /** Takes the challenge that was signed out of the browser's answer, where the library checks the rest of it. */
 function challengeIn() {
@@ -104,9 +105,8 @@ const passkeyName = fields.name.max(100, 'Enter a name of at most 100 characters
 const noPasskey = () => new Problem(404, 'not_found', 'There is no such passkey any more.');
 
 /** The routes below passkey. */
-export function passkeyRoutes(services: Services): Hono {
+export function passkeyRoutes(services: Services) {
   const { database } = services;
-  const app = new Hono();
 
   const challenge = action(z.object({}), async (c) => {
     await countRequest(services, c);
@@ -117,19 +117,18 @@ export function passkeyRoutes(services: Services): Hono {
       userVerification: 'required',
     });
     await database.run(keepChallenge(tokenDigest(token), null));
-    return options;
+    // None are asked for, and their type is not one of JSON.
+    return { ...options, extensions: undefined };
   });
-  app.post('/passkey/options', smallBody, originGuard, challenge);
 
-  const signIn = action(z.object({ response: credential }), async (c, { response }) => {
-    const checked = await checkSignature(services, c, response as unknown as AuthenticationResponseJSON);
+  const signIn = action(z.object({ response: credential<AuthenticationResponseJSON>() }), async (c, { response }) => {
+    const checked = await checkSignature(services, c, response);
     const { token, session } = freshSession(c);
     const statement = signInWithPasskey(response.id, checked.challenge, checked.counter, session, signInOriginOf(c));
     const person = personOf(await database.run(statement));
     if (person === null) throw refused();
     return signedIn(services, c, token, person);
   });
-  app.post('/passkey/sign-in', smallBody, originGuard, signIn);
 
   const registration = action(z.object({}), async (c) => {
     const token = mintToken();
@@ -141,7 +140,7 @@ export function passkeyRoutes(services: Services): Hono {
       keepChallenge(tokenDigest(token), digest),
       listPasskeys(digest),
     );
-    return generateRegistrationOptions({
+    const options = await generateRegistrationOptions({
       rpName: 'Dealkeep',
       rpID: hostOf(c),
       userName: caller.email,
@@ -152,39 +151,51 @@ export function passkeyRoutes(services: Services): Hono {
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       supportedAlgorithmIDs,
     });
+    return { ...options, extensions: { credProps: true } };
   });
-  app.post('/passkey/registration', smallBody, csrfGuard, registration);
 
-  const add = action(z.object({ response: credential, name: passkeyName }), async (c, { response, name }) => {
-    const checked = await checkRegistration(c, response as unknown as RegistrationResponseJSON);
-    const { id, publicKey, counter, transports = [] } = checked.credential;
-    const passkey = { credentialId: id, publicKey, counter, transports, name };
-    const statement = addPasskey(sessionDigest(c), checked.challenge, passkey, originOf(c));
-    const [, added] = await asCaller(services, c, statement);
-    if (!added) throw notRegistered();
-    return { added: true };
-  });
-  app.post('/passkey/add', smallBody, csrfGuard, add);
-
-  app.get('/passkeys', async (c) => {
-    const [, passkeys] = await asCaller(services, c, listPasskeys(sessionDigest(c)));
-    return c.json({
-      passkeys: passkeys.map(({ id, name, created_at, last_used_at }) => ({ id, name, created_at, last_used_at })),
-    });
-  });
+  const add = action(
+    z.object({ response: credential<RegistrationResponseJSON>(), name: passkeyName }),
+    async (c, { response, name }) => {
+      const checked = await checkRegistration(c, response);
+      const { id, publicKey, counter, transports = [] } = checked.credential;
+      const passkey = { credentialId: id, publicKey, counter, transports, name };
+      const statement = addPasskey(sessionDigest(c), checked.challenge, passkey, originOf(c));
+      const [, added] = await asCaller(services, c, statement);
+      if (!added) throw notRegistered();
+      return { added: true };
+    },
+  );
 
   const rename = action(z.object({ id: fields.id, name: passkeyName }), async (c, { id, name }) => {
     const [, renamed] = await asCaller(services, c, renamePasskey(sessionDigest(c), id, name, originOf(c)));
     if (!renamed) throw noPasskey();
     return { name };
   });
-  app.post('/passkey/rename', smallBody, csrfGuard, rename);
 
   const remove = action(z.object({ id: fields.id }), async (c, { id }) => {
     const [, removed] = await asCaller(services, c, removePasskey(sessionDigest(c), id, originOf(c)));
     if (!removed) throw noPasskey();
     return { removed: true };
   });
-  app.post('/passkey/remove', smallBody, csrfGuard, remove);
-  return app;
+
+  return new Hono()
+    .post('/passkey/options', smallBody, originGuard, challenge)
+
+    .post('/passkey/sign-in', smallBody, originGuard, signIn)
+
+    .post('/passkey/registration', smallBody, csrfGuard, registration)
+
+    .post('/passkey/add', smallBody, csrfGuard, add)
+
+    .get('/passkeys', async (c) => {
+      const [, passkeys] = await asCaller(services, c, listPasskeys(sessionDigest(c)));
+      return c.json({
+        passkeys: passkeys.map(({ id, name, created_at, last_used_at }) => ({ id, name, created_at, last_used_at })),
+      });
+    })
+
+    .post('/passkey/rename', smallBody, csrfGuard, rename)
+
+    .post('/passkey/remove', smallBody, csrfGuard, remove);
 }

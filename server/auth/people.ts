@@ -30,9 +30,7 @@ const removing = z.object({
 const participantInput = z.object({ participant_id: fields.id, deliver: delivery });
 
 /** Inviting to a brokerage or a deal, removing members, and ending their sessions. */
-export function peopleRoutes(services: Services): Hono {
-  const app = new Hono();
-
+export function peopleRoutes(services: Services) {
   /** What the inviter is told: the link only when they asked for it, so that a mailed one proves the mailbox. */
   const told = (deliver: 'mail' | 'link', email: string, token: string) =>
     deliver === 'link' ? { invited: email, link: invitationUrl(services.config.baseUrl, token) } : { invited: email };
@@ -48,7 +46,6 @@ export function peopleRoutes(services: Services): Hono {
     }
     return told(deliver, email, token);
   });
-  app.post('/invitations', smallBody, csrfGuard, invite);
 
   const endSessions = action(
     z.object({ brokerage_id: fields.id, user_id: fields.id }),
@@ -58,7 +55,6 @@ export function peopleRoutes(services: Services): Hono {
       return { ended };
     },
   );
-  app.post('/members/end-sessions', smallBody, csrfGuard, endSessions);
 
   const inviteToDeal = action(participantInput, async (c, { participant_id, deliver }) => {
     const token = mintToken();
@@ -69,13 +65,19 @@ export function peopleRoutes(services: Services): Hono {
     if (deliver === 'mail') void mailInvitation(services, invited, { by: caller.name, toWhat }, token);
     return told(deliver, invited.email, token);
   });
-  app.post('/invitations/deal', smallBody, csrfGuard, inviteToDeal);
 
   const remove = action(removing, async (c, { brokerage_id, user_id, successor_id = null }) => {
     const [, removed] = await asCaller(services, c, removeMember(brokerage_id, user_id, successor_id, originOf(c)));
     if (!removed) throw new Problem(404, 'not_found', 'This person is no member that you can remove.');
     return { removed: true, ...removed };
   });
-  app.post('/members/remove', smallBody, csrfGuard, remove);
-  return app;
+
+  return new Hono()
+    .post('/invitations', smallBody, csrfGuard, invite)
+
+    .post('/members/end-sessions', smallBody, csrfGuard, endSessions)
+
+    .post('/invitations/deal', smallBody, csrfGuard, inviteToDeal)
+
+    .post('/members/remove', smallBody, csrfGuard, remove);
 }

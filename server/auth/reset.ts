@@ -21,9 +21,8 @@ const sent =
 const linkExpired = () => new Problem(410, 'link_expired', 'This link is used up or too old: ask for a new one.');
 
 /** Asking for the link, and the new password. */
-export function resetRoutes(services: Services): Hono {
+export function resetRoutes(services: Services) {
   const { database } = services;
-  const app = new Hono();
 
   const ask = action(z.object({ email: fields.email }), async (c, { email }) => {
     // Each one may send a mail, so each one counts; apart from the failures to sign in.
@@ -37,7 +36,6 @@ export function resetRoutes(services: Services): Hono {
     });
     return { message: sent };
   });
-  app.post('/reset', smallBody, originGuard, ask);
 
   const choose = action(
     z.object({ token: fields.token, password: fields.password }),
@@ -57,6 +55,9 @@ export function resetRoutes(services: Services): Hono {
       return { message: 'The password is set. Sign in with it.' };
     },
   );
-  app.post('/reset/confirm', smallBody, originGuard, choose);
-  return app;
+
+  return new Hono()
+    .post('/reset', smallBody, originGuard, ask)
+
+    .post('/reset/confirm', smallBody, originGuard, choose);
 }

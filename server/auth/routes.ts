@@ -14,17 +14,20 @@ import { setUpRoutes } from './set-up.ts';
 import { signInRoutes } from './sign-in.ts';
 
 /** All of it; to be mounted at /api/auth. */
-export function authRoutes(services: Services): Hono {
+export function authRoutes(services: Services) {
   const app = new Hono();
   app.onError(problemHandler(services.log, writeProblemJson));
-  app.route('/', signInRoutes(services));
-  app.route('/', sessionRoutes(services));
-  app.route('/', resetRoutes(services));
-  app.route('/', setUpRoutes(services));
-  app.route('/', invitationRoutes(services));
-  app.route('/', accountRoutes(services));
-  app.route('/', secondFactorRoutes(services));
-  app.route('/', passkeyRoutes(services));
-  app.route('/', peopleRoutes(services));
-  return app;
+  return app
+    .route('/', signInRoutes(services))
+    .route('/', sessionRoutes(services))
+    .route('/', resetRoutes(services))
+    .route('/', setUpRoutes(services))
+    .route('/', invitationRoutes(services))
+    .route('/', accountRoutes(services))
+    .route('/', secondFactorRoutes(services))
+    .route('/', passkeyRoutes(services))
+    .route('/', peopleRoutes(services));
 }
+
+/** The routes with what each takes and answers, for server/contract.ts. */
+export type AuthRoutes = ReturnType<typeof authRoutes>;

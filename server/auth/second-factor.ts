@@ -51,8 +51,7 @@ async function confirm(services: Services, c: Context, typed: string) {
 }
 
 /** The routes below second-factor, and recovery-codes. */
-export function secondFactorRoutes(services: Services): Hono {
-  const app = new Hono();
+export function secondFactorRoutes(services: Services) {
   const nothing = z.object({});
 
   const begin = action(nothing, async (c) => {
@@ -60,11 +59,9 @@ export function secondFactorRoutes(services: Services): Hono {
     const [{ email }] = await asCaller(services, c, beginSecondFactor(sessionDigest(c), secret));
     return { secret, uri: authenticatorUri(email, secret) };
   });
-  app.post('/second-factor/begin', smallBody, csrfGuard, begin);
 
   const code = z.string({ error: 'Enter the code.' }).max(64, 'The code is too long.');
   const switchOn = action(z.object({ code }), (c, input) => confirm(services, c, input.code));
-  app.post('/second-factor/confirm', smallBody, csrfGuard, switchOn);
 
   const changed = (caller: SessionCaller, what: string) =>
     void mailSecurityChange(services, caller, `${what} of your account at Dealkeep.`);
@@ -73,7 +70,6 @@ export function secondFactorRoutes(services: Services): Hono {
     if (removed) changed(caller, 'the authenticator was removed from the sign-in');
     return { removed };
   });
-  app.post('/second-factor/remove', smallBody, csrfGuard, remove);
 
   const renew = action(nothing, async (c) => {
     const codes = mintRecoveryCodes();
@@ -83,6 +79,13 @@ export function secondFactorRoutes(services: Services): Hono {
     changed(caller, 'new recovery codes were made for the sign-in');
     return { recovery_codes: codes };
   });
-  app.post('/recovery-codes', smallBody, csrfGuard, renew);
-  return app;
+
+  return new Hono()
+    .post('/second-factor/begin', smallBody, csrfGuard, begin)
+
+    .post('/second-factor/confirm', smallBody, csrfGuard, switchOn)
+
+    .post('/second-factor/remove', smallBody, csrfGuard, remove)
+
+    .post('/recovery-codes', smallBody, csrfGuard, renew);
 }

@@ -21,27 +21,19 @@ function forgetPerson(c: Context): void {
 }
 
 /** Signing out, and the list of sessions and their ends. */
-export function sessionRoutes(services: Services): Hono {
-  const app = new Hono();
-
+export function sessionRoutes(services: Services) {
   const leave = action(z.object({}), async (c) => {
     await services.database.run(signOut(sessionDigest(c), originOf(c)));
     forgetPerson(c);
     return { signed_out: true };
   });
-  app.post('/sign-out', smallBody, csrfGuardOfAnySession, leave);
 
   const leaveEverywhere = action(z.object({}), async (c) => {
     await asCaller(services, c, signOutEverywhere(sessionDigest(c), originOf(c)));
     forgetPerson(c);
     return { signed_out: true };
   });
-  app.post('/sign-out-everywhere', smallBody, csrfGuard, leaveEverywhere);
 
-  app.get('/sessions', async (c) => {
-    const [, sessions] = await asCaller(services, c, listSessions(sessionDigest(c)));
-    return c.json({ sessions });
-  });
   const end = action(
     z.object({ id: z.union([z.uuid(), z.literal('others')], { error: 'Send the id of a session, or "others".' }) }),
     async (c, { id }) => {
@@ -51,6 +43,16 @@ export function sessionRoutes(services: Services): Hono {
       return { ended };
     },
   );
-  app.post('/sessions/end', smallBody, csrfGuard, end);
-  return app;
+
+  return new Hono()
+    .post('/sign-out', smallBody, csrfGuardOfAnySession, leave)
+
+    .post('/sign-out-everywhere', smallBody, csrfGuard, leaveEverywhere)
+
+    .get('/sessions', async (c) => {
+      const [, sessions] = await asCaller(services, c, listSessions(sessionDigest(c)));
+      return c.json({ sessions });
+    })
+
+    .post('/sessions/end', smallBody, csrfGuard, end);
 }

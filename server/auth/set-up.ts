@@ -21,13 +21,17 @@ const used = () =>
     'This link is used up or too old. While nobody is here yet, starting the server again prints a new one.',
   );
 
+/** What this installation offers to whoever is not signed in. */
+interface SignInWays {
+  /** Whether the first brokerage is still to be set up. */
+  set_up_open: boolean;
+  /** An outside provider, by the name to show. */
+  provider: { name: string; url: string } | null;
+}
+
 /** Setting up, and how one can get in here. */
-export function setUpRoutes(services: Services): Hono {
+export function setUpRoutes(services: Services) {
   const { database } = services;
-  const app = new Hono();
-  app.get('/ways', async (c) => {
-    return c.json({ set_up_open: await database.run(isSetUpOpen()), provider: null });
-  });
   const create = action(
     z.object({
       token: fields.token,
@@ -57,6 +61,12 @@ export function setUpRoutes(services: Services): Hono {
       return signedIn(services, c, token, { id: admin.user_id, email: admin.email, name: admin.name });
     },
   );
-  app.post('/set-up', smallBody, originGuard, create);
-  return app;
+
+  return new Hono()
+    .get('/ways', async (c) => {
+      const ways: SignInWays = { set_up_open: await database.run(isSetUpOpen()), provider: null };
+      return c.json(ways);
+    })
+
+    .post('/set-up', smallBody, originGuard, create);
 }

@@ -88,23 +88,24 @@ const code = z.object({
 const proof = z.object({ password: fields.password });
 
 /** Signing in, the second factor after it, and proving once more who is signed in. */
-export function signInRoutes(services: Services): Hono {
-  const app = new Hono();
-
+export function signInRoutes(services: Services) {
   const enter = action(credentials, (c, input) => signIn(services, c, input));
-  app.post('/sign-in', smallBody, originGuard, enter);
 
   const enterCode = action(code, (c, input) => {
     const step = readTokenCookie(c, 'dealkeep-step');
     if (step === null) throw stepExpired();
     return finish(services, c, step, input.code);
   });
-  app.post('/second-factor', smallBody, originGuard, enterCode);
 
   const prove = action(proof, async (c, { password }) => {
     const [{ email }] = await asCaller(services, c);
     return signIn(services, c, { email, password });
   });
-  app.post('/re-authenticate', smallBody, csrfGuard, prove);
-  return app;
+
+  return new Hono()
+    .post('/sign-in', smallBody, originGuard, enter)
+
+    .post('/second-factor', smallBody, originGuard, enterCode)
+
+    .post('/re-authenticate', smallBody, csrfGuard, prove);
 }

@@ -1,39 +1,18 @@
 /** Signing in and out, and what comes before there is a session. */
-import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/browser';
 import { queryOptions } from '@tanstack/react-query';
-import { authApi, keepCsrf } from './client.ts';
-import type { Id } from './shapes.ts';
+import type { Answer, RequestBody } from '../../../server/contract.ts';
+import { api, keepCsrf } from './client.ts';
 
 /** Where a sign-in stands: done, or waiting for the second factor. */
-export type SignInAnswer = { outcome: 'signed_in'; csrf_token: string } | { outcome: 'second_factor' };
+export type SignInAnswer = Answer<'post', '/auth/sign-in'>;
 
-/** What this installation offers to whoever is not signed in. */
-export interface SignInWays {
-  /** Whether the first brokerage is still to be set up. */
-  set_up_open: boolean;
-  /** An outside provider, by the name to show. */
-  provider: { name: string; url: string } | null;
-}
+export type Session = Answer<'get', '/auth/session'>;
 
-export interface Session {
-  user: { id: Id; email: string; name: string };
-  csrf_token: string;
-}
-
-export interface Invitation {
-  email: string;
-  name: string;
-  role: string;
-  kind: 'brokerage' | 'deal';
-  brokerage_name: string;
-  deal_title: string | null;
-  /** Whether the person has an account already and only needs to sign in. Null: not told, for the link was passed on. */
-  has_password: boolean | null;
-}
+export type Invitation = Answer<'post', '/auth/invitation'>;
 
 export const signInWaysQuery = queryOptions({
   queryKey: ['sign-in-ways'],
-  queryFn: ({ signal }) => authApi.get<SignInWays>('/auth/ways', { signal }),
+  queryFn: ({ signal }) => api.get('/auth/ways', { signal }),
   staleTime: 60_000,
 });
 
@@ -41,7 +20,7 @@ export const signInWaysQuery = queryOptions({
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal }) => {
-    const session = await authApi.get<Session>('/auth/session', { signal });
+    const session = await api.get('/auth/session', { signal });
     keepCsrf(session.csrf_token);
     return session;
   },
@@ -52,83 +31,59 @@ export const sessionQuery = queryOptions({
 export const invitationQuery = (token: string) =>
   queryOptions({
     queryKey: ['invitation', token],
-    queryFn: ({ signal }) => authApi.post<Invitation>('/auth/invitation', { token }, { signal }),
+    queryFn: ({ signal }) => api.post('/auth/invitation', { json: { token }, signal }),
     retry: false,
   });
 
 /** The session changes with each step of signing in, and its CSRF token with it. */
-async function step(path: string, body: object): Promise<SignInAnswer> {
-  const answer = await authApi.post<SignInAnswer>(path, body);
+async function step<A extends { outcome: 'signed_in'; csrf_token: string } | { outcome: 'second_factor' }>(
+  asked: Promise<A>,
+): Promise<A> {
+  const answer = await asked;
   if (answer.outcome === 'signed_in') keepCsrf(answer.csrf_token);
   return answer;
 }
 
-export function signIn(email: string, password: string): Promise<SignInAnswer> {
-  return step('/auth/sign-in', { email, password });
-}
+export const signIn = (email: string, password: string): Promise<SignInAnswer> =>
+  step(api.post('/auth/sign-in', { json: { email, password } }));
 
 /** Finishes a sign-in with a code of the authenticator, or with a recovery code. */
-export function finishSignIn(code: string): Promise<SignInAnswer> {
-  return step('/auth/second-factor', { code });
-}
+export const finishSignIn = (code: string): Promise<SignInAnswer> =>
+  step(api.post('/auth/second-factor', { json: { code } }));
 
 /** Signs in with a passkey that the browser or the person's device holds. */
 export async function signInWithPasskey(): Promise<SignInAnswer> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
-  const optionsJSON = await authApi.post<PublicKeyCredentialRequestOptionsJSON>('/auth/passkey/options', {});
+  const optionsJSON = await api.post('/auth/passkey/options');
   const response = await startAuthentication({ optionsJSON });
-  return step('/auth/passkey/sign-in', { response });
+  return step(api.post('/auth/passkey/sign-in', { json: { response } }));
 }
 
 /** Has the person who is signed in prove once more that it is them; a second factor may then be owed. */
-export function proveOneself(password: string): Promise<SignInAnswer> {
-  return step('/auth/re-authenticate', { password });
-}
+export const proveOneself = (password: string): Promise<SignInAnswer> =>
+  step(api.post('/auth/re-authenticate', { json: { password } }));
 
 export async function signOut(): Promise<void> {
-  await authApi.post('/auth/sign-out', {});
+  await api.post('/auth/sign-out');
   keepCsrf(null);
 }
 
 /** Has a reset link mailed, when somebody has this address; the answer is the same when nobody has. */
-export function askReset(email: string): Promise<{ message: string }> {
-  return authApi.post('/auth/reset', { email });
-}
+export const askReset = (email: string) => api.post('/auth/reset', { json: { email } });
 
-export function resetPassword(token: string, password: string): Promise<void> {
-  return authApi.post('/auth/reset/confirm', { token, password });
-}
+export const resetPassword = (token: string, password: string) =>
+  api.post('/auth/reset/confirm', { json: { token, password } });
 
 /** Moves the person who is signed in to the address that the link was mailed to. */
-export function confirmAddress(token: string): Promise<{ email: string }> {
-  return authApi.post('/auth/address/confirm', { token });
-}
-
-export interface SetUpInput {
-  token: string;
-  brokerage_name: string;
-  name: string;
-  email: string;
-  password: string;
-}
+export const confirmAddress = (token: string) => api.post('/auth/address/confirm', { json: { token } });
 
 /** Creates the first brokerage and its admin, and signs them in. */
-export function setUp(input: SetUpInput): Promise<SignInAnswer> {
-  return step('/auth/set-up', input);
-}
+export const setUp = (input: RequestBody<'post', '/auth/set-up'>): Promise<SignInAnswer> =>
+  step(api.post('/auth/set-up', { json: input }));
 
 /** Takes up an invitation by choosing a name and a password, and signs in; the deal that it was for, if any. */
-export async function acceptInvitation(input: {
-  token: string;
-  name: string;
-  password: string;
-}): Promise<{ deal_id: Id | null }> {
-  const answer = await authApi.post<{ csrf_token: string; deal_id: Id | null }>('/auth/invitation/accept', input);
-  keepCsrf(answer.csrf_token);
-  return answer;
-}
+export const acceptInvitation = (input: RequestBody<'post', '/auth/invitation/accept'>) =>
+  step(api.post('/auth/invitation/accept', { json: input }));
 
 /** Takes up an invitation as the person who is signed in; the deal that it was for, if any. */
-export function joinByInvitation(token: string): Promise<{ deal_id: Id | null }> {
-  return authApi.post('/auth/invitation/join', { token });
-}
+export const joinByInvitation = (token: string) => api.post('/auth/invitation/join', { json: { token } });

@@ -158,10 +158,3 @@ export const api = {
   patch: by('patch'),
   delete: by('delete'),
 };
-
-/** The same for /api/auth, whose answers are not typed by its routes yet. */
-export const authApi = {
-  get: <T>(path: string, options: Options = {}) => request('GET', path, options) as Promise<T>,
-  post: <T = void>(path: string, json?: unknown, options: Options = {}) =>
-    request('POST', path, { ...options, json }) as Promise<T>,
-};
