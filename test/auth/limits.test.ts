@@ -67,7 +67,7 @@ describe('guessing passwords', () => {
       for (let round = 0; round < 10; round += 1) expect((await guess(account.email)).status).toBe(401);
       const { status, retryAfter, body } = await guess(account.email);
       expect(status).toBe(429);
-      expect(retryAfter).toBeGreaterThan(50);
+      expect(retryAfter).toBeGreaterThan(0);
       expect(retryAfter).toBeLessThanOrEqual(60);
       expect(body).toMatchObject({ error: { code: 'rate_limited' } });
       service.clock.advance(retryAfter * 1000);
