@@ -94,7 +94,7 @@ describe("a buyer's assistant", { timeout: 60_000 }, () => {
     await broker.go(`/deals/${dealId()}/questions`);
     const { page } = buyer;
     expect(await resolve(await ask())).toBe('missing_tool_grant');
-    await page.getByRole('switch', { name: 'Ask a question of the seller' }).click();
+    await page.getByRole('switch', { name: 'Ask a question on a deal' }).click();
     await expect
       .poll(() => service.sql('select tool from tool_grants where client_id = $1', [clientId]))
       .toEqual([{ tool }]);

@@ -164,10 +164,10 @@ describe('anybody', { timeout: 180_000 }, () => {
 
     await desk.go(`/settings/clients/${clientId}/tools`);
     await page.waitForURL('**/settings/tools?client=*');
-    const tool = page.getByRole('switch', { name: 'Ask a question of the seller' });
+    const tool = page.getByRole('switch', { name: 'Ask a question on a deal' });
     await tool.click();
-    await page.getByRole('button', { name: 'Set an end date for Ask a question of the seller' }).click();
-    const end = page.getByLabel('On until, Ask a question of the seller');
+    await page.getByRole('button', { name: 'Set an end date for Ask a question on a deal' }).click();
+    const end = page.getByLabel('On until, Ask a question on a deal');
     const ends = () =>
       service.sql('select tool from tool_grants where client_id = $1 and expires_at is not null', [clientId]);
     await end.fill('2099-01-01T12:00');
@@ -178,7 +178,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Keep editing' }).click();
     await page.getByRole('alertdialog').waitFor({ state: 'detached' });
     expect(await ends()).toEqual([]);
-    await page.getByRole('button', { name: 'Save On until, Ask a question of the seller' }).click();
+    await page.getByRole('button', { name: 'Save On until, Ask a question on a deal' }).click();
     await expect
       .poll(() =>
         service.sql('select tool, expires_at is not null as ends from tool_grants where client_id = $1', [clientId]),
