@@ -23,8 +23,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Everything in `server/` that can be imported. */
 const parts = [...new Set([...Object.keys(mayImport), ...Object.values(mayImport).flat(), 'interfaces.ts'])];
 
-/** The one file of the application that the server learns from: where its pages are. */
-const pagePaths = '(?!web/src/paths\\.ts$)';
+/** server/web, and not web/src of the application, from whose paths.ts the server learns where pages are: no look-ahead is known here. */
+const serverWeb = 'web(/([^s]|s[^r])|$)';
 
 interface Forbidden {
   readonly regex: string;
@@ -41,8 +41,10 @@ const listed = (names: readonly string[]): string => names.map((name) => name.re
 
 function importsOf([folder, allowed]: [string, readonly string[]]): OxlintOverride {
   const others = parts.filter((part) => part !== folder && !allowed.includes(part));
+  const named = `(${listed(others.filter((part) => part !== 'web'))})(/|$)`;
+  const web = others.includes('web') ? `|${folder === 'http' ? serverWeb : 'web(/|$)'}` : '';
   const beyond = {
-    regex: `^(\\.\\./)+${folder === 'http' ? pagePaths : ''}(server/)?(${listed(others)})(/|$)`,
+    regex: `^(\\.\\./)+(server/)?(${named}${web})`,
     message: `server/${folder} may import of server/: ${allowed.join(', ')}. See oxlint.config.ts.`,
   };
   const http = { regex: '^(hono|@hono/|@modelcontextprotocol/)', message: `server/${folder} knows no HTTP.` };
