@@ -33,6 +33,8 @@ export default defineConfig(({ mode }) => ({
     sequence: { sequencer: SlowFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // On a busy machine a page hears of a change later than in the second that is usual.
+    expect: { poll: { timeout: 15_000 } },
     // A browser on a busy machine misses a deadline now and then; what is broken fails twice.
     retry: process.env['CI'] ? 1 : 0,
   },
