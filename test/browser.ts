@@ -64,11 +64,19 @@ export async function loaded(page: Page): Promise<void> {
   await expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 15_000 }).toBe(0);
 }
 
-// The colours change by transitions, which begin with the next frame; half-way through they are no colours.
-const settled = `new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next))).then(() =>
-  Promise.all(document.getAnimations()
-  .filter((one) => one.timeline === document.timeline && one.effect.getComputedTiming().endTime !== Infinity)
-  .map((animation) => animation.finished.catch(() => {}))))`;
+/**
+ * To be evaluated in a page: resolves when its colours stand still. They change by transitions, which begin with the next
+ * frame; one that is inherited begins anew with each frame of the other. What is animated by scrolling never ends.
+ */
+export const settled = `(async () => {
+  for (let round = 0; round < 50; round += 1) {
+    await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+    const running = document.getAnimations().filter(({ timeline, playState, effect }) =>
+      timeline === document.timeline && playState !== 'finished' && effect.getComputedTiming().endTime !== Infinity);
+    if (running.length === 0) return;
+    await Promise.all(running.map(({ finished }) => finished.catch(() => {})));
+  }
+})()`;
 
 // The version that @axe-core/playwright is made for.
 const axeHome = createRequire(import.meta.url).resolve('@axe-core/playwright');

@@ -3,7 +3,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openBrowser } from '../browser.ts';
+import { openBrowser, settled } from '../browser.ts';
 import { signIn, type DemoPerson } from '../conformance/person.ts';
 import { cleanUp, dealkeep, newDataDir } from '../runtime/program.ts';
 
@@ -34,14 +34,6 @@ async function loaded(page: Page): Promise<void> {
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached', timeout: 10_000 });
   await page.evaluate('document.fonts.ready.then(() => true)');
 }
-
-// The application hears of the other scheme with the next frame; then colours fade over. What is animated by scrolling
-// never ends.
-const settled = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-  .then(() => Promise.all(document.getAnimations()
-    .filter(({ timeline, effect }) => timeline === document.timeline && effect.getComputedTiming().endTime !== Infinity)
-    .map((animation) => animation.finished.catch(() => {}))))
-  .then(() => true)`;
 
 /** Keeps one page of one person in every size and scheme; notes what is wider than the window, and errors of scripts. */
 async function take(page: Page, who: string, { name, path: at }: Shot, origin: string): Promise<void> {
