@@ -88,4 +88,12 @@ export const explained: readonly Explanation[] = [
     mutants: /^function exclusivity_lapsed: app\.deals_as\(…\) as every role/,
     why: 'The role that is left over is that of advisors, who see a deal in the role of whom they advise.',
   },
+  {
+    mutants: /^function deals_as_selected_buyer: without "where p\.principal_role = 'buyer'"/,
+    why: 'Only buyers are granted exclusivity, and it ends when they leave, before they can come back as anything else.',
+  },
+  {
+    mutants: /^function participations: without "\(\( SELECT app\.barred_in/,
+    why: 'Who is kept out of no brokerage is kept out of none of the deals: the condition saves looking at them.',
+  },
 ];

@@ -323,7 +323,7 @@ interface Given {
   readonly throughClient: Ask;
   /** The same in a session that began a moment ago. */
   readonly justSignedIn: Ask;
-  /** The same by who is kept out of the brokerage of this name until they show a second factor. */
+  /** The same by who is kept out of the brokerage with this id until they show a second factor. */
   readonly barred: (brokerage: string) => Ask;
   readonly owner: pg.Client;
 }
@@ -357,7 +357,7 @@ function given({ owner, server, scene, particulars: ids }: Stage): Given {
       server.query('select app.enter_through($1, $2, null, $3)', [idOf(who), ids["the coast admin's client"], []]),
     ),
     barred: (brokerage) =>
-      asking((who) => server.query('select app.enter_through($1, null, null, $2)', [idOf(who), [ids[brokerage]]])),
+      asking((who) => server.query('select app.enter_through($1, null, null, $2)', [idOf(who), [brokerage]])),
     justSignedIn: asking((who) =>
       server.query('select app.enter_through($1, null, $2, $3)', [idOf(who), ids[`session of ${who}`], []]),
     ),
@@ -781,30 +781,34 @@ check('what a table says of its own rows holds for the owner too', async ({ ids,
     assert.equal(await violated(table, text, ...values), expected);
 });
 
-check('who is kept out of a brokerage sees none of its deals, and still those of others', async ({ ids, barred }) => {
-  const deal = ids['coast deal'];
-  for (const [from, may] of [
-    ['coast', 0],
-    ['quiet', 1],
-  ] as const) {
-    const count = barred(from);
-    const sees = async (who: string, text: string, ...values: unknown[]) =>
-      assert.equal(Math.min(1, await count(who, text, ...values)), may, `${who} kept out of ${from}: ${text}`);
-    for (const who of ['coast admin', 'coast broker']) await sees(who, withId('brokerages'), ids['coast']);
-    for (const who of ['coast broker', 'buyer until 2999', "buyer's advisor"]) {
-      await sees(who, withId('deals'), deal);
-      await sees(who, withId('documents'), ids['coast nda_gated']);
-      await sees(
-        who,
-        `insert into findings (deal_id, category, title, severity) values ($1, 'tax', 'T', 'minor')`,
-        deal,
-      );
+check(
+  'who is kept out of a brokerage sees none of its deals, and still those of others',
+  async ({ ids, scene, barred }) => {
+    const deal = ids['coast deal'];
+    for (const [from, brokerage, may] of [
+      ['coast', ids['coast']!, 0],
+      ['a brokerage without deals', ids['quiet']!, 1],
+      ['a brokerage with other deals', scene.brokerage, 1],
+    ] as const) {
+      const count = barred(brokerage);
+      const sees = async (who: string, text: string, ...values: unknown[]) =>
+        assert.equal(Math.min(1, await count(who, text, ...values)), may, `${who} kept out of ${from}: ${text}`);
+      for (const who of ['coast admin', 'coast broker']) await sees(who, withId('brokerages'), ids['coast']);
+      for (const who of ['coast broker', 'buyer until 2999', "buyer's advisor"]) {
+        await sees(who, withId('deals'), deal);
+        await sees(who, withId('documents'), ids['coast nda_gated']);
+        await sees(
+          who,
+          `insert into findings (deal_id, category, title, severity) values ($1, 'tax', 'T', 'minor')`,
+          deal,
+        );
+      }
+      for (const who of ['buyer until 2999', "buyer's advisor"])
+        await sees(who, withId('participants'), ids['part of buyer until 2999']);
+      await sees('coast broker', `update closing_conditions set status = 'in_progress'`);
     }
-    for (const who of ['buyer until 2999', "buyer's advisor"])
-      await sees(who, withId('participants'), ids['part of buyer until 2999']);
-    await sees('coast broker', `update closing_conditions set status = 'in_progress'`);
-  }
-});
+  },
+);
 
 check('a brokerage that asks for a second factor keeps out who has shown none', async ({ ids, owner }) => {
   for (const [who, shown, barring] of [

@@ -73,6 +73,9 @@ export const actsAs = (w: World, person: Id, deal: Deal, ...roles: Role[]): bool
 export const isOwnSide = (w: World, person: Id, part: Part): boolean =>
   sideIn(w, person, part.deal) === principal(part);
 
+/** Whether a record that belongs to this part is the caller's side's: it stays with the part, whomever that advises later. */
+const isOfOwnSide = (w: World, person: Id, part: Part): boolean => sideIn(w, person, part.deal) === part;
+
 // NDAs and exclusivity ------------------------------------------------------------------------------------------------------
 
 export const isActiveNda = (w: World, nda: Nda): boolean =>
@@ -149,13 +152,13 @@ const seesBothSides = (w: World, person: Id, deal: Deal): boolean => seesAs(w, p
 
 /** NDAs, offers, findings and financing sources: brokers and sellers see those of every side, others their own side's. */
 export const seesOfSide = (w: World, person: Id, { part }: OfSide): boolean =>
-  seesBothSides(w, person, part.deal) || isOwnSide(w, person, part);
+  seesBothSides(w, person, part.deal) || isOfOwnSide(w, person, part);
 
 /** A buyer whom it does not name learns nothing of an exclusivity. */
 export const seesExclusivity = (w: World, person: Id, { part }: Exclusivity): boolean =>
   seesAs(w, person, part.deal, 'broker', 'seller', 'viewer') ||
   isAdminOf(w, person, part.deal) ||
-  isOwnSide(w, person, part);
+  isOfOwnSide(w, person, part);
 
 /** Another buyer would learn from them that the sale goes elsewhere. */
 export const seesCondition = (w: World, person: Id, { deal }: OfDeal): boolean => knowsWhereItGoes(w, person, deal);
@@ -164,7 +167,7 @@ export const seesCondition = (w: World, person: Id, { deal }: OfDeal): boolean =
 export const seesQuestion = (w: World, person: Id, { part, status }: Question): boolean =>
   seesAs(w, person, part.deal, 'broker') ||
   (seesAs(w, person, part.deal, 'seller') && ['with_seller', 'answered', 'distributed'].includes(status)) ||
-  isOwnSide(w, person, part);
+  isOfOwnSide(w, person, part);
 
 /** The asker sees what the broker distributes, never the seller's own words. */
 export const seesAnswer = (w: World, person: Id, { part, answered }: Question): boolean =>
@@ -237,7 +240,7 @@ export function everythingSeen(w: World, person: Id): Record<string, string[]> {
     ndas: w.ndas.filter((nda) => seesOfSide(w, person, nda)).map(({ id, status }) => `${id} ${status}`),
     exclusivities: ids(w.exclusivities, seesExclusivity),
     qoe_workspace_members: w.workspace
-      .filter(({ part }) => seesBothSides(w, person, part.deal) || isOwnSide(w, person, part))
+      .filter(({ part }) => seesBothSides(w, person, part.deal) || isOfOwnSide(w, person, part))
       .map(({ part, role }) => `${part.id} ${role}`),
     qoe_checklist: ids(w.checklist, (_w, _person, { deal }) => readsQoe(w, person, deal)),
     normalizations: ids(w.normalizations, (_w, _person, { deal }) => readsQoe(w, person, deal)),
