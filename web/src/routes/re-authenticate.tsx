@@ -36,7 +36,7 @@ function Proof({ email }: { email: string }) {
       </Card>
       <p className="mt-5 text-center">
         <Link to="/sign-out" search={search} className="rounded-sm text-accent-ink underline-offset-3 hover:underline">
-          I am somebody else
+          I am someone else
         </Link>
       </p>
     </>
