@@ -35,12 +35,16 @@ export function keepPace(
   if (!announcesBody(request)) return;
   const { socket } = request;
   let before = socket.bytesRead;
+  let waited = false;
   const look = () => {
     if (request.complete) return clearInterval(looking);
     const waitsForUs = request.readableLength >= request.readableHighWaterMark;
+    // What waited for us at the last look could not come on until we read, which may have been a moment ago.
+    const hadToWait = waited;
+    waited = waitsForUs;
     const came = socket.bytesRead - before;
     before = socket.bytesRead;
-    if (waitsForUs || came >= least) return;
+    if (waitsForUs || hadToWait || came >= least) return;
     clearInterval(looking);
     if (response.headersSent) socket.destroySoon();
     else tooSlow();
