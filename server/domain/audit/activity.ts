@@ -1,5 +1,6 @@
 /** What was done on deals, as the audit trail tells it to each who may see it, in sentences. */
 
+import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { activitySentence, type Details } from './actions.ts';
 
@@ -25,9 +26,9 @@ const isActivity = `a.outcome = 'done' and a.action not like 'tool:%'`;
 export const lastActivityAt = `(select a.at from audit_records a where a.deal_id = d.id and ${isActivity}
     order by a.at desc, a.id desc limit 1)`;
 
-type Found = Omit<Activity, 'summary'> & { details: Details; place: string };
+type Found = Omit<Activity, 'summary'> & { details: Details };
 
-const told = ({ details, place: _place, ...activity }: Found): Activity => ({
+const told = ({ details, ...activity }: Found): Activity => ({
   ...activity,
   summary: activitySentence(activity.action, details),
 });
@@ -36,15 +37,15 @@ const told = ({ details, place: _place, ...activity }: Found): Activity => ({
 const actor = `coalesce(u.name, case when a.action = 'invitation.decline' then a.details ->> 'name' end)`;
 
 const fields = `a.id, a.at, a.user_id, ${actor} as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
-  a.outcome, a.details, a.at::text as place`;
+  a.outcome, a.details`;
 
 const people = `left join users u on u.id = a.user_id
   left join connected_clients c on c.id = a.client_id
   left join deals d on d.id = a.deal_id`;
 
-const ofDeal = rows<Found>(
+const ofDeal = rows<Placed<Found>>(
   'activity_of_deal',
-  `select ${fields} from (
+  `select ${fields}, a.at::text as place from (
      select a.* from audit_records a
      where a.deal_id = $1 and ${isActivity} and ($2::text is null or (a.at, a.id) < ($2::timestamptz, $3::uuid))
      order by a.at desc, a.id desc limit $4) a
@@ -52,23 +53,9 @@ const ofDeal = rows<Found>(
    order by a.at desc, a.id desc`,
 );
 
-/** Where a page of activity begins: the time of the record before it, as text, and its id. */
-export interface ActivityPlace {
-  readonly key: string;
-  readonly id: string;
-}
-
-/** What was done on a deal, as far as the caller may see, the latest first; the place of the last when there is more. */
-export function activityOfDeal(
-  dealId: string,
-  after: ActivityPlace | null,
-  limit: number,
-): Statement<{ items: Activity[]; next: ActivityPlace | null }> {
-  return mapped(ofDeal(dealId, after?.key, after?.id, limit + 1), (found) => {
-    const last = found.length > limit ? found[limit - 1] : undefined;
-    return { items: found.slice(0, limit).map(told), next: last ? { key: last.place, id: last.id } : null };
-  });
-}
+/** What was done on a deal, as far as the caller may see, the latest first, in pages. */
+export const activityOfDeal = (dealId: string, after: Place | null, limit: number): Statement<Page<Activity>> =>
+  paged(ofDeal(dealId, after?.key, after?.id, limit + 1), limit, told);
 
 const latest = (column: string) =>
   `select a.* from audit_records a where a.${column} = place.id and ${isActivity} order by a.at desc, a.id desc limit 8`;

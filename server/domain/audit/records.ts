@@ -1,6 +1,7 @@
 /** The audit trail as people read it: their own records, and to admins those of their brokerage. */
 
-import { mapped, rows, type Statement } from '../../database/statement.ts';
+import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
+import { rows, type Statement } from '../../database/statement.ts';
 
 export interface AuditRecord {
   id: string;
@@ -19,12 +20,6 @@ export interface AuditRecord {
   details: Record<string, unknown>;
 }
 
-/** The record behind which a page begins: its time as text, and its id. */
-export interface AuditPlace {
-  readonly key: string;
-  readonly id: string;
-}
-
 export interface AuditFilter {
   /** Null: the caller's own records, wherever they were made. */
   readonly brokerageId: string | null;
@@ -35,15 +30,13 @@ export interface AuditFilter {
   /** RFC 3339; the records from this moment on, and those before that one. */
   readonly from: string | null;
   readonly to: string | null;
-  readonly after: AuditPlace | null;
+  readonly after: Place | null;
   readonly limit: number;
 }
 
-type Found = AuditRecord & { place: string };
-
 // Records first and names after: a name is looked up only for what is shown.
 const list = (name: string, whose: string) =>
-  rows<Found>(
+  rows<Placed<AuditRecord>>(
     name,
     `select a.id, a.at, a.user_id, u.name as user_name, c.name as client_name, k.name as key_name, a.deal_id,
        d.title as deal_title, host(a.address) as address, a.request_id, a.action, a.subject_id, a.outcome, a.details,
@@ -74,16 +67,10 @@ const ofBrokerage = list(
 );
 const ofCaller = list('audit_of_caller', '$1::uuid is null and r.user_id = (select app.user_id())');
 
-/** The records that fit, the latest first, as far as the caller may see them; the place of the last when there are more. */
-export function auditRecords(filter: AuditFilter): Statement<{ items: AuditRecord[]; next: AuditPlace | null }> {
+/** The records that fit, the latest first, as far as the caller may see them, in pages. */
+export function auditRecords(filter: AuditFilter): Statement<Page<AuditRecord>> {
   const { brokerageId, userId, action, outcome, from, to, after, limit } = filter;
   const found = brokerageId === null ? ofCaller : ofBrokerage;
-  return mapped(found(brokerageId, userId, action, outcome, from, to, after?.key, after?.id, limit + 1), (all) => {
-    const shown = all.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(({ place: _place, ...record }) => record),
-      next: last && all.length > limit ? { key: last.place, id: last.id } : null,
-    };
-  });
+  const all = found(brokerageId, userId, action, outcome, from, to, after?.key, after?.id, limit + 1);
+  return paged(all, limit, (record) => record);
 }

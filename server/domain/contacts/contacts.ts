@@ -1,6 +1,7 @@
 /** The contacts of a brokerage: people and companies tracked outside any deal (specification, section 2.1). */
 
 import { hash } from 'node:crypto';
+import { anywhere, paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { auditedOf, from, type Origin } from '../audit/audited.ts';
 
@@ -124,29 +125,21 @@ const orders = {
 export type ContactSort = keyof typeof orders;
 export const contactSorts = Object.keys(orders) as ContactSort[];
 
-/** The row behind which a page begins: its sort key as text, and its id. */
-export interface ContactPlace {
-  readonly key: string;
-  readonly id: string;
-}
-
 export interface ContactFilter {
   readonly brokerageId: string;
   /** Words that must all occur in name, e-mail or phone. */
   readonly words: readonly string[];
   readonly archived: boolean;
-  readonly after: ContactPlace | null;
+  readonly after: Place | null;
   readonly limit: number;
 }
-
-type Found = ListedContact & { place: string };
 
 const listings = new Map(
   contactSorts.map((sort) => {
     const { sql, type, direction } = orders[sort];
     return [
       sort,
-      rows<Found>(
+      rows<Placed<ListedContact>>(
         `contact_list_${sort.replace('-', 'down_')}`,
         `select ${fields}, (${sql})::text as place from contacts c
          where c.brokerage_id = $1 and (c.archived_at is not null) = $2
@@ -158,25 +151,15 @@ const listings = new Map(
   }),
 );
 
-/** As a pattern for LIKE that matches the word anywhere. */
-const anywhere = (word: string): string => `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
-
-/** The next contacts of a brokerage that the caller is a member of, and the place of the last one when there are more. */
+/** The contacts of a brokerage that the caller is a member of, in pages. */
 export function contactList(
   sort: ContactSort,
   { brokerageId, words, archived, after, limit }: ContactFilter,
-): Statement<{ items: ListedContact[]; next: ContactPlace | null }> {
+): Statement<Page<ListedContact>> {
   const list = listings.get(sort);
   if (!list) throw new Error(`There is no order ${sort}.`);
   const found = list(brokerageId, archived, words.map(anywhere), after?.key, after?.id, limit + 1);
-  return mapped(found, (all) => {
-    const shown = all.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(({ place: _place, ...contact }) => contact),
-      next: last && all.length > limit ? { key: last.place, id: last.id } : null,
-    };
-  });
+  return paged(found, limit, (contact) => contact);
 }
 
 /** The contacts of a brokerage for an export, by name, at most 50,000. */

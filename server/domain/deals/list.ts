@@ -1,6 +1,7 @@
 /** The list of deals: searched, filtered, in one of several orders, in pages that begin behind a given row. */
 
-import { mapped, rows, type Statement } from '../../database/statement.ts';
+import { anywhere, paged, type Page, type Place, type Placed } from '../../database/paging.ts';
+import { rows, type Statement } from '../../database/statement.ts';
 import {
   callerRole,
   callerSide,
@@ -38,28 +39,22 @@ type Key = keyof typeof keys;
 export type DealSort = Key | `-${Key}`;
 export const dealSorts = (Object.keys(keys) as Key[]).flatMap((key): DealSort[] => [key, `-${key}`]);
 
-/** The row behind which a page begins: its sort key as text, and its id. */
-export interface DealPlace {
-  readonly key: string;
-  readonly id: string;
-}
-
 export interface DealFilter {
   /** Words that must all occur in title, industry or location. */
   readonly words: readonly string[];
   readonly states: readonly string[] | null;
   readonly roles: readonly string[] | null;
-  readonly after: DealPlace | null;
+  readonly after: Place | null;
   readonly limit: number;
 }
 
-type Found = DealRow & { sort_key: unknown; place: string };
+type Found = DealRow & { sort_key: unknown };
 
 function listing(sort: DealSort) {
   const descending = sort.startsWith('-');
   const { sql, type } = keys[sort.replace('-', '') as Key];
   const direction = descending ? 'desc' : 'asc';
-  return rows<Found>(
+  return rows<Placed<Found>>(
     `deal_list_${sort.replace('-', 'down_')}`,
     `select page.*, page.sort_key::text as place,${listedCounts('page.id')}
      from (
@@ -77,21 +72,11 @@ function listing(sort: DealSort) {
 
 const listings = new Map(dealSorts.map((sort) => [sort, listing(sort)]));
 
-/** As a pattern for LIKE that matches the word anywhere. */
-const anywhere = (word: string): string => `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
-
-/** The next deals that the caller sees, and the place of the last one when there are more. */
-export function dealList(sort: DealSort, filter: DealFilter): Statement<{ items: DealRow[]; next: DealPlace | null }> {
+/** The deals that the caller sees, in pages. */
+export function dealList(sort: DealSort, filter: DealFilter): Statement<Page<DealRow>> {
   const { words, states, roles, after, limit } = filter;
   const list = listings.get(sort);
   if (!list) throw new Error(`There is no order ${sort}.`);
   const found = list(words.map(anywhere), states, roles, after?.key, after?.id, limit + 1);
-  return mapped(found, (all) => {
-    const shown = all.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(({ sort_key: _key, place: _place, ...deal }) => deal),
-      next: last && all.length > limit ? { key: last.place, id: last.id } : null,
-    };
-  });
+  return paged(found, limit, ({ sort_key: _key, ...deal }) => deal);
 }

@@ -1,5 +1,6 @@
 /** Offers of buyers, each a revision with a payload (specification, section 2.2): submitted, accepted, changed since. */
 
+import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
@@ -89,53 +90,36 @@ export interface DealOffer extends Offer {
   mine: boolean;
 }
 
-type Found = Omit<DealOffer, 'payload'> & { payload: string; place: string };
+type Found = Omit<DealOffer, 'payload'> & { payload: string };
 
 const fields = `o.id, o.deal_id, o.buyer_user_id, u.name as buyer_name, o.participant_id, o.revision_number, o.is_current,
   o.submitted_at, o.payload::text as payload, o.buyer_user_id = (select app.user_id()) as mine,
   case when c.decision = 'accepted' then c.decided_at end as accepted_at,
   case when c.decision = 'declined' then c.decided_at end as declined_at,
   coalesce(o.id = agreed.id, false) as agreed,
-  coalesce(o.is_current and c.offer_id is null and o.participant_id = agreed.participant_id, false) as proposed,
-  o.submitted_at::text as place`;
+  coalesce(o.is_current and c.offer_id is null and o.participant_id = agreed.participant_id, false) as proposed`;
 
 // Once for a statement, as the deal is the same for all its rows.
 const tables = (deal: string) => `join users u on u.id = o.buyer_user_id
   left join offer_decisions c on c.offer_id = o.id
   left join offers agreed on agreed.id = (select app.accepted_offer(${deal}))`;
 
-const shown = ({ place: _place, ...found }: Found): DealOffer => ({ ...found, payload: exactly(found.payload) });
+const shown = (found: Found): DealOffer => ({ ...found, payload: exactly(found.payload) });
 
 /** How many offers with their payloads come in one page. */
 export const mostOffersAPage = 50;
 
-/** The offer behind which a page begins: its time as text, or its revision, and its id. */
-export interface OfferPlace {
-  readonly key: string;
-  readonly id: string;
-}
-
-interface OfferPage {
-  items: DealOffer[];
-  next: OfferPlace | null;
-}
-
-const pageOf = (found: Found[], limit: number, keyOf: (offer: Found) => string): OfferPage => {
-  const last = found.length > limit ? found[limit - 1] : undefined;
-  return { items: found.slice(0, limit).map(shown), next: last ? { key: keyOf(last), id: last.id } : null };
-};
-
-const current = rows<Found>(
+const current = rows<Placed<Found>>(
   'deal_offers',
-  `select ${fields} from offers o ${tables('$1')}
+  `select ${fields}, o.submitted_at::text as place from offers o ${tables('$1')}
    where o.deal_id = $1 and o.is_current
      and ($2::text is null or (o.submitted_at, o.id) < ($2::timestamptz, $3::uuid))
    order by o.submitted_at desc, o.id desc limit $4`,
 );
 
 /** The current offer of each buyer whose offers the caller may see, the latest first, in pages. */
-export const dealOffers = (dealId: string, after: OfferPlace | null, limit: number): Statement<OfferPage> =>
-  mapped(current(dealId, after?.key, after?.id, limit + 1), (found) => pageOf(found, limit, ({ place }) => place));
+export const dealOffers = (dealId: string, after: Place | null, limit: number): Statement<Page<DealOffer>> =>
+  paged(current(dealId, after?.key, after?.id, limit + 1), limit, shown);
 
 const agreed = row<Found, [dealId: string]>(
   'agreed_offer',
@@ -146,9 +130,9 @@ const agreed = row<Found, [dealId: string]>(
 export const agreedOffer = (dealId: string): Statement<DealOffer | null> =>
   mapped(agreed(dealId), (found) => found && shown(found));
 
-const revisions = rows<Found>(
+const revisions = rows<Placed<Found>>(
   'offer_revisions',
-  `select ${fields} from offers o ${tables('$1')}
+  `select ${fields}, o.revision_number::text as place from offers o ${tables('$1')}
    where o.deal_id = $1 and o.buyer_user_id = $2 and ($3::int is null or o.revision_number < $3)
    order by o.revision_number desc limit $4`,
 );
@@ -157,12 +141,9 @@ const revisions = rows<Found>(
 export const offerRevisions = (
   dealId: string,
   buyer: string,
-  after: OfferPlace | null,
+  after: Place | null,
   limit: number,
-): Statement<OfferPage> =>
-  mapped(revisions(dealId, buyer, after?.key, limit + 1), (found) =>
-    pageOf(found, limit, ({ revision_number }) => String(revision_number)),
-  );
+): Statement<Page<DealOffer>> => paged(revisions(dealId, buyer, after?.key, limit + 1), limit, shown);
 
 const submit = row<Found>(
   'submit_offer',

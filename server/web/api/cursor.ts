@@ -1,15 +1,10 @@
 /** Cursors of the lists that the web application pages through. */
 
+import type { Place } from '../../database/paging.ts';
 import type { Services } from '../../services.ts';
 import { deploymentSealer } from '../../http/sealed-cursor.ts';
-import { type Problem } from '../../http/problem.ts';
+import type { Problem } from '../../http/problem.ts';
 import { invalid } from './problems.ts';
-
-/** Where a page begins: the sort key of the row before it, as text, and that row's id. */
-export interface Place {
-  readonly key: string;
-  readonly id: string;
-}
 
 /** What is wrong with a cursor that we did not give out for this list. */
 export const badCursor = (): Problem =>
