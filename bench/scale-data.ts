@@ -1,0 +1,231 @@
+/** A database as a platform has it, made from a number of deals in a directory that can be kept and used again. */
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import pg from 'pg';
+import { command, surroundings } from '../server/database/cluster.ts';
+import { startEmbedded, type EmbeddedPostgres } from '../server/database/embedded.ts';
+import { migrate } from '../server/database/migrate.ts';
+import { homeDirectory, installedEngine, preparedHome } from '../server/database/postgres-home.ts';
+import { dealRows, dealsOfLarge, fewestDeals, firstRows, functions, sizeOf } from './scale-rows.ts';
+
+/** The login with every right, beside those of the service: it loads the rows, and reads what PostgreSQL counts. */
+const superuser = 'bench_superuser';
+
+/** A person whose calls are measured, and what they enter with. */
+export interface ScalePerson {
+  readonly name: string;
+  readonly role: string;
+  readonly deals: number;
+  readonly user_id: string;
+  readonly email: string;
+  readonly brokerage_id: string | null;
+  readonly client_id: string;
+  /** The value of the cookie `dealkeep`. */
+  readonly session_token: string;
+  /** For the tools. */
+  readonly access_token: string;
+  /** A deal of theirs with everything on it, where they have any; the first of them else. */
+  readonly deal_id: string | null;
+}
+
+/** The database of a size, while it runs. */
+export interface Platform {
+  readonly postgres: EmbeddedPostgres;
+  readonly superuser: pg.ClientConfig;
+  readonly deals: number;
+  readonly people: readonly ScalePerson[];
+  /** The API keys of the large brokerage and of an ordinary one. */
+  readonly apiKeys: readonly { readonly brokerage_id: string; readonly token: string }[];
+  close(): Promise<void>;
+}
+
+export interface PlatformOptions {
+  readonly directory: string;
+  /** How many deals a new directory gets; null takes what is there. */
+  readonly deals: number | null;
+  /** For which address tokens are issued. */
+  readonly baseUrl: string;
+  readonly say: (line: string) => void;
+}
+
+// Nothing is lost if the machine fails while it loads: the directory is then made again.
+const loading = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '16GB',
+  checkpoint_timeout: '1h',
+  maintenance_work_mem: '512MB',
+  autovacuum: 'off',
+};
+const running = {
+  shared_buffers: '1GB',
+  max_connections: '200',
+  max_wal_size: '4GB',
+  track_functions: 'none',
+  track_io_timing: 'off',
+};
+
+const passwordFile = (directory: string) => path.join(directory, 'superuser-password');
+
+/** Makes the superuser of a cluster that stands still: nobody may enter as the one that it was made with. */
+async function addSuperuser(directory: string): Promise<void> {
+  const home = preparedHome(directory, await installedEngine());
+  const password = randomBytes(16).toString('hex');
+  const [file, args] = command(home, 'postgres', [
+    '--single',
+    '-D',
+    path.join(homeDirectory(directory), 'cluster'),
+    'postgres',
+  ]);
+  const input = `set password_encryption = 'scram-sha-256';\ncreate role ${superuser} superuser login password '${password}';\n`;
+  const { stderr, status } = spawnSync(file, args, { input, encoding: 'utf8', ...surroundings(home) });
+  if (status !== 0 || /\b(?:ERROR|FATAL):/.test(stderr)) throw new Error(`The superuser could not be made: ${stderr}`);
+  writeFileSync(passwordFile(directory), password, { mode: 0o600 });
+}
+
+const asSuperuser = (postgres: EmbeddedPostgres, directory: string): pg.ClientConfig => ({
+  ...postgres.owner,
+  user: superuser,
+  password: readFileSync(passwordFile(directory), 'utf8'),
+});
+
+async function withClient<T>(connection: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Deals that one transaction adds. */
+const chunk = 10_000;
+
+/** As many as may work at once: PostgreSQL takes a processor for each. */
+const loaders = 2;
+
+async function load(connection: pg.ClientConfig, { deals, baseUrl, say }: PlatformOptions & { deals: number }) {
+  const size = sizeOf(deals);
+  // Rows are computed as they stand in the end, so that no trigger has to see them.
+  const asReplica: pg.ClientConfig = { ...connection, options: '-c session_replication_role=replica' };
+  await withClient(asReplica, async (client) => {
+    await client.query(functions(size, 'dealkeep'));
+    await client.query('insert into bench.facts values (now(), $1, $2, false)', [deals, baseUrl]);
+    for (const statement of firstRows(size, baseUrl)) await client.query(statement);
+    await client.query('analyze bench.parts');
+  });
+  const last = deals + dealsOfLarge;
+  let next = 1;
+  const work = async (client: pg.Client) => {
+    for (let from = next; from <= last; from = next) {
+      next = from + chunk;
+      const to = Math.min(from + chunk - 1, last);
+      await client.query('begin');
+      for (const statement of dealRows) await client.query(statement, [from, to]);
+      await client.query('commit');
+      say(`  ${to.toLocaleString('en-US')} of ${last.toLocaleString('en-US')} deals`);
+    }
+  };
+  await Promise.all(Array.from({ length: loaders }, () => withClient(asReplica, work)));
+  say('  vacuum, analyze');
+  await withClient(connection, (client) => client.query('vacuum (analyze)'));
+}
+
+/** Every foreign key and every not-null of the schema on a sample: loaded rows have passed no trigger. */
+async function check(connection: pg.ClientConfig): Promise<void> {
+  await withClient(connection, async (client) => {
+    const { rows: keys } = await client.query<{ name: string; query: string }>(`
+      select k.conrelid::regclass || '.' || k.conname as name, format(
+        'select count(*)::int as missing from (select * from %s tablesample system_rows(2000)) r where %s and not exists (select from %s f where %s)',
+        k.conrelid::regclass,
+        (select string_agg(format('r.%I is not null', a.attname), ' and ') from unnest(k.conkey) c join pg_attribute a on a.attrelid = k.conrelid and a.attnum = c),
+        k.confrelid::regclass,
+        (select string_agg(format('f.%I = r.%I', fa.attname, a.attname), ' and ')
+           from unnest(k.conkey, k.confkey) c (own, other)
+           join pg_attribute a on a.attrelid = k.conrelid and a.attnum = c.own
+           join pg_attribute fa on fa.attrelid = k.confrelid and fa.attnum = c.other)) as query
+      from pg_constraint k where k.contype = 'f' and k.conparentid = 0`);
+    await client.query('create extension if not exists tsm_system_rows');
+    for (const { name, query } of keys) {
+      const { rows } = await client.query<{ missing: number }>(query);
+      if (rows[0]?.missing !== 0) throw new Error(`${rows[0]?.missing} rows break ${name}: the generator is wrong.`);
+    }
+  });
+}
+
+/** Sessions idle out and ten minutes are soon over: those who are measured signed in just now. */
+const wake = `update vault.sessions s set created_at = now(), authenticated_at = now(), last_seen_at = now()
+  from bench.people p where p.user_id = s.user_id`;
+
+// A deal in diligence where there is one: it has something of everything.
+const peopleNow = `
+  select p.*, (select x.deal_id from
+      (select bench.id('020', t.n) as deal_id, bench.state_of(t.n) as state, t.n from bench.parts t where t.number = p.number
+       union all select d.id, coalesce(g.state, d.state), 0 from deals d left join deal_stages g on g.deal_id = d.id
+         where p.role = 'admin' and d.organization_id = p.brokerage_id) x
+      order by x.state = 'diligence' desc, x.n, x.deal_id limit 1) as deal_id
+  from bench.people p order by p.number`;
+
+/**
+ * Starts the database in `directory`, made with so many deals where there is none yet, and brings its schema up to date.
+ * Throws when the directory holds a database of another size, or one whose loading was interrupted.
+ */
+export async function openPlatform(options: PlatformOptions): Promise<Platform> {
+  const { directory, deals, baseUrl, say } = options;
+  const start = (settings: Readonly<Record<string, string>>) => startEmbedded({ dataDir: directory, settings });
+  if (!existsSync(passwordFile(directory))) {
+    if (deals === null) throw new Error(`${directory} holds no database: say how many deals it shall have.`);
+    if (deals < fewestDeals)
+      throw new Error(`A platform has at least ${fewestDeals} deals: some people are on so many.`);
+    say(`Making a database of ${deals.toLocaleString('en-US')} deals in ${directory}`);
+    await (await start(loading)).stop();
+    await addSuperuser(directory);
+    const postgres = await start({ ...running, ...loading });
+    try {
+      await migrate(postgres.owner, { serverLogin: postgres.server.user ?? '' });
+      const connection = asSuperuser(postgres, directory);
+      await load(connection, { ...options, deals });
+      await check(connection);
+      await withClient(connection, (client) => client.query('update bench.facts set complete = true'));
+    } finally {
+      await postgres.stop();
+    }
+  }
+  const postgres = await start(running);
+  try {
+    await migrate(postgres.owner, { serverLogin: postgres.server.user ?? '' });
+    const connection = asSuperuser(postgres, directory);
+    return await withClient(connection, async (client) => {
+      const facts = await client.query<{ deals: string; complete: boolean; base_url: string }>(
+        'select * from bench.facts',
+      );
+      const found = Number(facts.rows[0]?.deals);
+      if (!facts.rows[0]?.complete || (deals !== null && found !== deals)) {
+        throw new Error(
+          `${directory} holds ${found || 'no'} deals, or not all of them: remove it, and it is made again.`,
+        );
+      }
+      await client.query(wake);
+      await client.query(
+        `update vault.token_families f set resource = $1 from bench.people p where p.user_id = f.user_id`,
+        [`${baseUrl}/api/mcp`],
+      );
+      const people = await client.query<ScalePerson>(peopleNow);
+      const apiKeys = await client.query<{ brokerage_id: string; token: string }>(
+        'select * from bench.api_keys order by brokerage_id',
+      );
+      const close = () => postgres.stop();
+      return { postgres, superuser: connection, deals: found, people: people.rows, apiKeys: apiKeys.rows, close };
+    });
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
+}
