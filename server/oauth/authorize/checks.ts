@@ -1,14 +1,14 @@
 /**
  * What is asked of an authorization request once its client and redirect URI are known to be good, in this order; the
- * first fault is what the client is told (specification, section 4.2; OAuth 2.1, section 4.1.2.1).
+ * first error is what the client is told (specification, section 4.2; OAuth 2.1, section 4.1.2.1).
  */
 
 import { scopes, type Scope } from '../../domain/clients/connected-clients.ts';
 import { resourceOf } from '../../http/resource-metadata.ts';
 import { scopeList, type Parameters } from '../parameters.ts';
 
-/** A fault as it is sent to the client's redirect URI. */
-export interface Fault {
+/** An error response, as it is sent to the client's redirect URI (OAuth 2.1, section 4.1.2.1). */
+export interface AuthorizationError {
   readonly error:
     | 'invalid_request'
     | 'unsupported_response_type'
@@ -20,10 +20,13 @@ export interface Fault {
   readonly description: string;
 }
 
-type Check = (parameters: Parameters, baseUrl: string) => Fault | null;
+type Check = (parameters: Parameters, baseUrl: string) => AuthorizationError | null;
 
-const fault = (error: Fault['error'], description: string): Fault => ({ error, description });
-const invalid = (description: string): Fault => fault('invalid_request', description);
+const refused = (error: AuthorizationError['error'], description: string): AuthorizationError => ({
+  error,
+  description,
+});
+const invalid = (description: string): AuthorizationError => refused('invalid_request', description);
 
 const singular = [
   'response_type',
@@ -46,15 +49,16 @@ const eachText: Check = (parameters) => {
 };
 
 const noRequestObject: Check = (parameters) => {
-  if (parameters.one('request') !== undefined) return fault('request_not_supported', 'Send plain parameters.');
-  if (parameters.one('request_uri') !== undefined) return fault('request_uri_not_supported', 'Send plain parameters.');
+  if (parameters.one('request') !== undefined) return refused('request_not_supported', 'Send plain parameters.');
+  if (parameters.one('request_uri') !== undefined)
+    return refused('request_uri_not_supported', 'Send plain parameters.');
   return null;
 };
 
 const responseType: Check = (parameters) => {
   const value = parameters.one('response_type');
   if (value === undefined) return invalid('response_type is missing: it must be code.');
-  return value === 'code' ? null : fault('unsupported_response_type', 'response_type must be code.');
+  return value === 'code' ? null : refused('unsupported_response_type', 'response_type must be code.');
 };
 
 const state: Check = (parameters) => (parameters.one('state') === undefined ? invalid('state is missing.') : null);
@@ -71,15 +75,15 @@ const scope: Check = (parameters) => {
   const asked = scopeList(parameters.one('scope'));
   if (asked === null) return invalid('scope is missing: ask for mcp:read, or for mcp:read mcp:write.');
   if (!asked.every((name) => (scopes as readonly string[]).includes(name))) {
-    return fault('invalid_scope', 'There are the scopes mcp:read and mcp:write.');
+    return refused('invalid_scope', 'There are the scopes mcp:read and mcp:write.');
   }
-  return asked.includes('mcp:read') ? null : fault('invalid_scope', 'mcp:read is the least that can be asked for.');
+  return asked.includes('mcp:read') ? null : refused('invalid_scope', 'mcp:read is the least that can be asked for.');
 };
 
 const resource: Check = (parameters, baseUrl) =>
   parameters.all('resource').every((asked) => resourceOf(baseUrl, asked) !== null)
     ? null
-    : fault('invalid_target', 'resource must be this tool server, as in its metadata.');
+    : refused('invalid_target', 'resource must be this tool server, as in its metadata.');
 
 const checks: readonly Check[] = [
   eachOnce,
@@ -93,8 +97,8 @@ const checks: readonly Check[] = [
   resource,
 ];
 
-/** The first fault of the request, or null. */
-export function firstFault(parameters: Parameters, baseUrl: string): Fault | null {
+/** The first error of the request, or null. */
+export function firstError(parameters: Parameters, baseUrl: string): AuthorizationError | null {
   for (const check of checks) {
     const found = check(parameters, baseUrl);
     if (found) return found;
@@ -102,7 +106,7 @@ export function firstFault(parameters: Parameters, baseUrl: string): Fault | nul
   return null;
 }
 
-/** The scopes of a request without fault, in our order. */
+/** The scopes of a request without error, in our order. */
 export function askedScopes(parameters: Parameters): Scope[] {
   const asked = scopeList(parameters.one('scope')) ?? [];
   return scopes.filter((name) => asked.includes(name));

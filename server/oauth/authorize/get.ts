@@ -7,10 +7,10 @@ import { enterWithSession } from '../../domain/accounts/sessions.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
 import { asClientId, urlencodedParameters } from '../parameters.ts';
-import { askedScopes, firstFault } from './checks.ts';
+import { askedScopes, firstError } from './checks.ts';
 import { newShowing } from './consent-request.ts';
 import { consentPage, refusalPage } from './pages.ts';
-import { redirectWithFault, signInAndReturn } from './redirect.ts';
+import { redirectWithError, signInAndReturn } from './redirect.ts';
 
 /** What is said of a client that is unknown and of one that works for other people alone: no difference. */
 export const noSuchClient =
@@ -44,9 +44,9 @@ export function showConsent(services: Services): Handler {
     // Signing in comes before any redirect to the client: a link alone sends no stranger on.
     if (session === null || person === null) return signInAndReturn(c, pathname + search);
 
-    const fault = firstFault(parameters, baseUrl);
+    const error = firstError(parameters, baseUrl);
     const state = parameters.one('state');
-    if (fault) return redirectWithFault(c, { redirectUri, state, issuer: baseUrl }, fault);
+    if (error) return redirectWithError(c, { redirectUri, state, issuer: baseUrl }, error);
     const request = {
       clientId,
       redirectUri,

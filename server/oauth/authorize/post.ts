@@ -21,7 +21,7 @@ import { urlencodedParameters, type Parameters } from '../parameters.ts';
 import { openRequest, startOver, type ConsentRequest } from './consent-request.ts';
 import { noSuchClient } from './get.ts';
 import { refusalPage } from './pages.ts';
-import { confirmAndReturn, redirectWithCode, redirectWithFault, signInAndReturn } from './redirect.ts';
+import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn } from './redirect.ts';
 
 /** The request of the page is at most as long as the headers that it came in, 16 kB, written in base64. */
 const largestForm = 32_768;
@@ -76,7 +76,7 @@ export function takeDecision(services: Services): Handler {
     if (decision === 'deny' || (decision === 'approve' && !consent.scopes.includes('mcp:read'))) {
       const [, outcome] = await services.database.together(enter, denyClient(consent, originOf(c)));
       if (outcome !== 'denied') return explain(outcome);
-      return redirectWithFault(c, back, { error: 'access_denied', description: 'The person said no.' });
+      return redirectWithError(c, back, { error: 'access_denied', description: 'The person said no.' });
     }
     if (decision !== 'approve') return refusalPage(c, 400, outOfDate);
     const code = mint('code');

@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { reauthenticatePath, signInPath } from '../../http/links.ts';
 import { describable } from '../oauth-error.ts';
-import type { Fault } from './checks.ts';
+import type { AuthorizationError } from './checks.ts';
 
 /** Where an answer goes. `state` undefined: there was none to give back. */
 export interface Return {
@@ -33,10 +33,10 @@ export function redirectWithCode(c: Context, { redirectUri, state, issuer }: Ret
 }
 
 /** To the client with an error. */
-export function redirectWithFault(
+export function redirectWithError(
   c: Context,
   { redirectUri, state, issuer }: Return,
-  { error, description }: Fault,
+  { error, description }: AuthorizationError,
 ): Response {
   return redirect(
     c,

@@ -2,9 +2,8 @@
 
 import { z } from 'zod';
 import type { ContactInput, ListedContact } from '../../domain/contacts/contacts.ts';
-import { othersFirst, parseCsv, readCell, writeCsv } from './csv.ts';
+import { othersFirst, parseCsv, readCell, unreadable, writeCsv, type RowError } from './csv.ts';
 import { emailAddress, line, optional } from './input.ts';
-import { invalid } from './problems.ts';
 
 /** The most rows of one import. */
 const mostRows = 5000;
@@ -45,14 +44,6 @@ export interface ReadRow {
   readonly same_as: number | null;
 }
 
-export interface RowFault {
-  readonly row: number;
-  readonly column: string | null;
-  readonly message: string;
-}
-
-const unreadable = (message: string) => invalid([{ path: '', message }]);
-
 /** What a row says of a contact: empty cells say nothing. */
 function valuesOf(names: readonly (keyof ContactInput | undefined)[], cells: readonly string[]) {
   const given: Record<keyof ContactInput, string> = { type: 'person', display_name: '', email: '', phone: '' };
@@ -64,7 +55,7 @@ function valuesOf(names: readonly (keyof ContactInput | undefined)[], cells: rea
 }
 
 /** What the file holds: the rows that can be stored, and each fault of the others. Throws 400 when it is no such file. */
-export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; faults: RowFault[]; count: number }> {
+export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; faults: RowError[]; count: number }> {
   const [heading = [], ...records] = await parseCsv(csv);
   const names = heading.map((name) => columns.get(name.toLowerCase().replaceAll(/[^a-z]/g, '')));
   if (!names.includes('display_name'))
@@ -78,7 +69,7 @@ export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; fa
     throw unreadable(`At most ${mostRows} rows at once; this file has ${filled.length}: split it.`);
 
   const rows: ReadRow[] = [];
-  const faults: RowFault[] = [];
+  const faults: RowError[] = [];
   const rowOf = new Map<string, number>();
   for (const [place, { row, cells }] of filled.entries()) {
     if (place % 100 === 99) await othersFirst();

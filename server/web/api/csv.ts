@@ -22,6 +22,13 @@ export function writeCsv(heading: readonly string[], rows: Iterable<readonly (st
   return `\ufeff${lines.join('\r\n')}\r\n`;
 }
 
+/** What is wrong in a row of a file, the heading being row 1; `column` null: in the row as a whole. */
+export interface RowError {
+  readonly row: number;
+  readonly column: string | null;
+  readonly message: string;
+}
+
 /** A cell as it was before {@link writeCsv} made it safe. */
 export const readCell = (text: string): string => (likeProtected.test(text) ? text.slice(1) : text);
 
@@ -33,7 +40,8 @@ const limits = { lines: 20_000, length: 100_000, columns: 200, cells: 500_000 };
 /** Longer than any text that is taken: what is cut off here is refused later all the same. */
 const longestCell = 1_000;
 
-const unreadable = (message: string) => invalid([{ path: '', message }]);
+/** 400: the file as a whole cannot be read. */
+export const unreadable = (message: string): Problem => invalid([{ path: '', message }]);
 const damaged = () => unreadable('This is no CSV file: a quoted text does not end, or it is something else.');
 
 function checkLines(csv: string): void {

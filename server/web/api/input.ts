@@ -9,11 +9,11 @@ import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { isUuid } from '../../http/uuid.ts';
 import { nothingThere, Problem } from '../../http/problem.ts';
-import { invalid, type Fault } from './problems.ts';
+import { invalid, type FieldError } from './problems.ts';
 
 const largestBody = 262_144;
 
-function faultsOf(error: z.ZodError): Fault[] {
+function errorsOf(error: z.ZodError): FieldError[] {
   return error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
 }
 
@@ -35,7 +35,7 @@ async function readBody<T extends z.ZodType>(
     throw new Problem(400, 'validation_error', 'The body is no JSON.');
   }
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw invalid(faultsOf(parsed.error));
+  if (!parsed.success) throw invalid(errorsOf(parsed.error));
   return parsed.data;
 }
 
@@ -85,7 +85,7 @@ function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
     Object.entries(c.req.queries()).map(([name, all]) => [name, all.length === 1 ? all[0] : all]),
   );
   const parsed = schema.safeParse(values);
-  if (!parsed.success) throw invalid(faultsOf(parsed.error));
+  if (!parsed.success) throw invalid(errorsOf(parsed.error));
   return parsed.data;
 }
 

@@ -2,15 +2,12 @@
 
 import { nothingThere, Problem, setHeaders, type Detail, type WriteProblem } from '../../http/problem.ts';
 
-export interface Fault {
-  /** The field of the body or query, parts joined by dots. */
-  path: string;
-  message: string;
-}
+/** One thing to change in the body or the query. */
+export type FieldError = Omit<Detail, 'in'>;
 
 /** Every answer that is not 2xx. */
 export interface ErrorBody {
-  error: { code: string; message: string; details?: readonly Fault[] };
+  error: { code: string; message: string; details?: readonly FieldError[] };
 }
 
 /** What was looked up. Throws 404 where it is null: it is not there, or not for the person. */
@@ -20,19 +17,19 @@ export function orNotFound<T>(answer: T | null): T {
 }
 
 /** 400 with each fault at its field. */
-export const invalid = (details: Fault[]): Problem =>
+export const invalid = (details: FieldError[]): Problem =>
   new Problem(400, 'validation_error', details[0]?.message ?? 'Something does not fit.', { details });
 
 /** What a form can show at its fields: no headers. */
-function faultsIn(details: Problem['details']): { details?: readonly Fault[] } {
+function errorsIn(details: Problem['details']): { details?: readonly FieldError[] } {
   if (!Array.isArray(details)) return {};
-  const faults = (details as readonly Detail[]).filter((detail) => detail.in !== 'header');
-  return faults.length === 0 ? {} : { details: faults };
+  const errors = (details as readonly Detail[]).filter((detail) => detail.in !== 'header');
+  return errors.length === 0 ? {} : { details: errors };
 }
 
 /** The problem as an answer: {@link ErrorBody}. */
 export const answerProblem: WriteProblem = (c, problem) => {
   setHeaders(c, problem);
   const { status, code, message, details } = problem;
-  return c.json({ error: { code, message, ...faultsIn(details) } } satisfies ErrorBody, status);
+  return c.json({ error: { code, message, ...errorsIn(details) } } satisfies ErrorBody, status);
 };

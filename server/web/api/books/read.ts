@@ -1,8 +1,7 @@
 /** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
 
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
-import { othersFirst, parseCsv, readCell, writeCsv } from '../csv.ts';
-import { invalid } from '../problems.ts';
+import { othersFirst, parseCsv, readCell, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { columnsOf, type Column, type Kind } from './columns.ts';
 import { periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
 import type { Table } from './workbook-reader.ts';
@@ -11,22 +10,14 @@ import { readXlsx, Unreadable } from './workbook.ts';
 const mostRows = 5000;
 const shownRows = 50;
 
-export interface Fault {
-  readonly row: number;
-  readonly column: string | null;
-  readonly message: string;
-}
-
 export interface ReadBooks {
   readonly columns: string[];
   readonly periods: PlRow[];
   readonly customers: CustomerRow[];
   readonly rows: { row: number; values: Record<string, string | null> }[];
   readonly row_count: number;
-  readonly faults: Fault[];
+  readonly faults: RowError[];
 }
-
-const unreadable = (message: string) => invalid([{ path: '', message }]);
 
 async function readCsv(bytes: Uint8Array): Promise<Table[]> {
   let csv: string;
@@ -132,7 +123,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
   const before = new Map<string, number>();
   for (const [place, { row, cells }] of sheet.rows.entries()) {
     if (place % 100 === 99) await othersFirst();
-    const faults: Fault[] = [];
+    const faults: RowError[] = [];
     const blame = (column: string | null, message: string) =>
       faults.push({ row, column, message: several ? `Sheet “${sheet.name}”: ${message}` : message });
     const given: Partial<Record<Column, string>> = {};
