@@ -57,6 +57,10 @@ export const retryAfter = (seconds: number): { headers: Readonly<Record<string, 
 /** What is not there, and what the person may not see: the same answer for both. */
 export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There is nothing here, or not for you.');
 
+/** What is there for the person, who may not do this to it. */
+export const notAllowed = (cause?: unknown): Problem =>
+  new Problem(403, 'denied', 'You may not do this here.', { cause });
+
 function ofRefusal(error: Refusal): Problem {
   const { reason, message } = error;
   if (reason === 'not_found') return nothingThere();
@@ -68,8 +72,8 @@ function ofRefusal(error: Refusal): Problem {
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error;
   if (error instanceof Refusal) return ofRefusal(error);
+  if (error instanceof Denied) return notAllowed(error);
   const cause = error;
-  if (error instanceof Denied) return new Problem(403, 'denied', 'You may not do this here.', { cause });
   if (error instanceof Invalid) {
     const details = [{ path: error.field ?? '', message: error.message }];
     return new Problem(400, 'validation_error', error.message, { details, cause });

@@ -21,9 +21,8 @@ import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
-import { nothingThere } from '../../http/problem.ts';
+import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, emailAddress, id, optional, pathId, properName, query } from './input.ts';
-import { notAllowed } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const role = z.enum(['admin', 'broker', 'staff'], 'Choose a role.');

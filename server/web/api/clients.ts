@@ -20,9 +20,8 @@ import { clientPresets, redirectUriFaults } from '../../domain/clients/redirect-
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import { originOf } from '../../http/origin.ts';
 import { withPerson } from '../../http/person.ts';
-import { nothingThere } from '../../http/problem.ts';
+import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, id, pathId, visibleLine } from './input.ts';
-import { notAllowed } from './visible-record.ts';
 
 const Details = z.strictObject({
   name: visibleLine(100),

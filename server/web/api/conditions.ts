@@ -11,8 +11,9 @@ import {
   removeCondition,
 } from '../../domain/deals/conditions.ts';
 import { originOf } from '../../http/origin.ts';
+import { notAllowed } from '../../http/problem.ts';
 import { body, day, id, line, optional, pathId } from './input.ts';
-import { notAllowed, withDeal, withRecord } from './visible-record.ts';
+import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({ name: line(200), owner_user_id: optional(id), deadline: optional(day) });

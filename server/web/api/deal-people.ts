@@ -21,9 +21,9 @@ import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
-import { nothingThere } from '../../http/problem.ts';
+import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, emailAddress, id, pathId, properName } from './input.ts';
-import { changeDeal, notAllowed } from './visible-record.ts';
+import { changeDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
 
 const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();

@@ -6,8 +6,9 @@ import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import { dealTools, optInDeal, optOutDeal, stopDealTools } from '../../domain/clients/deal-opt-ins.ts';
 import { originOf } from '../../http/origin.ts';
+import { notAllowed } from '../../http/problem.ts';
 import { body, instant, optional, pathId } from './input.ts';
-import { notAllowed, withDeal } from './visible-record.ts';
+import { withDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const OptIn = z.strictObject({ expires_at: optional(instant) });

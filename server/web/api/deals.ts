@@ -20,7 +20,7 @@ import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts'
 import { Refusal } from '../../database/errors.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
-import { Problem } from '../../http/problem.ts';
+import { notAllowed, Problem } from '../../http/problem.ts';
 import { deploymentCursors } from './cursor.ts';
 import {
   body,
@@ -36,7 +36,7 @@ import {
   several,
   text,
 } from './input.ts';
-import { changeDeal, notAllowed, withDeal } from './visible-record.ts';
+import { changeDeal, withDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const List = z.object({

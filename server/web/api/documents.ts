@@ -22,10 +22,10 @@ import {
 import { newStorageKey } from '../../storage/storage.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
-import { nothingThere, Problem } from '../../http/problem.ts';
+import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
 import { sendDocument } from './document-body.ts';
 import { body, line, optional, pathId, query } from './input.ts';
-import { notAllowed, withDeal } from './visible-record.ts';
+import { withDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
 
 // Signs that turn the direction of writing make a name look as if it ended otherwise.

@@ -5,9 +5,9 @@ import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { nda, ndas, ndaTerms, revokeNda, sendNda, signNda } from '../../domain/deals/ndas.ts';
 import { originOf } from '../../http/origin.ts';
-import { Problem } from '../../http/problem.ts';
+import { notAllowed, Problem } from '../../http/problem.ts';
 import { body, id, instant, optional, pathId, properName, text } from './input.ts';
-import { notAllowed, withDeal, withRecord } from './visible-record.ts';
+import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({ participant_id: id, terms: text(40_000), expires_at: optional(instant) });

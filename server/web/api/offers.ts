@@ -20,9 +20,10 @@ import { asDealPage, dealPage } from '../../domain/deals/page.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
+import { notAllowed } from '../../http/problem.ts';
 import { deploymentCursors } from './cursor.ts';
 import { body, day, decimal, instant, optional, pathId, query, text } from './input.ts';
-import { notAllowed, withDeal, withRecord } from './visible-record.ts';
+import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const amount = optional(decimal());

@@ -16,11 +16,11 @@ import { boundedBytes } from '../../http/bounded-body.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
-import { Problem, problemOf } from '../../http/problem.ts';
+import { notAllowed, Problem, problemOf } from '../../http/problem.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders } from './csv.ts';
 import { line, optional, pathId, query } from './input.ts';
-import { notAllowed, withDeal } from './visible-record.ts';
+import { withDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const largestFile = 5_242_880;

@@ -16,8 +16,9 @@ import { bridgeOnPage, concentrationOnPage, periodsOnPage } from '../../domain/d
 import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
+import { notAllowed } from '../../http/problem.ts';
 import { body, day, exactDecimal, line, optional, pathId, query, text } from './input.ts';
-import { notAllowed, withDeal, withRecord } from './visible-record.ts';
+import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const Span = z.object({ start_date: optional(day), end_date: optional(day) });

@@ -17,8 +17,9 @@ import {
   withdrawQuestion,
 } from '../../domain/diligence/questions.ts';
 import { originOf } from '../../http/origin.ts';
+import { notAllowed } from '../../http/problem.ts';
 import { body, optional, pathId, text } from './input.ts';
-import { notAllowed, withDeal, withRecord } from './visible-record.ts';
+import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({

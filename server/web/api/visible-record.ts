@@ -7,10 +7,7 @@ import type { Statement } from '../../database/statement.ts';
 import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { asPerson } from '../../http/person.ts';
-import { nothingThere, Problem } from '../../http/problem.ts';
-
-/** 403: the person sees the record, and may not do this to it. */
-export const notAllowed = (): Problem => new Problem(403, 'denied', 'You may not do this here.');
+import { notAllowed, nothingThere, type Problem } from '../../http/problem.ts';
 
 type Table = Parameters<typeof mustSee>[0];
 
@@ -44,7 +41,7 @@ export async function changeDeal(
   c: Context,
   dealId: string,
   change: Statement<boolean>,
-  otherwise: (page: DealPage) => Problem = notAllowed,
+  otherwise: (page: DealPage) => Problem = () => notAllowed(),
 ) {
   const [changed, ...answers] = await withDeal(services, c, dealId, change, ...dealPage(dealId));
   const page = asDealPage(answers);
