@@ -3,6 +3,7 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import type { AdjustmentCategory } from './normalizations.ts';
+import { adjustmentCategories } from './normalizations.ts';
 
 /** One period of profit and loss; amounts are decimal strings. */
 export interface PlPeriod {
@@ -213,7 +214,7 @@ export const bridgeOnPage = row<Bridge, [dealId: string, label: string | null]>(
    select m.currency, c.label as period_label, (select count(*) from counted)::int as period_count,
      coalesce((select sum(ebitda) from counted), 0) as reported_ebitda,
      coalesce((select jsonb_agg(jsonb_build_object('category', category, 'amount', amount::text)
-       order by array_position(array['owner_comp', 'related_party', 'one_time', 'other'], category)) from steps), '[]') as adjustments,
+       order by array_position('{${adjustmentCategories.join(',')}}', category)) from steps), '[]') as adjustments,
      coalesce((select sum(ebitda) from counted), 0) + coalesce((select sum(amount) from steps), 0) as adjusted_ebitda,
      array(select label from labels where not month or label in (select label from adjusted) order by label desc) as period_labels,
      array(select label from labels where month order by label desc) as month_labels,

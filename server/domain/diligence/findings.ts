@@ -97,8 +97,7 @@ export interface FindingOnPage extends Finding {
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const select = `
-  select f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes, owner.id as owner_user_id,
-    owner.name as owner_name, creator.id as created_by, creator.name as created_by_name, f.created_at, f.updated_at,
+  select ${fields}, owner.name as owner_name, creator.name as created_by_name,
     coalesce((select json_agg(json_build_object('id', c.id, 'body', c.body, 'created_by', u.id,
         'created_by_name', u.name, 'created_at', ${instant('c.created_at')}) order by c.created_at, c.id)
       from (select * from finding_comments c where c.finding_id = f.id order by c.created_at desc, c.id desc limit 500) c
@@ -107,15 +106,13 @@ const select = `
         'changed_by_name', u.name, 'changed_at', ${instant('h.changed_at')}) order by h.changed_at, h.id)
       from (select * from finding_changes h where h.finding_id = f.id order by h.changed_at desc, h.id desc limit 200) h
       ${knownPerson('u', 'h.changed_by', 'f.deal_id')}), '[]') as history
-  from findings f
-  ${knownPerson('owner', 'f.owner_user_id', 'f.deal_id')}
-  ${knownPerson('creator', 'f.created_by', 'f.deal_id')}`;
+  from ${tables}`;
 
 /** The findings of a deal that the caller may see, open and severe ones first, at most 500. */
 export const findingsOnPage = rows<FindingOnPage, [dealId: string]>(
   'findings_on_page',
   `${select} where f.deal_id = $1
-   order by f.status <> 'open', array_position('{critical,major,minor,informational}', f.severity), f.created_at desc, f.id desc
+   order by f.status <> 'open', array_position('{${severities.join(',')}}', f.severity), f.created_at desc, f.id desc
    limit 500`,
 );
 

@@ -46,13 +46,18 @@ export interface FinancingSource {
   updated_at: string;
 }
 
+const orderOfStatus = (status: string) => `array_position('{${commitmentStatuses.join(',')}}', ${status})`;
+
+// A double holds every whole number that the table takes.
+const fields = (amount: 'float8' | 'text') => `s.id, s.deal_id, s.source_type, s.source_name,
+  s.commitment_amount::${amount} as commitment_amount, s.currency, s.commitment_status, creator.id as created_by,
+  s.created_at, s.updated_at`;
+const tables = `financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}`;
+
 /** The sources of a deal that the caller may see, the latest first, at most 200. */
 export const financingSources = rows<FinancingSource, [dealId: string]>(
   'financing_sources',
-  // A double holds every whole number that the table takes.
-  `select s.id, s.deal_id, s.source_type, s.source_name, s.commitment_amount::float8 as commitment_amount, s.currency,
-     s.commitment_status, creator.id as created_by, s.created_at, s.updated_at
-   from financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}
+  `select ${fields('float8')} from ${tables}
    where s.deal_id = ${seenDeal('$1')}
    order by s.created_at desc, s.id desc
    limit 200`,
@@ -73,7 +78,7 @@ export const financingTotals = rows<FinancingTotal, [dealId: string]>(
    from financing_sources
    where deal_id = ${seenDeal('$1')}
    group by commitment_status, currency
-   order by array_position('{${commitmentStatuses.join(',')}}', commitment_status), currency`,
+   order by ${orderOfStatus('commitment_status')}, currency`,
 );
 
 export interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'> {
@@ -84,13 +89,12 @@ export interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'>
 }
 
 const select = `
-  select s.id, s.deal_id, s.source_type, s.source_name, s.commitment_amount::text as commitment_amount, s.currency,
-    s.commitment_status, creator.id as created_by, s.created_at, s.updated_at,
+  select ${fields('text')},
     case when s.deal_id = any ((select app.diligence_deals())::uuid[]) then
       array(select m.to_state from app.moves m where m.subject = 'financing_source' and m.from_state = s.commitment_status
-        order by array_position('{applied,term_sheet,committed,funded,expired,withdrawn}', m.to_state))
+        order by ${orderOfStatus('m.to_state')})
     else '{}'::text[] end as moves
-  from financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}`;
+  from ${tables}`;
 
 /** The sources of a deal that the caller may see, the latest first, at most 500. */
 export const sourcesOnPage = rows<SourceOnPage, [dealId: string]>(
