@@ -2,7 +2,7 @@
 
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { Database } from '../database/database.ts';
-import { cursorSecret } from '../database/cursor-secret.ts';
+import { fromCursorSecret } from '../database/cursor-secret.ts';
 
 const sealBytes = 16;
 
@@ -41,13 +41,5 @@ function openSealer(secret: Buffer): Sealer {
   };
 }
 
-/** The sealer of this deployment, which all its nodes share; the secret is fetched when it is first needed. */
-export function deploymentSealer(database: Database): () => Promise<Sealer> {
-  let opened: Promise<Sealer> | null = null;
-  return () => {
-    opened ??= database.run(cursorSecret).then(openSealer);
-    // Not kept when it failed: the next request asks again.
-    opened.catch(() => (opened = null));
-    return opened;
-  };
-}
+/** The sealer of this deployment, which all its nodes share. */
+export const deploymentSealer = (database: Database): (() => Promise<Sealer>) => fromCursorSecret(database, openSealer);
