@@ -1,4 +1,4 @@
-/** The mails of this routes. */
+/** The mails of these routes. */
 
 import type { Services } from '../services.ts';
 import { addressChangeUrl, resetUrl, securityPath } from '../http/links.ts';
@@ -62,7 +62,7 @@ export function mailSecurityChange(
 ): Promise<void> {
   const text = `${greeting(to.name)}${what}
 
-If that was not you, set a new password at once (Forgot your password?) and look through ${services.config.baseUrl}${securityPath}.
+If that was not you, set a new password at once (Forgot password?) and look through ${services.config.baseUrl}${securityPath}.
 `;
   return deliver(services, { to: to.email, subject: 'The security of your account has changed', text });
 }

@@ -53,7 +53,7 @@ export interface QuestionOnPage extends Question {
   actions: QuestionAction[];
 }
 
-// Who makes which move is the trigger's rule in 004; this says it beforehand, with the same functions.
+// The trigger in 006_questions.sql decides who makes which move; this says it beforehand, with the same functions.
 const select = `
   select q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, asker.name as asked_by_name, a.answer_text,
     a.answered_at, q.distributed_response, q.distributed_at, q.rejection_reason, q.asked_by = (select app.user_id()) as mine,
