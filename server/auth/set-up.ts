@@ -21,15 +21,7 @@ const used = () =>
     'This link is used up or too old. While nobody is here yet, starting the server again prints a new one.',
   );
 
-/** What this installation offers to whoever is not signed in. */
-interface SignInWays {
-  /** Whether the first brokerage is still to be set up. */
-  set_up_open: boolean;
-  /** An outside provider, by the name to show. */
-  provider: { name: string; url: string } | null;
-}
-
-/** Setting up, and how one can get in here. */
+/** Setting up, and whether that is still to be done. */
 export function setUpRoutes(services: Services) {
   const { database } = services;
   const create = action(
@@ -63,10 +55,7 @@ export function setUpRoutes(services: Services) {
   );
 
   return new Hono()
-    .get('/ways', async (c) => {
-      const ways: SignInWays = { set_up_open: await database.run(isSetUpOpen()), provider: null };
-      return c.json(ways);
-    })
+    .get('/ways', async (c) => c.json({ set_up_open: await database.run(isSetUpOpen()) }))
 
     .post('/set-up', smallBody, originGuard, create);
 }

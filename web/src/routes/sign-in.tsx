@@ -61,14 +61,6 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
         </FormFields>
         <Or />
         <PasskeyButton onDone={onDone} />
-        {ways?.provider && (
-          <a
-            href={ways.provider.url}
-            className="mt-2.5 flex min-h-9 items-center justify-center rounded-md border border-edge/60 bg-surface px-3.5 font-medium shadow-1 hover:bg-hover coarse:min-h-11"
-          >
-            Continue with {ways.provider.name}
-          </a>
-        )}
       </Card>
     </>
   );
