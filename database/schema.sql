@@ -6204,3 +6204,4 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- f607d7c3141c86aee42aca651dca3306b840f1c69dfdcb5d2f6b3cca5ad67728  016_connected_clients.sql
 -- d67cff6d3a35e8c34a16330f6bafc4f2f916225ddae0d6c2c6594a5210e0fe75  017_tools.sql
 -- 7db8ff69f4ead1ccac1c0c357eb7be791325aa01e5e024033187408608c7f32d  018_live_changes.sql
+-- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql

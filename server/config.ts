@@ -76,7 +76,8 @@ const variables = {
     'a list of origins such as https://app.example.com',
   ),
   REFRESH_OVERLAP: variable(onOff.default(true), 'on or off'),
-  RATE_LIMIT_STORE: variable(z.enum(['memory', 'postgres']).optional(), 'memory or postgres'),
+  REDIS_URL: secret(z.url({ protocol: /^rediss?$/ }).optional(), 'redis://user:password@host:port (or rediss://)'),
+  RATE_LIMIT_STORE: variable(z.enum(['memory', 'postgres', 'redis']).optional(), 'memory, postgres or redis'),
   RATE_LIMIT_REST_IP: perMinute,
   RATE_LIMIT_REST_KEY: perMinute,
   RATE_LIMIT_REST_AUTH_FAILURE_IP: perMinute,
@@ -161,7 +162,9 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** For how many milliseconds overlapping refreshes of one token share a successor; 0: never. */
   readonly refreshOverlapMillis: number;
-  readonly rateLimitStore: 'memory' | 'postgres';
+  /** Redis or Valkey. */
+  readonly redisUrl: string | undefined;
+  readonly rateLimitStore: 'memory' | 'postgres' | 'redis';
   readonly rateLimits: Ceilings;
   /** How often an open stream is looked after, and a word sent on it. */
   readonly streamHeartbeatSeconds: number;
@@ -198,6 +201,9 @@ function readValues(env: Readonly<Record<string, string | undefined>>): Values {
   if (env['DATABASE_LISTEN_URL'] && !env['DATABASE_URL']) {
     faults.push('DATABASE_LISTEN_URL is set without DATABASE_URL; it is for a DATABASE_URL that leads to a pooler.');
   }
+  if (env['RATE_LIMIT_STORE'] === 'redis' && !env['REDIS_URL']) {
+    faults.push('RATE_LIMIT_STORE is redis without REDIS_URL; set where Redis is.');
+  }
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.fromEntries(values) as Values;
 }
@@ -206,6 +212,12 @@ function readValues(env: Readonly<Record<string, string | undefined>>): Values {
 export function localOrigin(host: string, port: number): string {
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${isIP(reached) === 6 ? `[${reached}]` : reached}:${port}`;
+}
+
+/** Where requests are counted unless RATE_LIMIT_STORE says it. */
+function sharedStore({ REDIS_URL, DATABASE_URL }: Values): Config['rateLimitStore'] {
+  if (REDIS_URL) return 'redis';
+  return DATABASE_URL ? 'postgres' : 'memory';
 }
 
 /** Reads the environment. Throws a {@link ConfigError} that lists every fault: the variable, what it held, what is allowed. */
@@ -227,7 +239,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     mailFrom: values.MAIL_FROM,
     allowedOrigins: values.ALLOWED_ORIGINS,
     refreshOverlapMillis: values.REFRESH_OVERLAP ? 2_000 : 0,
-    rateLimitStore: values.RATE_LIMIT_STORE ?? (values.DATABASE_URL ? 'postgres' : 'memory'),
+    redisUrl: values.REDIS_URL,
+    rateLimitStore: values.RATE_LIMIT_STORE ?? sharedStore(values),
     rateLimits: {
       rest_ip: values.RATE_LIMIT_REST_IP ?? 1200,
       rest_key: values.RATE_LIMIT_REST_KEY ?? 600,

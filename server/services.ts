@@ -4,7 +4,8 @@ import type pg from 'pg';
 import type { Config } from './config.ts';
 import { openChanges, type Changes } from './database/changes.ts';
 import { openDatabase, type Database } from './database/database.ts';
-import { openLimits, type RateLimits } from './http/limits.ts';
+import { postgresStore, redisStore, type LimitStore } from './http/limit-stores.ts';
+import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
 import type { Logger } from './log.ts';
 import { createMailer, type Mailer } from './mail.ts';
 import { openStorage } from './storage/open.ts';
@@ -42,6 +43,15 @@ export interface OpenServices {
   close(drain?: () => Promise<void>): Promise<void>;
 }
 
+/** Where all nodes count requests together; undefined when each counts for itself. */
+async function limitStore(config: Config, connection: pg.ClientConfig): Promise<LimitStore | undefined> {
+  const { rateLimitStore, redisUrl, prepare } = config;
+  if (rateLimitStore === 'postgres') return postgresStore(connection, prepare);
+  if (rateLimitStore === 'memory' || redisUrl === undefined) return undefined;
+  const { openRedis } = await import('./redis.ts');
+  return redisStore(await openRedis(redisUrl), keepSeconds);
+}
+
 /** Opens the services of one node on a database that is there and migrated; `connection` is the server's login. */
 export async function openServices(
   config: Config,
@@ -58,8 +68,8 @@ export async function openServices(
     ...(silenceMillis !== undefined && { silenceMillis }),
   });
   const now = clock ?? (() => new Date());
-  const store = config.rateLimitStore === 'postgres' ? { store: connection } : {};
-  const limits = openLimits({ ceilings: config.rateLimits, clock: now, log, ...store });
+  const store = await limitStore(config, connection);
+  const limits = openLimits({ ceilings: config.rateLimits, clock: now, log, ...(store && { store }) });
 
   const { listenDatabaseUrl } = config;
   if (!config.prepare && !listenDatabaseUrl)

@@ -1,11 +1,18 @@
-/** Counts requests in fixed windows of a minute, for this node alone or for all nodes together. */
+/**
+ * Counts requests in fixed windows of a minute, for this node alone or for all nodes together.
+ *
+ * Each counted request has a position in its window: the first, the second, and so on; those beyond the ceiling are
+ * refused. Nodes that count together fetch positions from the shared store in lots: each position is given out once, so
+ * that whatever happens no more than the ceiling pass. A lot is as large as the demand that waits for it, and, for a
+ * caller who sends many, what they send in a moment besides, never more than a small part of what is left. What a node
+ * does not use of its lot is lost with the window. A caller at the ceiling is refused from memory.
+ */
 
 import { hash } from 'node:crypto';
-import pg from 'pg';
-import { RateLimiterMemory, RateLimiterPostgres, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { Ceilings } from '../config.ts';
 import type { Logger } from '../log.ts';
 import { addressGroup } from './client-address.ts';
+import type { Addition, LimitStore } from './limit-stores.ts';
 
 /** What is counted; each kind has its ceiling in the configuration. */
 export type LimitKind = keyof Ceilings;
@@ -33,101 +40,253 @@ export interface LimitsOptions {
   readonly ceilings: Ceilings;
   readonly clock: () => Date;
   readonly log: Logger;
-  /** The database that all nodes count in, as the server's role; left out, this node counts for itself. */
-  readonly store?: pg.PoolConfig;
+  /** Where all nodes count together; left out, this node counts for itself. */
+  readonly store?: LimitStore;
 }
 
 const windowMillis = 60_000;
-// The window is part of the key, so a counter only has to outlive its window; clocks of nodes may differ by as much.
-const keepSeconds = 120;
+/** For how long a store has to keep a counter: clocks of nodes may differ by a minute. */
+export const keepSeconds = 120;
+/** How long a store that failed is left alone. */
 const pauseMillis = 1_000;
+/** How long it must answer until it is said to be back. */
+const steadyMillis = 2_000;
+/** A lot should last so long at the rate at which the last one was used. */
+const lotMillis = 200;
+/** A lot is at most this part of what is left. */
+const parts = 16;
+/** The most counters of one window; then the eldest is forgotten. */
+const mostCounters = 200_000;
 
-/** A counter that never says no: the ceiling differs from call to call, so we compare. */
-const counting = { points: 2_000_000_000, duration: keepSeconds, keyPrefix: '' };
+/** Someone who waits for a position, or to hear how many there are. */
+interface Waiting {
+  readonly limit: number;
+  readonly counts: boolean;
+  readonly answer: (position: number) => void;
+}
 
-/** Asks the shared store, gives up on it for a moment after a failure, and tells the log when it goes and comes back. */
-function watched(pool: pg.Pool, log: Logger, clock: () => number) {
+/** The requests of one caller in one window, as this node knows them. */
+class Counter {
+  readonly name: string;
+  readonly window: number;
+  /** How many positions the store had given out when it was last asked. */
+  known = 0;
+  /** The positions of the lot that are still here: from `next` to `last`. */
+  next = 1;
+  last = 0;
+  /** How many this node has counted for itself alone. */
+  alone = 0;
+  waiting: Waiting[] = [];
+  #lot = 0;
+  #fetchedAt = 0;
+
+  constructor(name: string, window: number) {
+    this.name = name;
+    this.window = window;
+  }
+
+  /** How many have been used, as far as this node knows. */
+  get used(): number {
+    return this.known - (this.last - this.next + 1);
+  }
+
+  /** The position of one more request without asking anybody, one beyond the limit where it is refused, or null. */
+  atOnce(limit: number): number | null {
+    if (this.next > this.last) return this.known >= limit ? limit + 1 : null;
+    // What is beyond this limit is left for a higher one.
+    if (this.next > limit) return limit + 1;
+    this.next += 1;
+    return this.next - 1;
+  }
+
+  /** How many positions to fetch at `now`, in milliseconds. */
+  demand(now: number): number {
+    const counting = this.waiting.filter(({ counts }) => counts);
+    if (counting.length === 0) return 0;
+    const limit = Math.max(...counting.map((one) => one.limit));
+    const left = Math.max(1, limit - this.known);
+    const soon = (this.#lot * lotMillis) / Math.max(1, now - this.#fetchedAt);
+    const ahead = Math.floor(Math.min(soon, 2 * this.#lot, left / parts));
+    this.#fetchedAt = now;
+    this.#lot = Math.min(counting.length + ahead, left);
+    return this.#lot;
+  }
+
+  /** Answers who can be answered without asking: what came for others may be enough for them. */
+  serve(): void {
+    this.waiting = this.waiting.filter(({ limit, counts, answer }) => {
+      const position = counts ? this.atOnce(limit) : null;
+      if (position !== null) answer(position);
+      return position === null;
+    });
+  }
+
+  /** Takes in what the store gave, and answers those who waited when it was asked. */
+  received(points: number, total: number, waited: readonly Waiting[]): void {
+    this.known = total;
+    if (points > 0) {
+      this.last = total;
+      this.next = total - points + 1;
+    }
+    for (const { limit, counts, answer } of waited) answer(counts ? (this.atOnce(limit) ?? limit + 1) : this.used + 1);
+  }
+}
+
+/** Tells the log when the store goes and when it is back for good, each once, and leaves it alone for a moment after a failure. */
+function watch(log: Logger) {
   let awaySince: number | null = null;
-  let askAgainAt = 0;
-  const lost = (error: unknown) => {
-    askAgainAt = clock() + pauseMillis;
-    if (awaySince !== null) return;
-    awaySince = clock();
-    log.warn(
-      { reason: error instanceof Error ? error.message : String(error) },
-      'The shared rate limit store is away: this node counts for itself',
-    );
-  };
+  let failedAt = -Infinity;
+  let steadySince: number | null = null;
   return {
-    // Unnamed on purpose: named statements do not survive a transaction-mode pooler.
-    async query({ text, values }: { text: string; values: unknown[] }) {
-      if (awaySince !== null && clock() < askAgainAt) throw new Error('The shared rate limit store is away.');
-      try {
-        const result = await pool.query({ text, values });
-        if (awaySince !== null) {
-          log.warn({ awayMillis: clock() - awaySince }, 'The shared rate limit store is back');
-          awaySince = null;
-        }
-        return result;
-      } catch (error) {
-        lost(error);
-        throw error;
-      }
+    isAsked: (now: number): boolean => now - failedAt >= pauseMillis,
+    failed(now: number, error: unknown): void {
+      failedAt = now;
+      steadySince = null;
+      if (awaySince !== null) return;
+      awaySince = now;
+      const reason = error instanceof Error ? error.message : String(error);
+      log.warn({ reason }, 'The shared rate limit store is away: this node counts for itself');
+    },
+    answered(now: number): void {
+      if (awaySince === null) return;
+      steadySince ??= now;
+      if (now - steadySince < steadyMillis) return;
+      log.warn({ awayMillis: Math.round(steadySince - awaySince) }, 'The shared rate limit store is back');
+      awaySince = null;
+      steadySince = null;
     },
   };
 }
 
-/** Opens the counters; nothing is connected before the first request. */
-export function openLimits({ ceilings, clock, log, store }: LimitsOptions): RateLimits {
-  const own = new RateLimiterMemory(counting);
-  const pool =
-    store &&
-    new pg.Pool({
-      ...store,
-      application_name: 'dealkeep limits',
-      max: 4,
-      connectionTimeoutMillis: 1_000,
-      query_timeout: 2_000,
-      keepAlive: true,
-    });
-  // A connection that breaks while idle is replaced by the next count.
-  pool?.on('error', () => {});
-  const counters: RateLimiterAbstract = pool
-    ? new RateLimiterPostgres({
-        ...counting,
-        storeClient: watched(pool, log, () => performance.now()),
-        storeType: 'client',
-        schemaName: 'limits',
-        tableName: 'counters',
-        tableCreated: true,
-        insuranceLimiter: own,
-      })
-    : own;
+/** Asks the store for positions: for whatever is waited for at one moment together, and not again before it has answered. */
+function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
+  const wanted = new Set<Counter>();
+  const watched = watch(log);
+  let busy = false;
+  let cleared = 0;
 
-  async function count(kind: LimitKind, key: string, ceiling: number | undefined, points: 0 | 1): Promise<Count> {
+  async function fetchAll(): Promise<void> {
+    busy = true;
+    while (wanted.size > 0) {
+      for (const counter of wanted) counter.serve();
+      const counters = [...wanted].filter(({ waiting }) => waiting.length > 0);
+      wanted.clear();
+      if (counters.length === 0) break;
+      const now = performance.now();
+      const asked = counters.map((counter) => {
+        const points = counter.demand(now);
+        const waited = counter.waiting;
+        counter.waiting = [];
+        return { counter, points, waited };
+      });
+      const additions = asked.map(({ counter, points }) => ({ counter: counter.name, points }));
+      const expire = clock().getTime() + keepSeconds * 1000;
+      const totals = watched.isAsked(now) ? await add(additions, expire) : null;
+      for (const [index, { counter, points, waited }] of asked.entries()) {
+        const total = totals?.[index];
+        if (total === undefined) for (const one of waited) one.answer(countAlone(counter, one));
+        else counter.received(points, total, waited);
+      }
+      if (totals) await clear();
+    }
+    busy = false;
+  }
+
+  /** How many each counter has now; null where the store has not answered. */
+  async function add(additions: readonly Addition[], expire: number): Promise<readonly number[] | null> {
+    try {
+      const totals = await store.add(additions, expire);
+      watched.answered(performance.now());
+      return totals;
+    } catch (error) {
+      watched.failed(performance.now(), error);
+      return null;
+    }
+  }
+
+  /** Once in a window, what has expired is removed. */
+  async function clear(): Promise<void> {
+    const now = clock().getTime();
+    const window = Math.floor(now / windowMillis);
+    if (window === cleared) return;
+    cleared = window;
+    await store.clear(now).catch((error: unknown) => watched.failed(performance.now(), error));
+  }
+
+  return {
+    /** The position of a request. */
+    ask: (counter: Counter, limit: number, counts: boolean): Promise<number> => {
+      if (!watched.isAsked(performance.now())) return Promise.resolve(countAlone(counter, { limit, counts }));
+      return new Promise((answer) => {
+        counter.waiting.push({ limit, counts, answer });
+        wanted.add(counter);
+        if (busy) return;
+        busy = true;
+        // With it goes what else comes in the same moment.
+        setImmediate(() => void fetchAll());
+      });
+    },
+  };
+}
+
+/** The position that this node gives a request for itself. */
+function countAlone(counter: Counter, { limit, counts }: Pick<Waiting, 'limit' | 'counts'>): number {
+  if (!counts) return counter.alone + 1;
+  if (counter.alone >= limit) return limit + 1;
+  counter.alone += 1;
+  return counter.alone;
+}
+
+/** Opens the counters. */
+export function openLimits({ ceilings, clock, log, store }: LimitsOptions): RateLimits {
+  const fetching = store && openFetching(store, log, clock);
+  let current = 0;
+  let counters = new Map<string, Counter>();
+
+  function counterOf(kind: LimitKind, key: string, window: number): Counter {
+    if (window !== current) {
+      current = window;
+      counters = new Map();
+    }
+    const subject = kind.endsWith('_ip') ? addressGroup(key) : key;
+    const id = `${kind}\n${subject}`;
+    const known = counters.get(id);
+    if (known) return known;
+    // Digested: the length is bounded, and no address or account stands in the store.
+    const counter = new Counter(hash('sha256', `${id}\n${window}`, 'base64url'), window);
+    const [eldest] = counters.keys();
+    if (counters.size >= mostCounters && eldest !== undefined) counters.delete(eldest);
+    counters.set(id, counter);
+    return counter;
+  }
+
+  async function count(kind: LimitKind, key: string, ceiling: number | undefined, counts: boolean): Promise<Count> {
     const limit = ceiling ?? ceilings[kind];
     const now = clock().getTime();
     const window = Math.floor(now / windowMillis);
-    const subject = kind.endsWith('_ip') ? addressGroup(key) : key;
-    // Digested: the length is bounded, and no address or account stands in the store.
-    const counter = hash('sha256', `${kind}\n${subject}\n${window}`, 'base64url');
-    const { consumedPoints: used = 0 } =
-      (await (points ? counters.penalty(counter, points) : counters.get(counter))) ?? {};
+    const counter = counterOf(kind, key, window);
+    const position = await positionOf(counter, limit, counts);
     const resetAt = ((window + 1) * windowMillis) / 1000;
     return {
-      allowed: points ? used <= limit : used < limit,
+      allowed: position <= limit,
       limit,
-      remaining: Math.max(0, limit - used),
+      remaining: Math.max(0, limit - position + (counts ? 0 : 1)),
       resetAt,
       retryAfter: Math.max(1, Math.ceil(resetAt - now / 1000)),
     };
   }
 
+  async function positionOf(counter: Counter, limit: number, counts: boolean): Promise<number> {
+    if (!fetching) return countAlone(counter, { limit, counts });
+    if (counts) return counter.atOnce(limit) ?? fetching.ask(counter, limit, true);
+    return counter.used >= limit ? limit + 1 : fetching.ask(counter, limit, false);
+  }
+
   return {
-    take: (kind, key, ceiling) => count(kind, key, ceiling, 1),
-    peek: (kind, key, ceiling) => count(kind, key, ceiling, 0),
+    take: (kind, key, ceiling) => count(kind, key, ceiling, true),
+    peek: (kind, key, ceiling) => count(kind, key, ceiling, false),
     async close() {
-      await pool?.end();
+      await store?.close();
     },
   };
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { openService, type TestService } from '../harness.ts';
+import { openTestRedis, withoutRedis, type TestRedis } from '../redis.ts';
 import { as, brokerage, type Brokerage } from './scene.ts';
 
 const limits = (changes: Partial<ReturnType<typeof readConfig>['rateLimits']>) => ({
@@ -168,6 +169,23 @@ describe('two nodes', () => {
     }
   });
 
+  test('over its ceiling a key is refused without asking the shared store', async () => {
+    toWindowStart(service);
+    const call = as(await tenant.key({ ceiling: 3 }), service.restUrl);
+    for (let n = 0; n < 4; n += 1) await call('GET', '/contacts');
+    const owner = new pg.Client(service.connections.owner);
+    await owner.connect();
+    try {
+      // Whoever asks the store now is told nothing, and would count the key from the start again.
+      await owner.query('begin; lock table limits.counters in access exclusive mode');
+      const statuses = [];
+      for (let n = 0; n < 20; n += 1) statuses.push((await call('GET', '/contacts')).status);
+      expect(new Set(statuses)).toEqual(new Set([429]));
+    } finally {
+      await owner.end();
+    }
+  });
+
   test('138. when the shared store is away the API answers on, and counts again together when it is back', async () => {
     const key = await tenant.key({ ceiling: 50 });
     await service.sql('alter schema limits rename to limits_away');
@@ -180,6 +198,28 @@ describe('two nodes', () => {
     for (const node of service.nodes)
       remaining.push((await as(key, node.restUrl)('GET', '/contacts')).headers.get('x-ratelimit-remaining'));
     expect(remaining).toEqual(['49', '48']);
+  });
+});
+
+describe.skipIf(withoutRedis !== null)('two nodes and Redis', () => {
+  let redis: TestRedis;
+  let service: TestService;
+  beforeAll(async () => {
+    redis = await openTestRedis();
+    service = await openService({ nodes: 2, config: { rateLimitStore: 'redis', redisUrl: redis.url } });
+  });
+  afterAll(async () => {
+    await service.close();
+    await redis.close();
+  });
+
+  test('135. 100 at once over both at a limit of 10: exactly 10 pass', async () => {
+    toWindowStart(service);
+    const key = await (await brokerage(service)).key({ ceiling: 10 });
+    const nodes = service.nodes.map((node) => as(key, node.restUrl));
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => nodes[n % 2]!('GET', '/contacts')));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
   });
 });
 

@@ -59,7 +59,7 @@ test.for([
   ['TRUSTED_PROXIES', 'proxy.example.com'],
   ['ALLOWED_ORIGINS', 'https://app.example.com/x'],
   ['REFRESH_OVERLAP', 'yes'],
-  ['RATE_LIMIT_STORE', 'redis'],
+  ['RATE_LIMIT_STORE', 'disk'],
   ['HOST', 'a b'],
 ])('%s does not take %s', ([name = '', value = '']) => {
   expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name} holds "`)]);

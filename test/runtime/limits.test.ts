@@ -2,39 +2,57 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
+import { postgresStore, redisStore, type LimitStore } from '../../server/http/limit-stores.ts';
 import { openLimits, type RateLimits } from '../../server/http/limits.ts';
 import { createLog } from '../../server/log.ts';
+import { openRedis } from '../../server/redis.ts';
 import { openService, type TestService } from '../harness.ts';
+import { openTestRedis, withoutRedis, type TestRedis } from '../redis.ts';
 
 const ceilings = { ...readConfig({}).rateLimits, tools: 10, rest_ip: 10 };
 const log = createLog('silent', { write: () => {} });
 
 let service: TestService;
+let redis: TestRedis | undefined;
 const opened: RateLimits[] = [];
 beforeAll(async () => {
   service = await openService();
+  if (withoutRedis === null) redis = await openTestRedis();
 });
 afterAll(async () => {
   await Promise.all(opened.map((limits) => limits.close()));
   await service.close();
+  await redis?.close();
 });
 
-function open(kind: 'memory' | 'postgres'): RateLimits {
-  const store = kind === 'postgres' ? { store: service.connections.server } : {};
-  const limits = openLimits({ ceilings, clock: service.clock.now, log, ...store });
+type Kind = 'memory' | 'postgres' | 'redis';
+
+async function storeOf(kind: Kind): Promise<LimitStore | undefined> {
+  if (kind === 'postgres') return postgresStore(service.connections.server, true);
+  return kind === 'redis' ? redisStore(await openRedis(redis!.url), 120) : undefined;
+}
+
+function openOn(store: LimitStore | undefined, logged = log): RateLimits {
+  const limits = openLimits({ ceilings, clock: service.clock.now, log: logged, ...(store && { store }) });
   opened.push(limits);
   return limits;
 }
+
+/** Limits that count in a store of this kind. */
+const open = async (kind: Kind): Promise<RateLimits> => openOn(await storeOf(kind));
 
 let subjects = 0;
 const someone = () => `subject ${(subjects += 1)}`;
 /** A minute starts now, so that no test crosses into the next by chance. */
 const startMinute = () => service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 60_000) * 60_000));
 
-for (const kind of ['memory', 'postgres'] as const) {
-  test(`${kind}: counts down, refuses at the limit, and opens again with the next window`, async () => {
+const shared = ['postgres', 'redis'] as const;
+
+for (const kind of ['memory', ...shared] as const) {
+  const there = kind === 'redis' ? test.skipIf(withoutRedis !== null) : test;
+  there(`${kind}: counts down, refuses at the limit, and opens again with the next window`, async () => {
     startMinute();
-    const limits = open(kind);
+    const limits = await open(kind);
     const key = someone();
     const first = await limits.take('tools', key, 3);
     expect(first).toMatchObject({ allowed: true, limit: 3, remaining: 2 });
@@ -55,37 +73,84 @@ for (const kind of ['memory', 'postgres'] as const) {
     });
   });
 
-  test(`${kind}: of 100 at once exactly the limit pass`, async () => {
+  there(`${kind}: of 100 at once exactly the limit pass`, async () => {
     startMinute();
-    const limits = open(kind);
+    const limits = await open(kind);
     const key = someone();
     const answers = await Promise.all(Array.from({ length: 100 }, () => limits.take('tools', key)));
     expect(answers.filter(({ allowed }) => allowed)).toHaveLength(10);
     expect(new Set(answers.filter(({ allowed }) => allowed).map(({ remaining }) => remaining)).size).toBe(10);
   });
 
-  test(`${kind}: kinds and keys are counted apart, an IPv6 /64 as one address`, async () => {
+  there(`${kind}: kinds and keys are counted apart, an IPv6 /64 as one address`, async () => {
     startMinute();
-    const limits = open(kind);
+    const limits = await open(kind);
     const key = someone();
     for (let count = 0; count < 10; count += 1) await limits.take('tools', key);
     expect((await limits.take('tools', key)).allowed).toBe(false);
     expect((await limits.take('tools', someone())).remaining).toBe(9);
     expect((await limits.take('rest_ip', key)).remaining).toBe(9);
-    const block = `2001:db8:${kind === 'memory' ? 1 : 2}`;
+    const block = `2001:db8:${kind.length}`;
     expect((await limits.take('rest_ip', `${block}::1`)).remaining).toBe(9);
     expect((await limits.take('rest_ip', `${block}:0:ffff::9`)).remaining).toBe(8);
     expect((await limits.take('rest_ip', `${block}:1::1`)).remaining).toBe(9);
   });
 }
 
-test('135. two nodes on one store let exactly the limit pass together', async () => {
-  startMinute();
-  const [one, two] = [open('postgres'), open('postgres')];
-  const key = someone();
-  const answers = await Promise.all(Array.from({ length: 100 }, (_, nth) => (nth % 2 ? one : two).take('tools', key)));
-  expect(answers.filter(({ allowed }) => allowed)).toHaveLength(10);
-});
+for (const kind of shared) {
+  const there = kind === 'redis' ? test.skipIf(withoutRedis !== null) : test;
+
+  there(`135. ${kind}: two nodes on one store let exactly the limit pass together`, async () => {
+    startMinute();
+    const [one, two] = [await open(kind), await open(kind)];
+    for (const ceiling of [10, 1_000]) {
+      const key = someone();
+      const ask = (nth: number) => (nth % 2 ? one : two).take('tools', key, ceiling);
+      const answers = [];
+      for (let round = 0; round < 11; round += 1)
+        answers.push(...(await Promise.all(Array.from({ length: ceiling / 10 }, (_, nth) => ask(nth + round)))));
+      const passed = answers.filter(({ allowed }) => allowed);
+      expect(passed).toHaveLength(ceiling);
+      // No two were told the same: each has a place of its own.
+      expect(new Set(passed.map(({ remaining }) => remaining)).size).toBe(ceiling);
+    }
+  });
+
+  there(`${kind}: a caller who leaves one node for the other loses little, and never gains`, async () => {
+    startMinute();
+    const [one, two] = [await open(kind), await open(kind)];
+    const key = someone();
+    for (let round = 0; round < 300; round += 1) expect((await one.take('tools', key, 600)).allowed).toBe(true);
+    let passed = 0;
+    while ((await two.take('tools', key, 600)).allowed) passed += 1;
+    expect(passed).toBeLessThanOrEqual(300);
+    expect(passed).toBeGreaterThanOrEqual(300 - 600 / 16);
+  });
+
+  there(`${kind}: who sends much costs few questions to the store, and who is over the limit none`, async () => {
+    startMinute();
+    const store = (await storeOf(kind))!;
+    let trips = 0;
+    const add: LimitStore['add'] = (additions, expire) => {
+      trips += 1;
+      return store.add(additions, expire);
+    };
+    const limits = openOn({ ...store, add });
+    const [key, other] = [someone(), someone()];
+    for (let round = 0; round < 250; round += 1)
+      await Promise.all(Array.from({ length: 16 }, () => limits.take('tools', key, 1_000_000)));
+    // Unless the machine stands still for a fifth of a second again and again, it is twenty.
+    expect(trips).toBeLessThan(200);
+
+    for (let round = 0; round < 11; round += 1) await limits.take('tools', other, 10);
+    const before = trips;
+    for (let round = 0; round < 50; round += 1) {
+      expect((await limits.take('tools', other, 10)).allowed).toBe(false);
+      expect((await limits.peek('tools', other, 10)).allowed).toBe(false);
+    }
+    expect(trips).toBe(before);
+  });
+}
 
 /** A way to the database that can be cut and mended. */
 async function openGate(target: string): Promise<{ port: number; cut(): void; mend(): void; close(): Promise<void> }> {
@@ -124,13 +189,8 @@ test('138. with the store away the node counts for itself, says so once, and com
   const { host = '', port = 0, ...login } = service.connections.server;
   const gate = await openGate(path.join(host, `.s.PGSQL.${port}`));
   const lines: string[] = [];
-  const limits = openLimits({
-    ceilings,
-    clock: service.clock.now,
-    log: createLog('info', { write: (line) => void lines.push(line) }),
-    store: { ...login, host: '127.0.0.1', port: gate.port },
-  });
-  opened.push(limits);
+  const store = postgresStore({ ...login, host: '127.0.0.1', port: gate.port }, true);
+  const limits = openOn(store, createLog('info', { write: (line) => void lines.push(line) }));
   const key = someone();
   expect((await limits.take('tools', key)).remaining).toBe(9);
   expect(lines).toEqual([]);
@@ -143,6 +203,29 @@ test('138. with the store away the node counts for itself, says so once, and com
   gate.mend();
   await expect.poll(async () => (await limits.take('tools', key, 1_000)) && lines.length, { timeout: 10_000 }).toBe(2);
   expect(lines[1]).toContain('store is back');
-  expect((await open('postgres').peek('tools', key, 1_000)).remaining).toBeLessThan(999);
+  expect((await (await open('postgres')).peek('tools', key, 1_000)).remaining).toBeLessThan(999);
   await gate.close();
 });
+
+test.skipIf(withoutRedis !== null)(
+  '138. with Redis away the node counts for itself, says so once without the password, and comes back by itself',
+  async () => {
+    startMinute();
+    const lines: string[] = [];
+    const limits = openOn(await storeOf('redis'), createLog('info', { write: (line) => void lines.push(line) }));
+    await redis!.stop();
+    const key = someone();
+    for (let round = 0; round < 3; round += 1) {
+      const alone = await Promise.all(Array.from({ length: 400 }, () => limits.take('tools', `${key} ${round}`)));
+      expect(alone.filter(({ allowed }) => allowed)).toHaveLength(10);
+    }
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('store is away');
+    await redis!.start();
+    await expect
+      .poll(async () => (await limits.take('tools', key, 1_000_000)) && lines.length, { timeout: 20_000 })
+      .toBe(2);
+    expect(lines[1]).toContain('store is back');
+    expect(lines.join('')).not.toContain('secret-of-redis');
+  },
+);

@@ -1,0 +1,91 @@
+/** Where several nodes count together: PostgreSQL, or Redis. */
+
+import pg from 'pg';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import type { Redis } from '../redis.ts';
+
+/** So many points for a counter; 0 only asks how many it has. */
+export interface Addition {
+  readonly counter: string;
+  readonly points: number;
+}
+
+export interface LimitStore {
+  /**
+   * Adds the points, each counter named once, and tells for each how many it has now. A counter may be forgotten when its
+   * window has been over for a minute: at `expire`, Unix time in milliseconds. Rejects when the store does not answer in time.
+   */
+  add(additions: readonly Addition[], expire: number): Promise<number[]>;
+  /** Removes counters that have expired. */
+  clear(now: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How long the store may take, in milliseconds. */
+const patience = 1_000;
+
+// In the order of the keys, so that two nodes that count for the same callers do not wait for each other in a circle.
+const addPoints = `
+  with given as (select * from unnest($1::text[], $2::integer[]) as one (key, points)),
+    added as (
+      insert into limits.counters as counter (key, points, expire)
+      select key, points, $3::bigint from given where points > 0 order by key
+      on conflict (key) do update set points = counter.points + excluded.points
+      returning key, points)
+  select key, points from added
+  union all
+  select counter.key, counter.points from limits.counters counter join given using (key) where given.points = 0`;
+
+/** Counts in the unlogged table limits.counters, everything that is asked for together in one statement. */
+export function postgresStore(connection: pg.PoolConfig, prepare: boolean): LimitStore {
+  const pool = new pg.Pool({
+    ...connection,
+    application_name: 'dealkeep limits',
+    max: 2,
+    connectionTimeoutMillis: patience,
+    query_timeout: patience,
+    keepAlive: true,
+  });
+  // A connection that breaks while idle is replaced by the next count.
+  pool.on('error', () => {});
+  // Named statements do not survive a transaction-mode pooler.
+  const named = prepare ? { name: 'limits_add' } : {};
+  return {
+    async add(additions, expire) {
+      const values = [additions.map(({ counter }) => counter), additions.map(({ points }) => points), expire];
+      const { rows } = await pool.query<{ key: string; points: number }>({ ...named, text: addPoints, values });
+      const found = new Map(rows.map(({ key, points }) => [key, points]));
+      return additions.map(({ counter }) => found.get(counter) ?? 0);
+    },
+    async clear(now) {
+      await pool.query('delete from limits.counters where expire < $1', [now]);
+    },
+    close: () => pool.end(),
+  };
+}
+
+/** Counts in Redis, which forgets by itself. */
+export function redisStore(redis: Redis, keepSeconds: number): LimitStore {
+  const counters = new RateLimiterRedis({
+    storeClient: redis,
+    useRedisPackage: true,
+    rejectIfRedisNotReady: true,
+    keyPrefix: 'dealkeep:limits',
+    // It never says no: ceilings differ from call to call, so we compare.
+    points: 2_000_000_000,
+    duration: keepSeconds,
+  });
+  return {
+    async add(additions) {
+      const { promise: late, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => reject(new Error('No answer in time.')), patience);
+      const one = async ({ counter, points }: Addition) =>
+        (await (points > 0 ? counters.penalty(counter, points) : counters.get(counter)))?.consumedPoints ?? 0;
+      return Promise.race([Promise.all(additions.map(one)), late]).finally(() => clearTimeout(timer));
+    },
+    clear: () => Promise.resolve(),
+    async close() {
+      redis.destroy();
+    },
+  };
+}
