@@ -1,17 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { row } from '../../server/database/statement.ts';
-import {
-  dealTools,
-  isDealOptedIn,
-  optInDeal,
-  optOutDeal,
-  stopDealTools,
-} from '../../server/domain/clients/deal-opt-ins.ts';
+import { mapped, row, type Statement } from '../../server/database/statement.ts';
+import { dealTools, optInDeal, optOutDeal, stopDealTools } from '../../server/domain/clients/deal-opt-ins.ts';
 import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { enterWithSession } from '../../server/domain/accounts/sessions.ts';
 import { digestOf, enterWithAccessToken } from '../../server/domain/clients/tokens.ts';
-import { grantTool, isToolGranted, liveToolGrants } from '../../server/domain/clients/tool-grants.ts';
-import type { Statement } from '../../server/database/statement.ts';
+import { grantTool, liveToolGrants } from '../../server/domain/clients/tool-grants.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
 import { writingTools } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -26,6 +19,12 @@ let deal: string;
 let brokerage: string;
 let clientId: string;
 let grant: Grant;
+
+// What the gate of the writing tools asks.
+const granted = row<{ yes: boolean }>('test_tool_granted', 'select app.tool_granted($1) as yes');
+const isToolGranted = (name: string) => mapped(granted(name), (answer) => answer?.yes);
+const optedIn = row<{ yes: boolean }>('test_deal_opted_in', 'select app.deal_opted_in($1) as yes');
+const isDealOptedIn = (id: string) => mapped(optedIn(id), (answer) => answer?.yes);
 
 const from = { address: '192.0.2.1', requestId: null };
 const tool = 'svc_questions_create';

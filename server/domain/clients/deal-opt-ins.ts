@@ -62,15 +62,6 @@ export const liveOptIns = rows<OptIn, []>(
    where o.expires_at is null or o.expires_at > app.now() order by lower(d.title), d.id`,
 );
 
-const optedIn = row<{ opted_in: boolean }, [dealId: string]>(
-  'deal_opted_in',
-  'select app.deal_opted_in($1) as opted_in',
-);
-
-/** Whether the caller may write through tools on a deal; false also for one that they cannot see. */
-export const isDealOptedIn = (dealId: string): Statement<boolean> =>
-  mapped(optedIn(dealId), (answer) => answer?.opted_in ?? false);
-
 const optIn = row<{ done: boolean }>('opt_in_deal', 'select app.opt_in_deal($1, $2, $3, $4) as done');
 
 /**

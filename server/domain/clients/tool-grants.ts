@@ -27,12 +27,6 @@ export const liveToolGrants = rows<LiveToolGrant, []>(
    where expires_at is null or expires_at > app.now() order by client_id, tool`,
 );
 
-const granted = row<{ granted: boolean }, [tool: string]>('tool_granted', 'select app.tool_granted($1) as granted');
-
-/** Whether the caller has turned `tool` on for the client through which they call. */
-export const isToolGranted = (tool: string): Statement<boolean> =>
-  mapped(granted(tool), (answer) => answer?.granted ?? false);
-
 const grant = row<{ done: boolean }>('grant_tool', 'select app.grant_tool($1, $2, $3, $4, $5) as done');
 
 /**
