@@ -7,10 +7,14 @@ import { openCluster, urlOf } from './cluster.ts';
 import { openData, type Data } from './data.ts';
 import { startGenerator, type Generator } from './load.ts';
 import { benchRest } from './rest.ts';
+import { benchScale } from './scale.ts';
 import { benchTools } from './tools.ts';
 
 /** Each prints its own tables. */
 const suites: Record<string, (bench: Bench) => Promise<void>> = { rest: benchRest, tools: benchTools };
+
+// This one has a database and options of its own.
+if (process.argv[2] === 'scale') process.exit((await benchScale(process.argv.slice(3))) ? 0 : 1);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -22,6 +26,7 @@ if (values.help || unknown.length > 0) {
   process.stdout.write(
     `npm run bench -- [--quick] [suite …]\n\n  suites   ${Object.keys(suites).join(', ')} (all when none is named)\n` +
       '  --quick  100,000 contacts and short measurements\n\n' +
+      'npm run bench -- scale --help: everything that the service answers, with a platform behind it.\n\n' +
       'Starts a PostgreSQL of its own; with DATABASE_URL (a login that may create databases and roles) it uses a database of its own there.\n',
   );
   process.exit(unknown.length > 0 ? 2 : 0);

@@ -6,7 +6,8 @@ import { clearBodies } from './documents/clearing.ts';
 
 const minute = 60_000;
 
-const jobs = [
+/** What is done how often, in milliseconds. */
+export const scheduledJobs = [
   { every: minute, job: row('sweep', 'select app.sweep()') },
   { every: 10 * minute, job: row('purge_sign_in', 'select app.purge_sign_in()') },
   { every: 10 * minute, job: row('purge_authorization', 'select app.purge_authorization()') },
@@ -20,7 +21,7 @@ const jobs = [
 /** Starts it; the function returned stops it. Every node does it: what one has done, the next finds done. */
 export function startScheduledJobs(services: Services): () => void {
   const { database, log } = services;
-  const timers = jobs.map(({ every, job }) => {
+  const timers = scheduledJobs.map(({ every, job }) => {
     const statement = job();
     const work = () => {
       database

@@ -1,0 +1,207 @@
+/** Everything that is measured on a platform: each GET of the web application, each tool, each operation of the REST API. */
+
+import type pg from 'pg';
+import { catalog } from '../server/tools/catalog/index.ts';
+import { leastInput } from '../test/tools/inputs.ts';
+import type { Platform, ScalePerson } from './scale-data.ts';
+
+/** One request as somebody sends it. */
+export interface Call {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A route of the application as Hono lists it. */
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** The ids that stand for the placeholders of paths and for what tools ask for, by the names of both. */
+type Ids = Readonly<Record<string, string>>;
+
+// What somebody on the deal sees there: the first of each, so that every size is asked about the same.
+const idsOnDeal = `
+  select coalesce($3, d.organization_id) as brokerage_id,
+    (select x.user_id from members x where x.brokerage_id = coalesce($3, d.organization_id) and x.role = 'broker' order by x.user_id desc limit 1) as user_id,
+    (select x.id from documents x where x.deal_id = d.id and x.removed_at is null and x.confidentiality = 'public' order by x.id limit 1) as simple_id,
+    (select x.id from production_documents x where x.deal_id = d.id and x.removed_at is null order by x.id limit 1) as production_id,
+    (select x.id from findings x where x.deal_id = d.id order by x.created_by = $2 desc, x.id limit 1) as finding_id,
+    (select x.id from financing_sources x where x.deal_id = d.id order by x.created_by = $2 desc, x.id limit 1) as source_id,
+    (select x.buyer_user_id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id limit 1) as buyer_user_id
+  from deals d where d.id = $1`;
+
+/** An id that nothing has. */
+const nothing = '018cc251-0000-7000-8000-000000000000';
+
+/** The ids that a person's calls are about. */
+export async function idsOf(client: pg.Client, person: ScalePerson): Promise<Ids> {
+  const { rows } = await client.query<Record<string, string | null>>(idsOnDeal, [
+    person.deal_id,
+    person.user_id,
+    person.brokerage_id,
+  ]);
+  const found = Object.entries(rows[0] ?? {}).map(([name, value]) => [name, value ?? nothing]);
+  return {
+    brokerage_id: nothing,
+    ...Object.fromEntries(found),
+    deal_id: person.deal_id ?? nothing,
+  };
+}
+
+/** Which id stands for `:id` and its like, by what is before it in the path; null where there is none. */
+function idIn(parts: readonly string[], at: number, ids: Ids): string | undefined {
+  const name = (parts[at] ?? '').slice(1).replace(/\{.*/, '');
+  if (name !== 'id') return ids[name];
+  const before = parts[at - 1] ?? '';
+  return { deals: ids['deal_id'], brokerages: ids['brokerage_id'], findings: ids['finding_id'] }[before];
+}
+
+/** The path of a route with the person's ids; throws where it asks for something that is not known here. */
+function filled({ path }: Route, ids: Ids, source: string): string {
+  const parts = path.split('/');
+  const values = parts.map((part, at) => {
+    if (!part.startsWith(':')) return part;
+    if (part === ':source') return source;
+    const value = parts[at - 1] === ':source' ? ids[`${source}_id`] : idIn(parts, at, ids);
+    if (value === undefined) throw new Error(`Say in scale-calls.ts what stands for ${part} in ${path}.`);
+    return value;
+  });
+  return values.join('/');
+}
+
+/** What stands behind the path of a route, one call for each; where nothing is said, the route is called as it is. */
+const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
+  '/api/web/deals': () => [
+    '',
+    '?sort=title',
+    '?sort=-created_at',
+    '?sort=-asking_price',
+    '?sort=state',
+    '?search=bakery%20number%201',
+    '?state=diligence',
+    '?role=broker',
+    '?role=participant',
+    '?limit=200',
+  ],
+  '/api/web/contacts': ({ brokerage_id }) =>
+    [
+      '',
+      '&sort=display_name',
+      '&sort=-display_name',
+      '&sort=created_at',
+      '&archived=true',
+      '&archived=true&sort=display_name',
+      '&search=miller%20maria',
+      '&search=zzzz',
+      '&search=miller&sort=display_name',
+    ].map((more) => `?brokerage_id=${brokerage_id}${more}`),
+  '/api/web/contacts/export': ({ brokerage_id }) => [`?brokerage_id=${brokerage_id}`],
+  '/api/web/audit': ({ brokerage_id }) => [
+    '',
+    '?action=deal.',
+    `?brokerage_id=${brokerage_id}`,
+    `?brokerage_id=${brokerage_id}&action=offer.`,
+    `?brokerage_id=${brokerage_id}&outcome=refused`,
+  ],
+  '/api/web/audit/export': ({ brokerage_id }) => ['', `?brokerage_id=${brokerage_id}`],
+  '/api/web/qoe/template': () => ['?snapshot_type=profit_and_loss'],
+  '/api/web/deals/:id/qoe/bridge': () => ['?period_label=FY2025'],
+};
+
+/** Routes that are not asked: a stream that never ends has a bench of its own, and bodies are not in the database. */
+const apart = new Set([
+  '/api/web/events',
+  '/api/web/documents/:source/:id/content',
+  '/api/web/documents/:source/:id/preview',
+]);
+
+/** Every GET of the web application as this person. Throws when a route has a placeholder that nothing is known for. */
+export function webCalls(routes: readonly Route[], person: ScalePerson, ids: Ids): Call[] {
+  const gets = routes.filter(({ method, path }) => method === 'GET' && path.startsWith('/api/web/'));
+  const headers = { Cookie: `dealkeep=${person.session_token}` };
+  return [...new Map(gets.map((route) => [route.path, route])).values()]
+    .filter(({ path }) => !apart.has(path) && !path.includes('*'))
+    .flatMap((route) =>
+      (queries[route.path]?.(ids) ?? ['']).flatMap((query) =>
+        (route.path.includes(':source') ? ['simple', 'production'] : ['']).map((source) => {
+          const shown = query.replaceAll(/[?&]brokerage_id=[0-9a-f-]+/g, (found) => `${found[0]}brokerage_id=…`);
+          const name = `GET ${route.path.replace('/api/web', '').replace(':source', source)}${shown}`;
+          return { name, method: 'GET', path: filled(route, ids, source) + query, headers };
+        }),
+      ),
+    );
+}
+
+/** More than the least that a tool takes, where that asks the database for something else. */
+const inputs: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+  svc_deals_list: [{}, { state: 'diligence' }, { state: 'draft' }],
+};
+
+/** Every tool as this person: those that write, on the deal that they opted in. */
+export function toolCalls(person: ScalePerson, ids: Ids): Call[] {
+  const headers = {
+    Authorization: `Bearer ${person.access_token}`,
+    Accept: 'application/json, text/event-stream',
+    'Content-Type': 'application/json',
+    'MCP-Protocol-Version': '2025-11-25',
+  };
+  return catalog.flatMap(({ name }) =>
+    (inputs[name] ?? [leastInput(name, ids)]).map((input) => ({
+      name: `${name}${'state' in input && name === 'svc_deals_list' ? ` (${String(input['state'])})` : ''}`,
+      method: 'POST',
+      path: '/api/mcp',
+      headers,
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name, arguments: input },
+      }),
+    })),
+  );
+}
+
+/** How each operation of the REST API is called; a contact more is added with each create. */
+const restSamples: Readonly<Record<string, (ids: Ids) => readonly { path: string; body?: string }[]>> = {
+  'GET /api/v1/contacts': ({ cursor }) => [
+    { path: '/api/v1/contacts' },
+    { path: '/api/v1/contacts?limit=200' },
+    ...(cursor ? [{ path: `/api/v1/contacts?cursor=${cursor}` }] : []),
+  ],
+  'GET /api/v1/contacts/:contactId': ({ contact_id = nothing }) => [{ path: `/api/v1/contacts/${contact_id}` }],
+  'POST /api/v1/contacts': () => [
+    { path: '/api/v1/contacts', body: JSON.stringify({ type: 'person', displayName: 'Somebody New' }) },
+  ],
+};
+
+/** Documents of the REST API, which ask the database for nothing. */
+const restDocuments = /^\/api\/v1\/(docs|openapi)/;
+
+/** Every operation of the REST API with this key. Throws when there is one that has no sample. */
+export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which: number, ids: Ids): Call[] {
+  const headers = { Authorization: `Bearer ${apiKeys[which]?.token}`, 'Content-Type': 'application/json' };
+  const operations = routes.filter(
+    ({ method, path }) =>
+      /^(GET|POST|PUT|PATCH|DELETE)$/.test(method) &&
+      path.startsWith('/api/v1/') &&
+      !path.includes('*') &&
+      !restDocuments.test(path),
+  );
+  const named = new Set(operations.map(({ method, path }) => `${method} ${path.replace(/\{.*?\}/, '')}`));
+  return [...named].flatMap((operation) => {
+    const samples = restSamples[operation];
+    if (!samples) throw new Error(`Say in scale-calls.ts how ${operation} is called.`);
+    const [method = ''] = operation.split(' ');
+    return samples(ids).map(({ path, body }) => ({
+      name: `${method} ${path.replace(/cursor=.*/, 'cursor=…').replace(/[0-9a-f-]{36}/, ':id')}`,
+      method,
+      path,
+      headers,
+      ...(body !== undefined && { body }),
+    }));
+  });
+}

@@ -1,0 +1,68 @@
+/** Finds, in what auto_explain writes into PostgreSQL's log as JSON, the nodes of plans that read a table of the platform. */
+
+/** A node that read far more than it gave. */
+export interface Scan {
+  /** "Seq Scan on questions" */
+  readonly node: string;
+  readonly rows: number;
+}
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly 'Actual Rows'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Index Recheck'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** A table with fewer rows is read through faster than an index is. */
+const fewest = 5_000;
+/** What a node may read for nothing, whatever the size of the table. */
+const mostForNothing = 20_000;
+
+function* nodesOf(node: PlanNode): Generator<PlanNode> {
+  yield node;
+  for (const inner of node.Plans ?? []) yield* nodesOf(inner);
+}
+
+/** The plans in a piece of the log. */
+function plansIn(log: string): PlanNode[] {
+  const entries = log.split(/^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)/m);
+  return entries.flatMap((entry) => {
+    const at = entry.indexOf('plan:\n');
+    if (at < 0) return [];
+    try {
+      return [(JSON.parse(entry.slice(at + 6)) as { Plan: PlanNode }).Plan];
+    } catch {
+      return []; // Something else was written in between.
+    }
+  });
+}
+
+/**
+ * The nodes that went through a large table, or a large part of one for nothing: a sequential scan of a table with many rows, an
+ * index read from one end to the other, and a filter that threw away more than anybody's own rows.
+ */
+export function scansIn(log: string, rowsOf: ReadonlyMap<string, number>): Scan[] {
+  const found = new Map<string, Scan>();
+  for (const plan of plansIn(log)) {
+    for (const node of nodesOf(plan)) {
+      const relation = node['Relation Name'];
+      if (relation === undefined || (rowsOf.get(relation) ?? 0) < fewest) continue;
+      const loops = node['Actual Loops'] ?? 0;
+      const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+      const rows = Math.round(((node['Actual Rows'] ?? 0) + removed) * loops);
+      const sequential = node['Node Type'] === 'Seq Scan' && rows >= fewest;
+      const wasted = removed * loops > mostForNothing;
+      if (!sequential && !wasted) continue;
+      const name = `${node['Node Type']} on ${relation}${node['Index Name'] ? ` by ${node['Index Name']}` : ''}`;
+      const known = found.get(name);
+      if (!known || known.rows < rows) found.set(name, { node: name, rows });
+    }
+  }
+  return [...found.values()];
+}

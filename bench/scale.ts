@@ -1,0 +1,399 @@
+/**
+ * npm run bench -- scale: what each call costs somebody on one deal and on ten thousand, with a platform behind it. Times are those
+ * of one caller at a time; the processor time of PostgreSQL is that of the backends that the service uses, as Linux counts it in
+ * nanoseconds (/proc/<pid>/schedstat), so that it is the same on a busy machine.
+ */
+
+import { readFileSync, statSync, openSync, readSync, closeSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { createApp } from '../server/app.ts';
+import { readConfig, variableNames } from '../server/config.ts';
+import { openDatabase } from '../server/database/database.ts';
+import { createLog } from '../server/log.ts';
+import { scheduledJobs } from '../server/scheduled-jobs.ts';
+import { openServices } from '../server/services.ts';
+import { urlOf, type Cluster } from './cluster.ts';
+import { startDealkeep, type Service } from './processes.ts';
+import { idsOf, restCalls, toolCalls, webCalls, type Call, type Route } from './scale-calls.ts';
+import { openPlatform, type Platform, type ScalePerson } from './scale-data.ts';
+import { table } from './table.ts';
+import { scansIn, type Scan } from './scale-plans.ts';
+
+/** What a call cost one caller; times in milliseconds. */
+interface Measure {
+  readonly status: string;
+  readonly calls: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Processor time of PostgreSQL for one call. */
+  readonly postgres: number;
+}
+
+/** What one run has found, as it is kept for a comparison. */
+interface Results {
+  readonly deals: number;
+  readonly measures: Record<string, Record<string, Measure>>;
+  readonly scans: Record<string, Scan[]>;
+}
+
+/** Whom to measure when nobody is named: every size, every role, and the admin of a large brokerage. */
+const usual = [
+  'broker of 1',
+  'broker of 10',
+  'broker of 100',
+  'broker of 1000',
+  'broker of 10000',
+  'buyer of 1000',
+  'buyer of 10000',
+  'seller of 1000',
+  'advisor of 1000',
+  'admin of 12000',
+];
+
+/** What somebody waits for at most, in milliseconds: on up to 1,000 deals, and on more. */
+const bounds = { few: 25, many: 60 } as const;
+/** How much more than on a platform a hundredth of the size a call may cost. */
+const growthBound = 1.3;
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The processor time of all backends of the service so far, in milliseconds. */
+class Backends {
+  readonly #client: pg.Client;
+  #pids: number[] = [];
+  constructor(client: pg.Client) {
+    this.#client = client;
+  }
+  async find(): Promise<void> {
+    const { rows } = await this.#client.query<{ pid: number }>(
+      `select pid from pg_stat_activity where application_name = 'dealkeep'`,
+    );
+    this.#pids = rows.map(({ pid }) => pid);
+  }
+  spent(): number {
+    const nanoseconds = (pid: number) => {
+      try {
+        return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]);
+      } catch {
+        return Number.NaN;
+      }
+    };
+    return this.#pids.reduce((sum, pid) => sum + nanoseconds(pid), 0) / 1e6;
+  }
+}
+
+const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+
+/** For how long one call is repeated, in milliseconds, and how often at most. */
+interface Effort {
+  readonly millis: number;
+  readonly most: number;
+}
+
+/** Repeats some work: a few times until PostgreSQL has settled on its plans, then counted. */
+async function measure(work: () => Promise<string>, backends: Backends, effort: Effort): Promise<Measure> {
+  const began = performance.now();
+  let status = await work();
+  const first = performance.now() - began;
+  // The sixth run of a prepared statement is the first that may go by a plan for any parameters.
+  for (let warm = first > 400 ? 6 : 0; warm < 6; warm += 1) await work();
+  await backends.find();
+  const wanted = Math.max(first > 2_000 ? 1 : 3, Math.min(effort.most, Math.round(effort.millis / first)));
+  const times: number[] = [];
+  const before = backends.spent();
+  for (let call = 0; call < wanted; call += 1) {
+    const start = performance.now();
+    status = await work();
+    times.push(performance.now() - start);
+  }
+  const postgres = (backends.spent() - before) / wanted;
+  const sorted = times.toSorted((a, b) => a - b);
+  return { status, calls: wanted, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), postgres };
+}
+
+/** Sends it and reads the whole answer; its status, and what a tool refused. */
+async function send(origin: string, { method, path: at, headers, body }: Call): Promise<string> {
+  const response = await fetch(origin + at, { method, headers, ...(body !== undefined && { body }) });
+  const text = await response.text();
+  const refused = /"isError":true/.test(text) ? ' refused' : '';
+  return `${response.status}${refused}`;
+}
+
+/** Who calls what: for each person their pages and tools, for two brokerages the REST API. */
+async function plans(platform: Platform, routes: readonly Route[], people: readonly ScalePerson[]) {
+  const client = new pg.Client(platform.superuser);
+  await client.connect();
+  try {
+    const found: { who: string; calls: Call[] }[] = [];
+    for (const person of people) {
+      const ids = await idsOf(client, person);
+      found.push({ who: person.name, calls: [...webCalls(routes, person, ids), ...toolCalls(person, ids)] });
+    }
+    for (const [index, who] of ['key of the large brokerage', 'key of an ordinary brokerage'].entries()) {
+      const { rows } = await client.query<{ id: string }>(
+        'select id from contacts where brokerage_id = $1 and archived_at is null order by id limit 1',
+        [platform.apiKeys[index]?.brokerage_id],
+      );
+      found.push({ who, calls: restCalls(routes, platform, index, { contact_id: rows[0]?.id ?? '' }) });
+    }
+    return found;
+  } finally {
+    await client.end();
+  }
+}
+
+const numbers = (value: number) => (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0));
+
+/** A table of all calls, a column for each person: how long they wait, and PostgreSQL's processor time. */
+function report({ measures }: Results, before: Results | null): string {
+  const everybody = Object.keys(measures);
+  const names = [...new Set(everybody.flatMap((who) => Object.keys(measures[who] ?? {})))];
+  const groups = [
+    everybody.filter((who) => !/key|service/.test(who)),
+    everybody.filter((who) => /key|service/.test(who)),
+  ];
+  return groups
+    .map((group) => {
+      const lines = names
+        .filter((name) => group.some((who) => measures[who]?.[name]))
+        .map((name) => [
+          name,
+          ...group.map((who) => {
+            const found = measures[who]?.[name];
+            if (!found) return '';
+            const was = before?.measures[who]?.[name];
+            const growth = was ? ` ×${(found.postgres / was.postgres).toFixed(2)}` : '';
+            const remark = /^2\d\d$|^done$/.test(found.status) ? '' : ` ${found.status}`;
+            return `${numbers(found.p50)} ${numbers(found.p99)} (${numbers(found.postgres)})${growth}${remark}`;
+          }),
+        ]);
+      return table(['p50 ms, p99 ms (PostgreSQL ms)', ...group], lines);
+    })
+    .join('\n\n');
+}
+
+/** What is over a bound, one line for each. */
+function faults({ measures, scans }: Results, before: Results | null, sizes: ReadonlyMap<string, number>): string[] {
+  const found: string[] = [];
+  for (const [who, calls] of Object.entries(measures)) {
+    const bound = (sizes.get(who) ?? 0) > 1_000 ? bounds.many : bounds.few;
+    for (const [name, { p50, postgres }] of Object.entries(calls)) {
+      if (p50 > bound && !/export|service/.test(name + who))
+        found.push(
+          `${who}: ${name} takes ${numbers(p50)} ms at p50 (PostgreSQL ${numbers(postgres)}), more than ${bound}`,
+        );
+      const was = before?.measures[who]?.[name];
+      if (was && postgres > was.postgres * growthBound && postgres - was.postgres > 0.3)
+        found.push(
+          `${who}: ${name} takes PostgreSQL ${numbers(postgres)} ms, ${numbers(was.postgres)} on the smaller platform`,
+        );
+    }
+  }
+  for (const [call, nodes] of Object.entries(scans))
+    for (const { node, rows } of nodes) found.push(`${call}: ${node} read ${rows.toLocaleString('en-US')} rows`);
+  return found;
+}
+
+/** The plans of one more call of each, as PostgreSQL tells them in its log: which of them scan a table of the platform. */
+async function findScans(
+  platform: Platform,
+  asked: readonly { who: string; calls: readonly Call[] }[],
+  jobs: () => Promise<[string, () => Promise<string>][]>,
+  start: () => Promise<Service>,
+  say: (line: string) => void,
+): Promise<Record<string, Scan[]>> {
+  const client = new pg.Client(platform.superuser);
+  await client.connect();
+  const login = platform.postgres.server.user ?? '';
+  const settings: [string, string][] = [
+    ['session_preload_libraries', 'auto_explain'],
+    ['auto_explain.log_min_duration', '0'],
+    ['auto_explain.log_analyze', 'on'],
+    ['auto_explain.log_timing', 'off'],
+    ['auto_explain.log_nested_statements', 'on'],
+    ['auto_explain.log_format', 'json'],
+  ];
+  for (const [name, value] of settings) await client.query(`alter role ${login} set ${name} = '${value}'`);
+  const { rows: sizes } = await client.query<{ name: string; rows: number }>(
+    `select relname as name, sum(reltuples)::float8 as rows from pg_class where relkind in ('r', 'p') and reltuples > 0 group by 1`,
+  );
+  const rowsOf = new Map(sizes.map(({ name, rows }) => [name, rows]));
+  const log = path.join(path.dirname(platform.postgres.directory), 'postgres.log');
+  const since = (from: number): string => {
+    const to = statSync(log).size;
+    const buffer = Buffer.alloc(to - from);
+    const file = openSync(log, 'r');
+    readSync(file, buffer, 0, buffer.length, from);
+    closeSync(file);
+    return buffer.toString('utf8');
+  };
+  const scans: Record<string, Scan[]> = {};
+  const look = async (name: string, work: () => Promise<string>) => {
+    const from = statSync(log).size;
+    await work();
+    const found = scansIn(since(from), rowsOf);
+    if (found.length > 0) scans[name] = found;
+  };
+  const service = await start();
+  try {
+    for (const { who, calls } of asked) {
+      say(`Plans: ${who}`);
+      for (const call of calls) {
+        for (let warm = 0; warm < 5; warm += 1) await send(service.origin, call);
+        await look(`${who}: ${call.name}`, () => send(service.origin, call));
+      }
+    }
+    for (const [name, work] of await jobs()) await look(`service: ${name}`, work);
+  } finally {
+    await service.stop();
+    for (const [name] of settings) await client.query(`alter role ${login} reset ${name}`);
+    await client.end();
+  }
+  return scans;
+}
+
+const help = `npm run bench -- scale [--deals N] [--keep DIR] [--against FILE] [--people a,b] [--only text] [--no-plans]
+
+  --deals N       how many deals a database has that is made (100000)
+  --keep DIR      where the database lies, and stays: it is taken as it is when it is there already
+  --against FILE  what an earlier run on a smaller platform wrote: tells what has grown
+  --out FILE      where to write what is found, for --against (DIR/scale.json with --keep)
+  --people a,b    whom to measure, or all (${usual.join(', ')})
+  --only text     only calls whose name has this text
+  --no-plans      leave out the search for plans that scan a table of the platform
+`;
+
+/** Runs the suite as its arguments say; resolves with whether everything keeps within its bounds. */
+export async function benchScale(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      deals: { type: 'string' },
+      keep: { type: 'string' },
+      against: { type: 'string' },
+      out: { type: 'string' },
+      people: { type: 'string' },
+      only: { type: 'string' },
+      'no-plans': { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  if (values.help) {
+    say(help);
+    return true;
+  }
+  const directory = values.keep ? path.resolve(values.keep) : await mkdtemp(path.join(os.tmpdir(), 'dealkeep-scale-'));
+  const dataDir = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-scale-service-'));
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const deals = values.deals ? Number(values.deals) : values.keep ? null : 100_000;
+  const platform = await openPlatform({ directory, deals, baseUrl, say });
+  try {
+    const databaseUrl = urlOf(platform.postgres.server as Cluster['server']);
+    const ceilings = Object.fromEntries(
+      variableNames.filter((name) => /^RATE_LIMIT_(?!STORE)/.test(name)).map((name) => [name, '1000000']),
+    );
+    const env = {
+      FEATURES: 'findings,financing',
+      DATABASE_POOL: '2',
+      PORT: String(port),
+      BASE_URL: baseUrl,
+      DATA_DIR: dataDir,
+      ...ceilings,
+    };
+    const start = () => startDealkeep(databaseUrl, env);
+    const routes = await routesOf({ ...env, DATABASE_URL: databaseUrl, RATE_LIMIT_STORE: 'memory' }, platform);
+    const chosen = values.people === undefined ? usual : values.people.split(',');
+    const people = platform.people.filter(({ name }) => values.people === 'all' || chosen.includes(name));
+    const only = ({ name }: { name: string }) => values.only === undefined || name.includes(values.only);
+    const asked = (await plans(platform, routes, people)).map(({ who, calls }) => ({ who, calls: calls.filter(only) }));
+    const database = openDatabase({ connection: platform.postgres.server, poolSize: 1 });
+    const jobs = scheduledJobs
+      .map(({ job }) => job())
+      .filter(only)
+      .map((job): [string, () => Promise<string>] => [job.name, () => database.run(job).then(() => 'done')]);
+    const results: Results = { deals: platform.deals, measures: {}, scans: {} };
+    try {
+      await measureAll({ platform, asked, jobs, start, results, say });
+      if (!values['no-plans']) {
+        Object.assign(results.scans, await findScans(platform, asked, async () => jobs, start, say));
+      }
+    } finally {
+      await database.close();
+    }
+    const before = values.against ? (JSON.parse(readFileSync(values.against, 'utf8')) as Results) : null;
+    const out = values.out ?? (values.keep ? path.join(directory, 'scale.json') : null);
+    if (out) await writeFile(out, JSON.stringify(results, null, 1));
+    say(
+      `\n${platform.deals.toLocaleString('en-US')} deals; p50 and p99 of a call, and PostgreSQL's processor time for it in parentheses\n`,
+    );
+    say(report(results, before));
+    const over = faults(results, before, new Map(platform.people.map(({ name, deals: count }) => [name, count])));
+    say(
+      over.length === 0
+        ? '\nEverything keeps within its bounds.'
+        : `\nOver a bound:\n${over.map((line) => `  ${line}`).join('\n')}`,
+    );
+    return over.length === 0;
+  } finally {
+    await platform.close();
+    await rm(dataDir, { recursive: true, force: true });
+    if (!values.keep) await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Every route of the application: one that is added is measured, or the bench says that it does not know how. */
+async function routesOf(env: Readonly<Record<string, string>>, platform: Platform): Promise<Route[]> {
+  const config = readConfig(env);
+  const { services, close } = await openServices(config, platform.postgres.server, { log: createLog('silent') });
+  try {
+    return createApp(services).routes.map(({ method, path: at }) => ({ method, path: at }));
+  } finally {
+    await close();
+  }
+}
+
+interface Work {
+  readonly platform: Platform;
+  readonly asked: readonly { who: string; calls: readonly Call[] }[];
+  readonly jobs: readonly [string, () => Promise<string>][];
+  readonly start: () => Promise<Service>;
+  readonly results: Results;
+  readonly say: (line: string) => void;
+}
+
+async function measureAll({ platform, asked, jobs, start, results, say }: Work): Promise<void> {
+  const client = new pg.Client(platform.superuser);
+  await client.connect();
+  const backends = new Backends(client);
+  const service = await start();
+  try {
+    for (const { who, calls } of asked) {
+      say(`Measuring: ${who}`);
+      const found: Record<string, Measure> = (results.measures[who] = {});
+      for (const call of calls) {
+        const writes = /create|update|comment/.test(call.name) || (call.method === 'POST' && call.path !== '/api/mcp');
+        const effort = writes ? { millis: 500, most: 10 } : { millis: 500, most: 25 };
+        found[call.name] = await measure(() => send(service.origin, call), backends, effort);
+      }
+    }
+    const found: Record<string, Measure> = (results.measures['service'] = {});
+    for (const [name, work] of jobs) found[name] = await measure(work, backends, { millis: 300, most: 5 });
+  } finally {
+    await service.stop();
+    await client.end();
+  }
+}
