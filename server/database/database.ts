@@ -1,7 +1,7 @@
 /** Runs statements on a pool of connections: each run is one round trip and one transaction. */
 
 import pg from 'pg';
-import { classify, unavailable } from './errors.ts';
+import { classify, NotWritable, unavailable } from './errors.ts';
 import { bound, forgetPrepared, oneSync, type Bound } from './one-sync.ts';
 import { row, type Row, type Statement } from './statement.ts';
 
@@ -41,12 +41,25 @@ export interface DatabaseOptions {
   clock?: () => Date;
 }
 
+/** A client that knows whether its server is a standby, which the server says by itself at connection and when it changes. */
+class PoolClient extends pg.Client {
+  isStandby = false;
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    const wire = this.connection as unknown as NodeJS.EventEmitter;
+    wire.on('parameterStatus', (status: { parameterName: string; parameterValue: string }) => {
+      if (status.parameterName === 'in_hot_standby') this.isStandby = status.parameterValue === 'on';
+    });
+  }
+}
+
 const setClock = row('set_clock', `select set_config('dealkeep.now', $1, true)`);
 
 /** Opens a pool; the first connection is made by the first run. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { prepare = true, statementMillis = 15_000, silenceMillis = 60_000, clock } = options;
+  const { prepare = true, statementMillis = 9_000, silenceMillis = 10_000, clock } = options;
   const pool = new pg.Pool({
+    Client: PoolClient,
     ...options.connection,
     ...(options.url ? { connectionString: options.url } : {}),
     application_name: 'dealkeep',
@@ -69,10 +82,33 @@ export function openDatabase(options: DatabaseOptions): Database {
   // While a client is in use the pool does not listen; the run itself reports the loss.
   pool.on('connect', (client) => client.on('error', () => {}));
 
+  // A primary that was demoted still answers on the connections that there are: all of them are left, not only the one
+  // on which it was noticed. New ones lead to wherever the primary is by then.
+  let generation = 0;
+  const generations = new WeakMap<pg.PoolClient, number>();
+  pool.on('connect', (client) => generations.set(client, generation));
+  const leaveServer = (reason: string) => {
+    generation += 1;
+    lost(new Error(reason));
+  };
+
+  /** A connection to a server that takes writes, as far as is known. Rejects with Unavailable. */
+  async function connected(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await pool.connect().catch((error: unknown) => {
+        throw unavailable(error);
+      });
+      const isOld = generations.get(client) !== generation;
+      if (!isOld && !(client as unknown as PoolClient).isStandby) return client;
+      client.release(true);
+      if (isOld) continue;
+      // What it answers may be late, and nobody whose access was revoked may be let in by that.
+      throw new NotWritable('The database is a standby, which takes no writes: try again shortly.');
+    }
+  }
+
   async function transact(statements: readonly Bound[]): Promise<Row[][]> {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw unavailable(error);
-    });
+    const client = await connected();
     const silence = setTimeout(() => client.connection.stream.destroy(new Error('No answer in time.')), silenceMillis);
     let usable = false;
     try {
@@ -87,6 +123,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       return answers;
     } catch (error) {
       usable = error instanceof pg.DatabaseError && client.getTransactionStatus() === 'I';
+      if (error instanceof pg.DatabaseError && error.code === '25006') {
+        usable = false;
+        leaveServer('The server takes no writes any more: it was demoted. Its connections are left.');
+      }
       throw error;
     } finally {
       clearTimeout(silence);

@@ -42,10 +42,20 @@ export class Unavailable extends Error {
   override readonly name = 'Unavailable';
 }
 
+/** The server that was reached takes no writes: a standby, or a primary that was demoted. Nothing was changed. */
+export class NotWritable extends Unavailable {}
+
+/** There is no room left where the database keeps its data; nothing was changed. */
+export class StorageFull extends Error {
+  override readonly name = 'StorageFull';
+}
+
 /** The connection broke before the outcome was known. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
+
+const away = 'The database cannot be reached at the moment: try again shortly.';
 
 const unfit: Record<string, string> = {
   '22001': 'A text is too long.',
@@ -98,7 +108,9 @@ function fromServer(error: pg.DatabaseError): Error {
     case '57014':
       return new Busy('This is taking too long or somebody else is changing it: try again in a moment.', options);
     case '25006':
-      return unavailable(error);
+      return new NotWritable(away, options);
+    case '53100':
+      return new StorageFull('There is no room left to store this.', options);
   }
   if (code.startsWith('22')) return new Invalid(unfit[code] ?? 'A value does not fit.', null, options);
   if (code.startsWith('54')) return new Invalid('A value is too large or nested too deeply.', null, options);
@@ -108,7 +120,7 @@ function fromServer(error: pg.DatabaseError): Error {
 
 /** `Unavailable`, caused by `error`. */
 export function unavailable(error: unknown): Unavailable {
-  return new Unavailable('The database cannot be reached at the moment: try again shortly.', { cause: error });
+  return new Unavailable(away, { cause: error });
 }
 
 /** What `error` means to the caller: one of the classes here with the original as its cause, or `error` itself. */

@@ -5,7 +5,9 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Services } from '../services.ts';
+import { NotWritable } from '../database/errors.ts';
 import { missingMigrations, migrationFiles } from '../database/migrate.ts';
+import { row } from '../database/statement.ts';
 import { clientAddress } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -90,7 +92,11 @@ function mayReadMetrics(c: Context, token: string | undefined): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** /healthz: the process answers. /readyz: the database answers and its schema is current. /metrics: for Prometheus. */
+// Changes nothing, but a server that takes no writes refuses it.
+const writeNothing = row('write_nothing', 'delete from limits.counters where false');
+const notWritable = 'The database takes no writes: it is a standby, or was set to read-only.\n';
+
+/** /healthz: the process answers. /readyz: the database answers, takes writes, and its schema is current. /metrics: for Prometheus. */
 export function operations({ config, database, log, stopping }: Services, { registry }: Metrics): Hono {
   const app = new Hono();
   const files = migrationFiles();
@@ -98,11 +104,12 @@ export function operations({ config, database, log, stopping }: Services, { regi
   app.get('/readyz', async (c) => {
     if (stopping.aborted) return c.text('Stopping.\n', 503);
     try {
-      const missing = await database.run(missingMigrations(await files));
+      const [missing] = await database.together(missingMigrations(await files), writeNothing());
       if (missing > 0) return c.text(`The database lacks ${missing} migrations: run dealkeep migrate.\n`, 503);
       return c.text('ready\n');
     } catch (error) {
       log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'not ready');
+      if (error instanceof NotWritable) return c.text(notWritable, 503);
       return c.text('The database does not answer as it should; see the log.\n', 503);
     }
   });

@@ -2,7 +2,7 @@
 
 import type { Context, ErrorHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { Busy, Conflict, Denied, Invalid, Refusal, Unavailable } from '../database/errors.ts';
+import { Busy, Conflict, Denied, Invalid, Refusal, StorageFull, Unavailable } from '../database/errors.ts';
 import { TooManyHashes } from '../domain/accounts/password-hashes.ts';
 import type { Logger } from '../log.ts';
 import { requestIdOf } from './request-id.ts';
@@ -68,6 +68,11 @@ function ofRefusal(error: Refusal): Problem {
   return new Problem(reason === 'recent_sign_in_required' ? 403 : 409, reason, message, { cause: error });
 }
 
+/** Whether the database or the file system has no room left. */
+const isFull = (error: unknown): error is Error =>
+  error instanceof StorageFull ||
+  (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT'));
+
 /** What an error means to whoever asked: the one meaning of each error of the database; null for a failure of ours. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error;
@@ -86,6 +91,10 @@ export function problemOf(error: unknown): Problem | null {
   if (error instanceof Unavailable) {
     const message = 'The service cannot reach its database: try again in a moment.';
     return new Problem(503, 'unavailable', message, { ...retryAfter(5), cause });
+  }
+  if (isFull(error)) {
+    const message = 'The service has no room left to store this. Its operator has been told; try again later.';
+    return new Problem(507, 'storage_full', message, { ...retryAfter(60), cause });
   }
   return null;
 }
@@ -113,6 +122,7 @@ export function reported(error: unknown, c: Context, log: Logger, knows?: (code:
   const { cause } = problem;
   if (cause instanceof Unavailable || cause instanceof Busy)
     log.warn({ requestId, reason: String(cause.cause) }, `the database is ${cause instanceof Busy ? 'busy' : 'away'}`);
+  if (isFull(cause)) log.error({ requestId, err: cause }, 'no room left to store what is sent');
   return problem;
 }
 

@@ -44,7 +44,11 @@ function inCodesOfOAuth(c: Context, problem: Problem): Problem {
         : invalidRequest(problem.message, problem.status);
     case 'busy':
     case 'unavailable':
-      return oauthError('temporarily_unavailable', 'Try again in a moment.', { status: 503, ...retryAfter(5) });
+    case 'storage_full':
+      return oauthError('temporarily_unavailable', 'Try again in a moment.', {
+        status: problem.status,
+        ...retryAfter(5),
+      });
     case 'internal_error':
       return oauthError('server_error', `Something failed on our side; request id ${requestIdOf(c)}.`, { status: 500 });
     default:
@@ -60,6 +64,7 @@ const known: readonly string[] = [
   'validation_error',
   'busy',
   'unavailable',
+  'storage_full',
 ];
 
 /** Whether an OAuth client can be told what the code means. */

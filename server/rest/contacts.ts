@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
-import { Refusal } from '../database/errors.ts';
+import { Refusal, Unavailable } from '../database/errors.ts';
 import { mapped } from '../database/statement.ts';
 import { enterWithApiKey } from '../domain/clients/api-keys.ts';
 import {
@@ -15,13 +15,13 @@ import {
 } from '../domain/contacts/contacts.ts';
 import type { Origin } from '../domain/audit/audited.ts';
 import { originOf } from '../http/origin.ts';
-import { Problem } from '../http/problem.ts';
+import { Problem, problemOf } from '../http/problem.ts';
 import { deploymentSealer, type Sealer, type Unsealed } from '../http/sealed-cursor.ts';
 import { isUuid } from '../http/uuid.ts';
 import { readBody } from './body.ts';
 import { requireScope, unknownKey, type Callers } from './caller.ts';
 import { placeOf, positionOf } from './cursor.ts';
-import { invalid } from './envelope.ts';
+import { invalid, isKnown } from './envelope.ts';
 import { contactCreate } from './schemas.ts';
 
 const list = 'contacts';
@@ -94,7 +94,8 @@ export function contactEndpoints({ database, log }: Services, callers: Callers):
   }
 
   async function recordFailure(digest: Buffer, error: unknown, from: Origin): Promise<void> {
-    const { status, code } = error instanceof Problem ? error : { status: 500, code: 'internal_error' };
+    const problem = problemOf(error);
+    const { status, code } = problem && isKnown(problem.code) ? problem : { status: 500, code: 'internal_error' };
     const record = recordNotCreated(status < 500 ? 'refused' : 'failed', { status, code }, from);
     await database.together(enterWithApiKey(digest), record).catch((lost: unknown) => {
       log.error({ err: lost, requestId: from.requestId }, 'A refused contact left no audit record');
@@ -136,7 +137,8 @@ export function contactEndpoints({ database, log }: Services, callers: Callers):
         requireScope(caller, 'contacts:write');
         return await add(c, digest, from);
       } catch (error) {
-        await recordFailure(digest, error, from);
+        // A database that is away takes no record either, and the caller has waited for it long enough.
+        if (!(error instanceof Unavailable)) await recordFailure(digest, error, from);
         throw error;
       }
     },

@@ -1,7 +1,7 @@
 /** Every error of the REST API is an ErrorEnvelope (specification, sections 2.1 and 7.1). */
 
 import type { Context } from 'hono';
-import { Problem, retryAfter, setHeaders, type Detail, type WriteProblem } from '../http/problem.ts';
+import { Problem, setHeaders, type Detail, type WriteProblem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
 
 /** The codes of the specification, then those that it has none for. */
@@ -16,7 +16,7 @@ export const errorCodes = [
   'internal_error',
 ] as const;
 
-const passing = ['busy', 'unavailable'];
+const passing = ['busy', 'unavailable', 'storage_full'];
 const known: readonly string[] = [...errorCodes, ...passing];
 
 /** Whether an envelope can say what the code means. */
@@ -52,10 +52,10 @@ function ours(c: Context, problem: Problem): Problem {
   if (again || code === 'internal_error') {
     const requestId = requestIdOf(c);
     return new Problem(
-      500,
+      again ? status : 500,
       'internal_error',
       `Something went wrong on our side${again ? ': try again in a moment' : ''}. When you report it, name the request ${requestId}.`,
-      { details: { request_id: requestId }, ...(again ? retryAfter(1) : {}) },
+      { details: { request_id: requestId }, ...(again && { headers }) },
     );
   }
   if (!Array.isArray(details)) return problem;

@@ -32,6 +32,12 @@ const responses = {
     'Retry-After': integerHeader('Seconds until the window ends.'),
   }),
   InternalError: failure('A failure on our side: internal_error, with the id of the request.'),
+  Unavailable: failure('The service cannot answer at this moment: internal_error. Try again.', {
+    'Retry-After': integerHeader('Seconds to wait before that.'),
+  }),
+  StorageFull: failure('The service has no room left to store this: internal_error.', {
+    'Retry-After': integerHeader('Seconds to wait before trying again.'),
+  }),
 };
 
 const failures = {
@@ -40,6 +46,7 @@ const failures = {
   403: ref('responses', 'InsufficientScope'),
   429: ref('responses', 'RateLimited'),
   500: ref('responses', 'InternalError'),
+  503: ref('responses', 'Unavailable'),
 };
 
 const paths = {
@@ -97,6 +104,7 @@ const paths = {
           content: json('Contact'),
         },
         ...failures,
+        507: ref('responses', 'StorageFull'),
         413: ref('responses', 'TooLarge'),
         415: ref('responses', 'UnsupportedType'),
       },
@@ -116,6 +124,7 @@ const paths = {
         404: ref('responses', 'ContactNotFound'),
         429: failures[429],
         500: failures[500],
+        503: failures[503],
       },
     },
   },

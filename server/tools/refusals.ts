@@ -103,6 +103,8 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
         message: `Nothing was done, because the input does not fit. ${message}`,
         details: (details as readonly Detail[]).map((detail) => ({ ...detail, allowed: 'as the input schema says' })),
       };
+    case 'storage_full':
+      return { error: 'busy', message: `Nothing was done. ${problem.message}` };
     case 'busy':
       return { error: code, message: `Nothing was done. ${message}` };
     case 'unavailable': {

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Invalid, Unavailable } from '../../server/database/errors.ts';
+import { Invalid, NotWritable, Unavailable } from '../../server/database/errors.ts';
 import { row } from '../../server/database/statement.ts';
 import { startNetwork, startPooler } from './network.ts';
 import {
@@ -105,6 +105,19 @@ describe('a connection that breaks', () => {
     await expect(database.run(one())).rejects.toBeInstanceOf(Unavailable);
     network.state.silent = false;
     expect(await database.run(one())).toEqual({ answer: 1 });
+  });
+
+  test('to a primary that was demoted: all of them are left, and the next write is on a new one', async () => {
+    const lost: string[] = [];
+    const database = open({ poolSize: 3, onConnectionLost: ({ message }) => lost.push(message) });
+    const demote = row('t_demote', `select set_config('default_transaction_read_only', 'on', false)`);
+    // Each holds its connection until the others have theirs.
+    await Promise.all([1, 2, 3].map(() => database.together(sleep(0.3), demote())));
+    expect(database.connections().total).toBe(3);
+    await expect(database.run(write(1, 'a'))).rejects.toBeInstanceOf(NotWritable);
+    await Promise.all([2, 3, 4, 5, 6].map((id) => database.run(write(id, 'a'))));
+    expect(await countJottings()).toBe(5);
+    expect(lost).toEqual(['The server takes no writes any more: it was demoted. Its connections are left.']);
   });
 
   test('or cannot be made', async () => {

@@ -2,9 +2,11 @@
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
+import { startNetwork } from '../database/network.ts';
 import { openService, type TestService } from '../harness.ts';
+import { startNode } from '../tools/node.ts';
 import { as, brokerage, type Brokerage } from './scene.ts';
 
 interface Response {
@@ -72,7 +74,8 @@ function check(operation: string, answer: { status: number; headers: Headers; bo
 
 describe('answers', () => {
   test('of every operation and status are as the document says, and all that it announces were seen', async () => {
-    const full = as(await tenant.key(), service.restUrl);
+    const key = await tenant.key();
+    const full = as(key, service.restUrl);
     const person = { type: 'person', displayName: 'Ada' };
     const made = await full('POST', '/contacts', { ...person, email: 'ada@example.com', phone: '1' });
     check('POST /contacts', made);
@@ -97,6 +100,10 @@ describe('answers', () => {
       await tenant.key({ scopes: ['contacts:read'] }),
       await tenant.key({ scopes: ['contacts:write'] }),
     ];
+    const network = await startNetwork(service.connections.server);
+    const away = await startNode(service, network.connection);
+    await network.stop();
+    onTestFinished(away.stop);
     for (const [method, path, template, other] of [
       ['GET', '/contacts', '/contacts', writer],
       ['POST', '/contacts', '/contacts', reader],
@@ -110,7 +117,14 @@ describe('answers', () => {
       const broken = await full(method, path, body);
       await service.sql('alter table contacts_away rename to contacts');
       check(`${method} ${template}`, broken);
+      check(`${method} ${template}`, await as(key, `${away.origin}/api/v1`)(method, path, body));
     }
+    await service.sql(`create function full_disk() returns trigger language plpgsql as
+      $$ begin raise 'No space left on device' using errcode = '53100'; end $$`);
+    await service.sql('create trigger full_disk before insert on contacts execute function full_disk()');
+    const unkept = await full('POST', '/contacts', person);
+    await service.sql('drop trigger full_disk on contacts');
+    check('POST /contacts', unkept);
     const announced = Object.entries(api.paths).flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([method, { responses }]) =>
         Object.keys(responses).map((status) => `${method.toUpperCase()} ${path} ${status}`),

@@ -7,6 +7,7 @@ import { openServices } from '../../server/services.ts';
 import type { TestService } from '../harness.ts';
 
 export interface ExtraNode {
+  readonly origin: string;
   readonly mcpUrl: string;
   stop(): Promise<void>;
 }
@@ -21,8 +22,10 @@ export async function startNode(
   const listener = await listen('127.0.0.1', 0);
   const { services, close } = await openServices(config, connection, { clock, log, mail, ...options });
   listener.answerWith(createApp(services));
+  const origin = `http://127.0.0.1:${listener.port}`;
   return {
-    mcpUrl: `http://127.0.0.1:${listener.port}`,
+    origin,
+    mcpUrl: origin,
     stop: () => close(() => listener.close(1)),
   };
 }

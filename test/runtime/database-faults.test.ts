@@ -1,0 +1,103 @@
+/** What each interface and /readyz say while the database is away, silent, full, or takes no writes. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startNetwork } from '../database/network.ts';
+import { openService, type TestService } from '../harness.ts';
+import { as, brokerage, type Key } from '../rest/scene.ts';
+import { startNode } from '../tools/node.ts';
+import { addFullDeal, type FullDeal } from '../tools/scene.ts';
+import { signInAs } from '../web/person.ts';
+import { aPdf, upload } from '../web/uploads.ts';
+
+let service: TestService;
+let key: Key;
+let scene: FullDeal;
+beforeAll(async () => {
+  service = await openService();
+  key = await (await brokerage(service)).key();
+  scene = await addFullDeal(service);
+});
+afterAll(() => service.close());
+
+const contact = { type: 'person', displayName: 'Somebody' };
+
+test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when to try again', async () => {
+  const network = await startNetwork(service.connections.server);
+  const node = await startNode(service, network.connection, { silenceMillis: 500 });
+  onTestFinished(node.stop);
+  const ask = as(key, `${node.origin}/api/v1`);
+  expect((await ask('GET', '/contacts')).status).toBe(200);
+  const refused = async () => {
+    for (const answer of [await ask('GET', '/contacts'), await ask('POST', '/contacts', contact)]) {
+      expect([answer.status, answer.headers.get('retry-after'), answer.body?.error.code]).toEqual([
+        503,
+        '5',
+        'internal_error',
+      ]);
+      expect(answer.body?.error.message).toContain('try again in a moment');
+      expect(answer.text).not.toMatch(/postgres|socket|ECONN|select/i);
+    }
+    const ready = await fetch(`${node.origin}/readyz`);
+    expect(ready.status).toBe(503);
+    expect((await fetch(`${node.origin}/healthz`)).status).toBe(200);
+  };
+  network.state.silent = true;
+  await refused();
+  network.state.silent = false;
+  expect((await ask('POST', '/contacts', contact)).status).toBe(201);
+  await network.stop();
+  await refused();
+});
+
+test('a database that takes no writes is said by /readyz, and found writable again by itself', async () => {
+  const node = await startNode(service, service.connections.server);
+  onTestFinished(node.stop);
+  const ready = async () => {
+    const answer = await fetch(`${node.origin}/readyz`);
+    return [answer.status, await answer.text()];
+  };
+  const set = (change: string) =>
+    service.sql(`begin read write; alter database ${service.connections.server.database} ${change}; commit`);
+  await set('set default_transaction_read_only = on');
+  expect(await ready()).toEqual([503, 'The database takes no writes: it is a standby, or was set to read-only.\n']);
+  expect((await as(key, `${node.origin}/api/v1`)('POST', '/contacts', contact)).status).toBe(503);
+  await set('reset default_transaction_read_only');
+  // What was found read-only has been left.
+  expect(await ready()).toEqual([200, 'ready\n']);
+  expect((await as(key, `${node.origin}/api/v1`)('POST', '/contacts', contact)).status).toBe(201);
+});
+
+test('a full disk under PostgreSQL is a 507, and nothing is kept', async () => {
+  await service.sql(`create function full_disk() returns trigger language plpgsql as
+    $$ begin raise 'could not extend file: No space left on device' using errcode = '53100'; end $$`);
+  await service.sql('create trigger full_disk before insert on contacts execute function full_disk()');
+  const answer = await as(key, service.restUrl)('POST', '/contacts', contact).finally(() =>
+    service.sql('drop trigger full_disk on contacts'),
+  );
+  expect([answer.status, answer.headers.get('retry-after'), answer.body?.error.code]).toEqual([
+    507,
+    '60',
+    'internal_error',
+  ]);
+  expect(answer.text).not.toMatch(/extend|device/);
+  expect(service.log.join()).toContain('no room left to store what is sent');
+});
+
+const mount = (...args: string[]) => spawnSync('mount', args).status === 0;
+
+test('a full disk under the documents is a 507, and leaves nothing behind', async ({ skip }) => {
+  const directory = path.join(service.config.dataDir, 'documents');
+  mkdirSync(directory, { recursive: true });
+  if (!mount('-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory))
+    return skip('Only root can make a small file system here.');
+  onTestFinished(() => void spawnSync('umount', ['-l', directory]));
+  const broker = await signInAs(service, scene.people.broker.userId);
+  const large = Buffer.concat([aPdf(), Buffer.alloc(300_000)]);
+  const { status, body } = await upload(service, broker, scene.deal, large);
+  expect([status, body.error.code]).toEqual([507, 'storage_full']);
+  // What had been written of it is gone, so that there is room again for a small one.
+  expect((await upload(service, broker, scene.deal, aPdf())).status).toBe(201);
+});
