@@ -6,7 +6,6 @@ import type { Services } from '../services.ts';
 import { accountRoutes } from './account.ts';
 import { invitationRoutes } from './invitations.ts';
 import { passkeyRoutes } from './passkeys.ts';
-import { peopleRoutes } from './people.ts';
 import { resetRoutes } from './reset.ts';
 import { secondFactorRoutes } from './second-factor.ts';
 import { sessionRoutes } from './sessions.ts';
@@ -25,8 +24,7 @@ export function authRoutes(services: Services) {
     .route('/', invitationRoutes(services))
     .route('/', accountRoutes(services))
     .route('/', secondFactorRoutes(services))
-    .route('/', passkeyRoutes(services))
-    .route('/', peopleRoutes(services));
+    .route('/', passkeyRoutes(services));
 }
 
 /** The routes with what each takes and answers, for server/contract.ts. */

@@ -3,18 +3,19 @@ import { acceptFirstInvitation } from '../../server/domain/people/invitations.ts
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { openService, type TestService } from '../harness.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
 import { mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 let service: TestService;
 let admin: Account;
-let asAdmin: Visitor;
+let asAdmin: SignedIn;
 let brokerageId: string;
 const minute = 60_000;
 const day = 24 * 60 * minute;
 let count = 0;
 
 beforeAll(async () => {
-  service = await openService();
+  service = await openService({ config: { smtpUrl: 'smtp://mail.example.com' } });
   admin = await openAccount(service, { name: 'Ada Admin' });
   const [brokerage] = await service.sql<{ id: string }>(
     `insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id`,
@@ -27,18 +28,21 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   service.clock.advance(minute);
-  asAdmin = await signedInVisitor(service, admin);
+  asAdmin = await signInAs(service, admin.id);
 });
 afterAll(() => service.close());
 
 const newAddress = () => `guest${(count += 1)}@example.com`;
 
+const members = () => `/brokerages/${brokerageId}/members`;
+const tokenOf = (body: { invitation_url: string }) =>
+  new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token') ?? '';
+
 /** Invites somebody and gives the token of their link. */
 async function invite(email: string, role = 'broker'): Promise<string> {
-  const input = { brokerage_id: brokerageId, email, name: 'Guest', role, deliver: 'link' };
-  const { status, body } = await asAdmin.change<{ link: string }>('/api/auth/invitations', input);
-  if (status !== 200) throw new Error(JSON.stringify(body));
-  return new URLSearchParams(new URL(body.link).hash.slice(1)).get('token') ?? '';
+  const { status, body } = await asAdmin.ask(members(), { email, name: 'Guest', role, deliver: 'link' });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return tokenOf(body);
 }
 
 /** What whoever has the link is told of the invitation. */
@@ -76,9 +80,8 @@ describe('an invitation to a brokerage', () => {
 
   it('is mailed, and then nobody else sees the link', async () => {
     const email = newAddress();
-    const input = { brokerage_id: brokerageId, email, name: 'Guest', role: 'staff' };
-    const { body } = await asAdmin.change('/api/auth/invitations', input);
-    expect(body).toEqual({ invited: email });
+    const { body } = await asAdmin.ask(members(), { email, name: 'Guest', role: 'staff' });
+    expect(body).toEqual({ member: expect.objectContaining({ email }), invitation_url: null, mailed: true });
     await expect.poll(() => service.mails.at(-1)?.to).toBe(email);
     expect(service.mails.at(-1)?.text).toContain('Ada Admin invites you to Harbor Brokers');
     const token = mailedToken(service, 'Ada Admin invites you');
@@ -137,7 +140,7 @@ describe('an invitation to a brokerage', () => {
     const first = newAddress();
     const expired = await invite(first);
     service.clock.advance(14 * day + 1000);
-    asAdmin = await signedInVisitor(service, admin);
+    asAdmin = await signInAs(service, admin.id);
     const guest = new Visitor(service.origin);
     expect((await look(expired, guest)).status).toBe(410);
 
@@ -149,7 +152,7 @@ describe('an invitation to a brokerage', () => {
     const [user] = await service.sql<{ id: string }>('select person_id as id from members where invited_email = $1', [
       first,
     ]);
-    await asAdmin.change('/api/auth/members/remove', { brokerage_id: brokerageId, user_id: user?.id });
+    await asAdmin.ask(`${members()}/${user?.id}`, undefined, 'DELETE');
     expect((await look(renewed, guest)).status).toBe(410);
     const input = { token: renewed, name: 'G', password: newPassword() };
     expect((await guest.json('/api/auth/invitation/accept', input)).status).toBe(410);
@@ -174,14 +177,15 @@ describe('an invitation to a brokerage', () => {
       broker.id,
     ]);
     const stranger = await openAccount(service);
-    for (const account of [broker, stranger]) {
-      const visitor = await signedInVisitor(service, account);
+    for (const [account, refused] of [
+      [broker, 403],
+      [stranger, 404],
+    ] as const) {
+      const person = await signInAs(service, account.id);
       const email = newAddress();
-      const input = { brokerage_id: brokerageId, email, name: 'G', role: 'admin', deliver: 'link' };
-      expect((await visitor.change('/api/auth/invitations', input)).status).toBe(403);
-      expect(
-        (await visitor.change('/api/auth/members/remove', { brokerage_id: brokerageId, user_id: admin.id })).status,
-      ).toBe(404);
+      const input = { email, name: 'G', role: 'admin', deliver: 'link' };
+      expect((await person.ask(members(), input)).status).toBe(refused);
+      expect((await person.ask(`${members()}/${admin.id}`, undefined, 'DELETE')).status).toBe(refused);
       expect(await service.sql('select from users where email = $1', [email])).toHaveLength(0);
     }
   });
@@ -193,21 +197,20 @@ describe('an invitation to a brokerage', () => {
       account.id,
     ]);
     expect(name).toBe(account.name);
-    const again = { brokerage_id: brokerageId, email: admin.email, name: 'X', role: 'staff', deliver: 'link' };
-    const { status, body } = await asAdmin.change('/api/auth/invitations', again);
+    const again = { email: admin.email, name: 'X', role: 'staff', deliver: 'link' };
+    const { status, body } = await asAdmin.ask(members(), again);
     expect([status, body]).toMatchObject([409, { error: { code: 'already_member' } }]);
   });
 
   it('keeps the last admin', async () => {
-    const { status, body } = await asAdmin.change('/api/auth/members/remove', {
-      brokerage_id: brokerageId,
-      user_id: admin.id,
-    });
+    const { status, body } = await asAdmin.ask(`${members()}/${admin.id}`, undefined, 'DELETE');
     expect([status, body]).toMatchObject([409, { error: { code: 'last_admin' } }]);
   });
 });
 
 describe('an invitation to a deal', () => {
+  const linkOf = (deal: string, participant: string) => `/deals/${deal}/participants/${participant}/invitation`;
+
   async function inviteToDeal(email: string) {
     const [deal] = await service.sql<{ id: string }>(
       `insert into deals (organization_id, title) values ($1, 'Bakery with three shops') returning id`,
@@ -226,11 +229,8 @@ describe('an invitation to a deal', () => {
 
   it('makes the participation active and leads to the deal', async () => {
     const { dealId, participantId } = await inviteToDeal(newAddress());
-    const { body } = await asAdmin.change<{ link: string }>('/api/auth/invitations/deal', {
-      participant_id: participantId,
-      deliver: 'link',
-    });
-    const token = new URLSearchParams(new URL(body.link).hash.slice(1)).get('token') ?? '';
+    const { body } = await asAdmin.ask(linkOf(dealId, participantId), { deliver: 'link' });
+    const token = tokenOf(body);
     const guest = new Visitor(service.origin);
     expect((await look(token, guest)).body).toMatchObject({
       kind: 'deal',
@@ -245,8 +245,8 @@ describe('an invitation to a deal', () => {
 
   it('is accepted by whoever has an account', async () => {
     const account = await openAccount(service);
-    const { participantId } = await inviteToDeal(account.email);
-    await asAdmin.change('/api/auth/invitations/deal', { participant_id: participantId });
+    const { dealId, participantId } = await inviteToDeal(account.email);
+    await asAdmin.ask(linkOf(dealId, participantId), {});
     await expect.poll(() => service.mails.at(-1)?.to).toBe(account.email);
     const token = mailedToken(service, 'invites you');
     const guest = await signedInVisitor(service, account);
@@ -256,10 +256,8 @@ describe('an invitation to a deal', () => {
   });
 
   it('is not made by strangers', async () => {
-    const { participantId } = await inviteToDeal(newAddress());
-    const stranger = await signedInVisitor(service, await openAccount(service));
-    expect(
-      (await stranger.change('/api/auth/invitations/deal', { participant_id: participantId, deliver: 'link' })).status,
-    ).toBe(403);
+    const { dealId, participantId } = await inviteToDeal(newAddress());
+    const stranger = await signInAs(service, (await openAccount(service)).id);
+    expect((await stranger.ask(linkOf(dealId, participantId), { deliver: 'link' })).status).toBe(404);
   });
 });

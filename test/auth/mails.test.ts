@@ -67,12 +67,14 @@ describe('invitations', () => {
   it('go to one address five times a day for a brokerage, through every door', async () => {
     const email = 'again@example.com';
     const visitor = await signedInVisitor(service, admin);
-    const input = { brokerage_id: brokerageId, email, name: 'Guest', role: 'broker', deliver: 'mail' };
-    for (let round = 0; round < 3; round += 1) {
-      expect((await visitor.change('/api/auth/invitations', input)).status).toBe(200);
-      if (round < 2) expect((await invite(email)).status).toBe(201);
+    const { member } = (await invite(email)).body;
+    const renew = () =>
+      visitor.change(`/api/web/brokerages/${brokerageId}/members/${member.user_id}/invitation`, { deliver: 'mail' });
+    for (let round = 0; round < 2; round += 1) {
+      expect((await renew()).status).toBe(200);
+      expect((await invite(email)).status).toBe(201);
     }
-    const refused = await visitor.change('/api/auth/invitations', input);
+    const refused = await renew();
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3600']);
     expect((await invite(email)).status).toBe(429);
     await expect.poll(() => mailsTo(email)).toBe(5);
@@ -81,11 +83,15 @@ describe('invitations', () => {
   });
 
   it('count for nothing when they are refused to who may not invite', async () => {
-    const stranger = await openAccount(service);
-    const visitor = await signedInVisitor(service, stranger);
-    const input = { brokerage_id: brokerageId, email: 'x@example.com', name: 'X', role: 'broker', deliver: 'mail' };
+    const broker = await openAccount(service);
+    const visitor = await signedInVisitor(service, broker);
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [
+      brokerageId,
+      broker.id,
+    ]);
+    const input = { email: 'x@example.com', name: 'X', role: 'broker', deliver: 'mail' };
     for (let round = 0; round < 6; round += 1)
-      expect((await visitor.change('/api/auth/invitations', input)).status).toBe(403);
+      expect((await visitor.change(`/api/web/brokerages/${brokerageId}/members`, input)).status).toBe(403);
     expect((await invite('x@example.com')).status).toBe(201);
   });
 });

@@ -162,15 +162,7 @@ describe('a member who is removed', () => {
   });
 
   test.each([
-    [
-      'the settings',
-      (userId: string) =>
-        fetch(`${service.origin}/api/auth/members/remove`, {
-          method: 'POST',
-          headers: { ...admin.headers, 'content-type': 'application/json' },
-          body: JSON.stringify({ brokerage_id: full.brokerage, user_id: userId }),
-        }),
-    ],
+    ['the settings', (userId: string) => admin.ask(member(userId), undefined, 'DELETE')],
     [
       'the table itself',
       (userId: string) => service.sql(`update members set status = 'removed' where user_id = $1`, [userId]),

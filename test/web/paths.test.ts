@@ -16,7 +16,7 @@ let browser: Browser;
 let full: FullDeal;
 
 beforeAll(async () => {
-  service = await openService();
+  service = await openService({ config: { smtpUrl: 'smtp://mail.example.com' } });
   browser = await openBrowser();
   full = await addFullDeal(service);
 });
@@ -81,8 +81,7 @@ test('what is mailed, redirected to and linked on pages of the server are these 
   const visitor = await signedInVisitor(service, account);
   await visitor.json('/api/auth/reset', { email: account.email });
   await visitor.change('/api/auth/address', { email: `moved.${account.email}` });
-  await visitor.change('/api/auth/invitations', {
-    brokerage_id: full.brokerage,
+  await visitor.change(`/api/web/brokerages/${full.brokerage}/members`, {
     email: 'guest@example.com',
     name: 'Guest',
     role: 'staff',

@@ -56,19 +56,6 @@ export interface DealInvitation {
   brokerage_name: string;
 }
 
-/**
- * Makes a link for somebody who was invited to a deal, in place of the earlier one; for its brokers and the admins of
- * its brokerage. Whom to send it to, and what to say.
- */
-export const linkDealInvitation: (
-  participantId: string,
-  token: Buffer,
-  mailed: boolean,
-) => Statement<DealInvitation | null> = row(
-  'link_deal_invitation',
-  'select email, name, deal_title, brokerage_name from app.link_deal_invitation($1, $2, $3)',
-);
-
 export interface Invitation {
   /** Whose it is; told to nobody. */
   user_id: string;

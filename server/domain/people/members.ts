@@ -5,34 +5,9 @@ import { tookPlace, type Origin } from '../audit/audited.ts';
 
 export type MemberRole = 'admin' | 'broker' | 'staff';
 
-export interface Member {
-  brokerage_id: string;
-  brokerage_name: string;
-  /** Whether the caller may invite to this brokerage and change its members. */
-  caller_is_admin: boolean;
-  /** Their account, or, until they have accepted, their invitation. */
-  user_id: string;
-  email: string;
-  name: string;
-  role: MemberRole;
-  status: 'invited' | 'active';
-}
-
 // Of who has not accepted shows what was typed, whatever else the caller knows of the account behind the address.
 const nameOf = 'case when m.joined_at is null then m.invited_name else u.name end';
 const emailOf = 'case when m.joined_at is null then m.invited_email else u.email end';
-
-/** The members of the caller's brokerages, invited ones too: by brokerage, then by name. */
-export const listMembers: () => Statement<Member[]> = rows(
-  'list_members',
-  `select m.brokerage_id, b.name as brokerage_name, m.brokerage_id = any (app.brokerages_as('admin')) as caller_is_admin,
-    m.person_id as user_id, ${emailOf} as email, ${nameOf} as name, m.role, m.status
-  from public.members m
-  join public.brokerages b on b.id = m.brokerage_id
-  left join public.users u on u.id = m.user_id
-  where m.status <> 'removed' and b.id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[])
-  order by b.name, b.id, ${nameOf}, m.person_id`,
-);
 
 /** A deal that a member alone runs. */
 export interface DealRunAlone {
