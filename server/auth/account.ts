@@ -34,7 +34,7 @@ async function setNewPassword(services: Services, c: Context, current: string, c
     hashByRecipe(current, recipe, attempts.share),
     hashPassword(chosen, attempts.share),
   ]);
-  // Whoever tries many at once has waited in the same line: look again before this one counts.
+  // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
   await attempts.check();
   const token = mintToken();
   const outcome = await database.run(changePassword(digest, oldPhc, newPhc, tokenDigest(token), originOf(c)));

@@ -25,7 +25,7 @@ async function readBody(c: Context): Promise<unknown> {
     const value: unknown = JSON.parse(text || '{}');
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Said below.
+    // Refused below, like JSON that is no object.
   }
   throw new Problem(400, 'validation_error', 'The body must be a JSON object.');
 }
@@ -60,7 +60,7 @@ export const fields = {
     .toLowerCase()
     .max(longestEmailAddress, `Enter an e-mail address of at most ${longestEmailAddress} characters.`)
     .refine(isEmailAddress, 'Enter an e-mail address, such as ann@example.com.'),
-  // Bounded where no password is chosen too: bringing text to its normal form takes the square of its combining marks.
+  // Bounded where no password is chosen too: the time of normalizing text grows with the square of its combining marks.
   password: text('Enter a password.')
     .min(1, 'Enter a password.')
     .refine(isWithin(passwordLength.most), `Enter a password of at most ${passwordLength.most} characters.`),

@@ -15,12 +15,12 @@ import { deviceDigest } from '../http/session.ts';
 
 /** What one browser may still try on one account. */
 export interface Attempts {
-  /** Throws a fault (429) when there were too many failures, or too many sign-ins, within the minute. */
+  /** Throws 429 when there were too many failures, or too many sign-ins, within the minute. */
   check(): Promise<void>;
   failed(): Promise<void>;
   /** Counts that a password was right: each one costs a hash, and writes. */
   succeeded(): Promise<void>;
-  /** Whose share of the line a hash takes. */
+  /** Whose share of the queue for password hashes is taken. */
   readonly share: HashedFor;
 }
 
@@ -65,19 +65,19 @@ export async function attemptsOn({ database, limits }: Services, c: Context, ema
   };
 }
 
-/** Counts something that costs us and can be asked for by anybody; throws a fault (429) when it was too often. */
+/** Counts something that costs us and can be asked for by anybody; throws 429 when it was too often. */
 export async function countRequest({ limits }: Services, c: Context): Promise<void> {
   refuseAny([await limits.take('sign_in_ip', clientAddress(c))]);
 }
 
-/** Counts that a link to a new password was asked for, apart from failures; throws a fault (429) when it was too often. */
+/** Counts that a link to a new password was asked for, apart from failures; throws 429 when it was too often. */
 export async function countReset(services: Services, c: Context, email: string): Promise<void> {
   const { limits } = services;
   refuseAny([await limits.take('sign_in_account', `reset ${email}`)]);
   await countRequest(services, c);
 }
 
-/** Whose share of the line a hash takes: that of the account, where there is one, and that of the address. */
+/** Whose share of the queue for password hashes is taken: that of the account, where there is one, and that of the address. */
 export function hashedFor(c: Context, account?: string): HashedFor {
   return { address: addressGroup(clientAddress(c)), ...(account === undefined ? {} : { account }) };
 }

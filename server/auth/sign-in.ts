@@ -26,13 +26,13 @@ const codeRefused = () =>
 const stepExpired = () =>
   new Problem(401, 'sign_in_expired', 'This sign-in took too long or failed too often: start again.');
 
-/** Checks the password; `undefined`: a second factor is owed, and the browser holds the step. Throws a fault (401, 429). */
+/** Checks the password; `undefined`: a second factor is owed, and the browser holds the step. Throws 401 or 429. */
 async function checkPassword(services: Services, c: Context, email: string, password: string) {
   const { database } = services;
   const attempts = await attemptsOn(services, c, email);
   await attempts.check();
   const phc = await hashByRecipe(password, await database.run(passwordRecipe(email)), attempts.share);
-  // Whoever tries many at once has waited in the same line: look again before this one counts.
+  // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
   await attempts.check();
   const { token, session } = freshSession(c);
   const answer = await database.run(signInWithPassword(email, phc, session, signInOriginOf(c)));
@@ -47,7 +47,7 @@ async function checkPassword(services: Services, c: Context, email: string, pass
   return { step: token };
 }
 
-/** Finishes a step with what was typed. Throws a fault (401, 429). */
+/** Finishes a step with what was typed. Throws 401 or 429. */
 async function finish(services: Services, c: Context, step: string, typed: string) {
   const { database, clock } = services;
   const owed = await database.run(stepSecret(tokenDigest(step)));

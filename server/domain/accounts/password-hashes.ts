@@ -10,7 +10,7 @@ export const currentParameters = '$argon2id$v=19$m=19456,t=2,p=1';
 /** So many hashes wait already, of everybody or of these callers, that one more would not be answered in time. */
 export class TooManyHashes extends Error {
   override readonly name = 'TooManyHashes';
-  /** Whose share of the line is used up: that of whoever asks, or the whole of it. */
+  /** Whose share of the queue is used up: that of whoever asks, or the whole of it. */
   readonly share: 'own' | 'all';
   constructor(share: 'own' | 'all', message: string) {
     super(message);
