@@ -11,9 +11,9 @@ const quiet = { alone: 100, together: 250 } as const;
 /** The longest that any request is held, in milliseconds. */
 const longest = 1000;
 
-/** What tells the time, and waits. */
+/** The clock and the timer of the window. */
 export interface Time {
-  /** Milliseconds from some beginning. */
+  /** Milliseconds of a clock that never goes back. */
   now(): number;
   /** Resolves when this many milliseconds have passed. */
   pass(millis: number): Promise<unknown>;

@@ -1,6 +1,6 @@
 /**
  * What the consent page was shown for, carried by its form: signed with the session, so that what is approved is exactly
- * what was shown, and with a number of its own, so that one showing leads to one usable code at most.
+ * what was shown, and with a nonce, so that one showing leads to one usable code at most.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -18,7 +18,7 @@ export interface ConsentRequest {
   readonly showing: string;
 }
 
-/** The number of one showing of the page. */
+/** The nonce of one showing of the page. */
 export const newShowing = (): string => randomBytes(16).toString('base64url');
 
 function signature(session: string, payload: string): Buffer {
