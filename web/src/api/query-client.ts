@@ -1,4 +1,4 @@
-/** How queries behave: kept for a while, retried when that can help, shown from memory while they refresh. */
+/** How queries behave: kept for a while, retried when that can help, shown from the cache while they are asked again. */
 import { QueryClient } from '@tanstack/react-query';
 import { ApiError } from './client.ts';
 

@@ -14,7 +14,7 @@ interface CardProps {
   children: ReactNode;
 }
 
-/** A sheet of paper on the page: one subject with a title. */
+/** A bordered part of the page: one subject with a title. */
 export function Card({ id, title, description, actions, flush = false, className, children }: CardProps) {
   return (
     <section

@@ -10,7 +10,7 @@ interface Question {
   title: string;
   /** What will happen, and whether it can be undone. */
   body: ReactNode;
-  /** What the confirming button says: the deed, such as "Revoke key". */
+  /** What the confirming button says: the action, such as "Revoke key". */
   action: string;
   cancel?: string;
   danger?: boolean;
@@ -104,7 +104,7 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
   );
 }
 
-/** `confirm(question, deed)` asks, and does the deed when the person confirms. */
+/** `confirm(question, deed)` asks, and runs `deed` when the person confirms. */
 export function useConfirm(): Confirm {
   const confirm = useContext(ConfirmContext);
   if (!confirm) throw new Error('useConfirm needs a ConfirmProvider above it');

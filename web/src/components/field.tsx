@@ -11,7 +11,7 @@ interface Control {
 
 const ControlContext = createContext<Control | null>(null);
 
-/** What a control inside a {@link Field} wears: its id, what describes it, whether it is faulty. Outside: nothing. */
+/** The attributes of a control inside a {@link Field}: its id, what describes it, whether it is faulty. Outside: nothing. */
 export function useControl() {
   const control = useContext(ControlContext);
   if (!control) return {};
@@ -31,7 +31,7 @@ interface FieldProps {
   hint?: ReactNode;
   /** Marks what may be left empty; everything else is needed. */
   optional?: boolean;
-  /** Puts something at the right of the label, such as "Forgot it?". */
+  /** Puts something at the right of the label, such as "Forgot password?". */
   aside?: ReactNode;
   /** Keeps the label for screen readers alone. */
   hideLabel?: boolean;

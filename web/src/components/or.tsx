@@ -1,4 +1,4 @@
-/** Between two ways to do the same. */
+/** A line with "or" in it, between two ways to sign in. */
 export function Or() {
   return (
     <div className="my-4 flex items-center gap-3 text-sm text-faint">

@@ -9,7 +9,7 @@ import { Or } from './or.tsx';
 import { PasskeyButton } from './passkey-button.tsx';
 import { useProof } from './proof.tsx';
 
-/** Does `deed`; when that needs a recent sign-in, has the person prove that it is them, and does it again. */
+/** Runs `deed`; when that needs a recent sign-in, has the person prove that it is them, and does it again. */
 type WithRecentSignIn = <T>(deed: () => Promise<T>) => Promise<T>;
 
 const RecentSignInContext = createContext<WithRecentSignIn | null>(null);

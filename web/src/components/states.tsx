@@ -129,7 +129,7 @@ interface LoadedProps<T> {
   children: (data: T) => ReactNode;
 }
 
-/** A query's data once it is there; its skeleton before, its error instead. Data from memory is shown at once. */
+/** A query's data once it is there; its skeleton before, its error instead. Data in the cache is shown at once. */
 export function Loaded<T>({ query, skeleton, level, children }: LoadedProps<T>) {
   if (query.data !== undefined) return children(query.data);
   if (query.error)

@@ -30,7 +30,7 @@ export function toast(title: string, options: { undo?: () => unknown } = {}): vo
   add({ title, tone: 'good', ...options });
 }
 
-/** Says that something failed, and what to do; for deeds that have no form to say it in. */
+/** Says that something failed, and what to do; for actions without a form. */
 export function toastError(error: unknown): void {
   add({ title: error instanceof ApiError ? error.message : 'Something went wrong. Try again.', tone: 'bad' });
   if (!(error instanceof ApiError)) throw error;
