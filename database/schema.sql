@@ -25,6 +25,7 @@ CREATE TABLE app.migrations (
     name text NOT NULL,
     digest text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    breaking boolean DEFAULT false NOT NULL,
     CONSTRAINT migrations_pkey PRIMARY KEY (name)
 );
 ALTER TABLE app.migrations ENABLE ROW LEVEL SECURITY;
@@ -1379,6 +1380,20 @@ CREATE TABLE vault.cursor_secret (
 ALTER TABLE vault.cursor_secret ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.cursor_secret FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.cursor_secret TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.document_store (
+    only_one boolean DEFAULT true NOT NULL,
+    id uuid NOT NULL,
+    claimed_at timestamp with time zone NOT NULL,
+    marked_at timestamp with time zone,
+    CONSTRAINT document_store_pkey PRIMARY KEY (only_one),
+    CONSTRAINT document_store_only_one_check CHECK (only_one)
+);
+ALTER TABLE vault.document_store ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.document_store FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.document_store TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
@@ -3264,6 +3279,31 @@ CREATE OR REPLACE FUNCTION app.document_is_visible(deal_id uuid, confidentiality
  IMMUTABLE PARALLEL SAFE
 RETURN ((deal_id = ANY (deal_side)) OR ((confidentiality = 'public'::text) AND sees_deal) OR ((confidentiality = 'nda_gated'::text) AND (deal_id = ANY (under_nda))) OR ((confidentiality = 'selected_buyer_only'::text) AND (deal_id = ANY (held_exclusively))));
 GRANT EXECUTE ON FUNCTION app.document_is_visible(uuid,text,boolean,uuid[],uuid[],uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.document_store(candidate uuid, OUT store_id uuid, OUT is_marked boolean, OUT is_mine boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into vault.document_store as s (id, claimed_at) values (candidate, app.now())
+    on conflict (only_one) do update set id = excluded.id, claimed_at = excluded.claimed_at
+    where s.marked_at is null and s.claimed_at < app.now() - interval '30 seconds';
+  select s.id, s.marked_at is not null, s.id = candidate into store_id, is_marked, is_mine from vault.document_store s;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.document_store(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.document_store_marked(store_id uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  update vault.document_store set marked_at = app.now() where id = store_id and marked_at is null
+$function$;
+GRANT EXECUTE ON FUNCTION app.document_store_marked(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.end_exclusivity_with_deal()
  RETURNS trigger
@@ -6205,3 +6245,5 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- d67cff6d3a35e8c34a16330f6bafc4f2f916225ddae0d6c2c6594a5210e0fe75  017_tools.sql
 -- 7db8ff69f4ead1ccac1c0c357eb7be791325aa01e5e024033187408608c7f32d  018_live_changes.sql
 -- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql
+-- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql
+-- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql

@@ -1,5 +1,6 @@
-/** The commands for the operator: keys, users and brokerages, on the owner's connection. */
+/** The commands for the operator: keys, users, brokerages and the store of documents, on the owner's connection. */
 
+import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type pg from 'pg';
 import type { Config } from '../config.ts';
@@ -188,10 +189,38 @@ function addUsers(program: Command): void {
   );
 }
 
+function addDocuments(program: Command): void {
+  program
+    .command('documents')
+    .description('The store in which documents are kept.')
+    .command('adopt')
+    .description(
+      'Say that the store of this configuration holds the documents: after they were moved or restored there.',
+    )
+    .option(...json)
+    .action(
+      command(
+        async ({ do: { adoptStore }, client, config }, _options: { json?: boolean }) => {
+          const [{ openStorage }, { markStore, placeOf }] = await Promise.all([
+            import('../storage/open.ts'),
+            import('../documents/one-store.ts'),
+          ]);
+          const storage = await openStorage(config);
+          const storeId = randomUUID();
+          await markStore(storage, storeId).finally(() => storage.close());
+          await adoptStore(client, storeId);
+          return { store_id: storeId, place: placeOf(config) };
+        },
+        ({ place }) => `The documents are in ${place}. Restart every node that keeps them elsewhere.`,
+      ),
+    );
+}
+
 /** Adds the commands to `program`. */
 export function addCommands(program: Command): void {
   addKeys(program);
   addUsers(program);
+  addDocuments(program);
   program
     .command('brokerages')
     .description('Brokerages.')

@@ -3,6 +3,7 @@
 import { createApp } from '../app.ts';
 import { localOrigin, type Config } from '../config.ts';
 import { openConnections, type Connections } from '../database/connections.ts';
+import { checkStore } from '../documents/one-store.ts';
 import type { Logger } from '../log.ts';
 import { openServices, type Services } from '../services.ts';
 import { listen } from './listen.ts';
@@ -43,6 +44,8 @@ export async function start(config: Config, log: Logger, prepare: Prepare, signa
     const { services, close } = await openServices(settled, connections.server, { log });
     // Requests in flight still need the services.
     closers.push(() => close(() => listener.close(config.shutdownSeconds)));
+
+    await checkStore(services, signal);
 
     if (config.buildWeb && needsBuild()) {
       log.info('building the web application');

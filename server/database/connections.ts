@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { Config } from '../config.ts';
 import { DirectoryInUse } from './data-directory.ts';
 import { runningOwner, startEmbedded } from './embedded.ts';
-import { migrate, migrationFiles, pending, type Applied } from './migrate.ts';
+import { appliedMigrations, migrate, migrationFiles, pending } from './migrate.ts';
 
 export interface Connections {
   /** The server's login: a member of dealkeep_server that owns nothing. */
@@ -93,8 +93,7 @@ async function checkServer(url: string): Promise<void> {
     const login = (await client.query<Login>(describeLogin)).rows[0];
     const wrong = login && objection(login);
     if (wrong) throw new UnusableDatabase(`DATABASE_URL: ${wrong}`);
-    const { rows: applied } = await client.query<Applied>('select name, digest from app.migrations');
-    const missing = pending(files, applied).map(({ name }) => name);
+    const missing = pending(files, await appliedMigrations(client)).map(({ name }) => name);
     if (missing.length > 0)
       throw new UnusableDatabase(`DATABASE_URL: the database lacks ${missing.join(', ')}. ${howToMigrate}`);
   });

@@ -1,8 +1,14 @@
-/** Applies the numbered SQL files of database/migrations, each once, in order, in a transaction of its own. */
+/**
+ * Applies the numbered SQL files of database/migrations, each once and in order. The first lines of a file may say
+ *
+ *   -- breaking: why          releases that do not know this file cannot work with what it makes
+ *   -- no transaction         its statements run one by one, for `create index concurrently`; else it is one transaction
+ */
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { mapped, rows, type Statement } from './statement.ts';
 
@@ -10,17 +16,28 @@ export interface Migration {
   readonly name: string;
   readonly digest: string;
   readonly text: string;
+  /** Releases that do not know it cannot work with the schema that it makes. */
+  readonly breaking: boolean;
+  /** Each of its statements is a transaction of its own. */
+  readonly oneByOne: boolean;
 }
 
 /** A migration as the database remembers it. */
 export interface Applied {
   readonly name: string;
   readonly digest: string;
+  /** Not known of those that were applied before this was written down. */
+  readonly breaking?: boolean | null;
 }
 
 /** The files and the database disagree in a way that no migration can mend; the message says what to do. */
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch';
+}
+
+/** A migration did not get its locks; the message says what to do. */
+export class MigrationBlocked extends Error {
+  override readonly name = 'MigrationBlocked';
 }
 
 const folder = path.join(import.meta.dirname, '../../database/migrations');
@@ -32,19 +49,31 @@ export async function migrationFiles(directory = folder): Promise<Migration[]> {
     names.map(async (name) => {
       // A checkout may have changed line ends; that is no change of the migration.
       const text = (await readFile(path.join(directory, name), 'utf8')).replaceAll('\r\n', '\n');
-      return { name, text, digest: createHash('sha256').update(text).digest('hex') };
+      const marks = /^(?:--.*\n)*/.exec(text)?.[0] ?? '';
+      return {
+        name,
+        text,
+        digest: createHash('sha256').update(text).digest('hex'),
+        breaking: /^-- breaking\b/m.test(marks),
+        oneByOne: /^-- no transaction$/m.test(marks),
+      };
     }),
   );
 }
 
-/** The migrations that `applied` lacks. Throws {@link SchemaMismatch} when an applied one was changed, or is unknown here. */
+/**
+ * The migrations that `applied` lacks. One that only a newer release knows is no hindrance unless it is marked as breaking:
+ * a release that is being replaced goes on, and one that is rolled back to starts. Throws {@link SchemaMismatch} when an
+ * applied one was changed, or an unknown one is breaking.
+ */
 export function pending(migrations: readonly Migration[], applied: readonly Applied[]): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
-  for (const { name, digest } of applied) {
+  for (const { name, digest, breaking } of applied) {
     const migration = known.get(name);
     if (!migration) {
+      if (breaking === false) continue;
       throw new SchemaMismatch(
-        `The database has ${name}, which this version of Dealkeep does not know: run a newer version.`,
+        `The database has ${name}, which this version of Dealkeep does not know and cannot work with: run a newer version.`,
       );
     }
     if (migration.digest !== digest) {
@@ -57,7 +86,14 @@ export function pending(migrations: readonly Migration[], applied: readonly Appl
   return migrations.filter(({ name }) => !done.has(name));
 }
 
-const listApplied = rows<Applied>('list_migrations', `select name, digest from app.migrations order by name`);
+// Read as a whole row: a database whose migrations are still to come has no column that says what is breaking.
+const appliedColumns = `m.name, m.digest, (to_jsonb(m)->>'breaking')::boolean as breaking`;
+const listApplied = rows<Applied>('list_migrations', `select ${appliedColumns} from app.migrations m order by m.name`);
+
+/** The migrations that the database of `client` has. */
+export async function appliedMigrations(client: pg.Client): Promise<Applied[]> {
+  return (await client.query<Applied>(`select ${appliedColumns} from app.migrations m order by m.name`)).rows;
+}
 
 /** How many migrations the database lacks. Rejects with {@link SchemaMismatch}, or with 3F000/42P01 on an empty database. */
 export function missingMigrations(migrations: readonly Migration[]): Statement<number> {
@@ -82,29 +118,112 @@ function located({ name, text }: Migration, error: unknown): unknown {
   return new Error(`${name}${line}: ${error.message}${hint}`, { cause: error });
 }
 
-/** Applies the next migration, if any, and tells its name. Several processes may try at once: one does, the others wait. */
-async function applyNext(client: pg.Client, migrations: readonly Migration[]): Promise<string | null> {
+/** How long a statement of a migration may keep everybody waiting who needs the table that it waits for, in milliseconds. */
+const lockMillis = 3_000;
+/** The pauses between the attempts of a migration that did not get a lock in time. */
+const pauses = [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000];
+
+const isLockTimeout = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '55P03';
+
+/** Repeats `attempt` while it does not get a lock in time. */
+async function untilLocked<T>(name: string, attempt: () => Promise<T>): Promise<T> {
+  for (const millis of pauses) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      await pause(millis);
+    }
+  }
+  return attempt().catch((error: unknown) => {
+    if (!isLockTimeout(error)) throw error;
+    throw new MigrationBlocked(
+      `${name} did not get a lock on a table within ${lockMillis / 1000} s, ${pauses.length + 1} times: something else keeps the table. Look for a long transaction in pg_stat_activity, end it, and start again.`,
+      { cause: error },
+    );
+  });
+}
+
+/** The statements of a file that runs without a transaction: each ends with a semicolon at the end of a line. */
+const statementsOf = (text: string): string[] =>
+  text
+    .split(/;[ \t]*(?:--.*)?\n/)
+    .map((statement) => statement.replaceAll(/^\s*--.*\n/gm, '').trim())
+    .filter(Boolean);
+
+const indexBuild = /^create (?:unique )?index concurrently (?:if not exists )?([\w".]+)\s+on (?:only )?([\w".]+)/i;
+
+/** Takes away an index whose building broke off: PostgreSQL leaves it behind, kept up with every write and of no use. */
+async function dropUnfinished(client: pg.Client, statement: string): Promise<void> {
+  const [, index = '', table = ''] = indexBuild.exec(statement) ?? [];
+  if (index === '') return;
+  const { rows: found } = await client.query<{ name: string }>(
+    `select format('%I.%I', n.nspname, c.relname) as name
+     from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+     where i.indrelid = to_regclass($1) and c.relname = (parse_ident($2))[array_upper(parse_ident($2), 1)] and not i.indisvalid`,
+    [table, index],
+  );
+  if (found[0]) await client.query(`drop index concurrently ${found[0].name}`);
+}
+
+async function noteApplied(client: pg.Client, { name, digest, breaking }: Migration): Promise<void> {
+  await client.query('insert into app.migrations (name, digest) values ($1, $2)', [name, digest]);
+  if (breaking) await client.query('update app.migrations set breaking = true where name = $1', [name]);
+}
+
+async function applyWhole(client: pg.Client, migration: Migration, isFirst: boolean): Promise<void> {
   await client.query('begin');
   try {
-    await client.query(`select pg_advisory_xact_lock(hashtext('dealkeep migrations'))`);
-    const { rows: found } = await client.query<{ there: boolean }>(
-      `select to_regclass('app.migrations') is not null as there`,
-    );
-    const there = found[0]?.there === true;
-    const applied = there ? (await client.query<Applied>('select name, digest from app.migrations')).rows : [];
-    const next = pending(migrations, applied)[0];
-    if (next) {
-      await client.query(next.text).catch((error: unknown) => {
-        throw located(next, error);
-      });
-      if (!there) await client.query(bookkeeping);
-      await client.query('insert into app.migrations (name, digest) values ($1, $2)', [next.name, next.digest]);
-    }
+    await client.query(`set local lock_timeout = ${lockMillis}`);
+    await client.query(migration.text);
+    if (isFirst) await client.query(bookkeeping);
+    await noteApplied(client, migration);
     await client.query('commit');
-    return next?.name ?? null;
   } catch (error) {
     await client.query('rollback').catch(() => {});
     throw error;
+  }
+}
+
+/** Statement by statement. One that breaks off is run again from its first statement, so each can be repeated. */
+async function applyOneByOne(client: pg.Client, migration: Migration): Promise<void> {
+  for (const statement of statementsOf(migration.text)) {
+    // Building an index waits for the transactions of others, but keeps nobody waiting.
+    const patient = /\bconcurrently\b/i.test(statement);
+    await client.query(`set lock_timeout = ${patient ? 0 : lockMillis}`);
+    if (patient) await dropUnfinished(client, statement);
+    await untilLocked(migration.name, () => client.query(statement));
+  }
+  await client.query('reset lock_timeout');
+  await noteApplied(client, migration);
+}
+
+/** Applies the next migration, if any, and tells its name. */
+async function applyNext(client: pg.Client, migrations: readonly Migration[]): Promise<string | null> {
+  const { rows: found } = await client.query<{ there: boolean }>(
+    `select to_regclass('app.migrations') is not null as there`,
+  );
+  const there = found[0]?.there === true;
+  const next = pending(migrations, there ? await appliedMigrations(client) : [])[0];
+  if (!next) return null;
+  const apply = () => (next.oneByOne ? applyOneByOne(client, next) : applyWhole(client, next, !there));
+  await untilLocked(next.name, apply).catch((error: unknown) => {
+    throw located(next, error);
+  });
+  return next.name;
+}
+
+/**
+ * Several processes may migrate at once: one does, the others wait. They ask again and again, instead of waiting in a
+ * statement: that would be a transaction for which the building of an index waits in turn.
+ */
+async function taken(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows: found } = await client.query<{ taken: boolean }>(
+      `select pg_try_advisory_lock(hashtext('dealkeep migrations')) as taken`,
+    );
+    if (found[0]?.taken) return;
+    await pause(200);
   }
 }
 
@@ -128,6 +247,7 @@ export async function migrate(
   client.on('error', () => {});
   await client.connect();
   try {
+    await taken(client);
     const applied: string[] = [];
     for (let name = await applyNext(client, migrations); name !== null; name = await applyNext(client, migrations)) {
       applied.push(name);

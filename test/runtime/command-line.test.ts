@@ -29,7 +29,7 @@ async function sql(text: string): Promise<pg.QueryResultRow[]> {
 }
 
 test.for([
-  [[], ['serve', 'demo', 'migrate', 'keys', 'users', 'brokerages']],
+  [[], ['serve', 'demo', 'migrate', 'keys', 'users', 'documents', 'brokerages']],
   [['serve'], ['--json']],
   [['demo'], ['--json']],
   [['migrate'], ['--json']],
@@ -61,6 +61,10 @@ test.for([
   [
     ['brokerages', 'create'],
     ['--name', '--slug', '--json'],
+  ],
+  [
+    ['documents', 'adopt'],
+    ['--json', 'moved or restored'],
   ],
 ])('dealkeep %s --help says how it is used', async ([args = [], words = []]) => {
   const { code, stdout } = await run([...args, '--help'], {});

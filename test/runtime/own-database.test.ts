@@ -129,7 +129,7 @@ test('a login that row-level security does not hold is refused, whatever gives i
   expect(await start(login)).toContain(`grant dealkeep_server to "${login}"`);
 });
 
-test('a database that is behind, ahead, or was migrated with other files is refused in words that help', async () => {
+test('a database that is behind, ahead by something breaking, or was migrated with other files is refused in words that help', async () => {
   const { name, env } = await newDatabase();
   await run(['migrate'], env);
   const owner = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: name });
@@ -142,11 +142,57 @@ test('a database that is behind, ahead, or was migrated with other files is refu
   expect((await run(['serve'], env)).stderr).toContain(`${last} was changed after it was applied`);
   await owner.query(`delete from app.migrations where name = $1`, [last]);
   expect((await run(['serve'], server)).stderr).toContain(`the database lacks ${last}. Set MIGRATE_DATABASE_URL`);
-  await owner.query(`insert into app.migrations (name, digest) values ('999_future.sql', 'x')`);
+  await owner.query(`insert into app.migrations (name, digest, breaking) values ('999_future.sql', 'x', true)`);
   expect((await run(['serve'], server)).stderr).toContain(
     '999_future.sql, which this version of Dealkeep does not know',
   );
   await owner.end();
+});
+
+test('a node stays ready, and starts, on the schema of a newer release; what breaks it is said by /readyz', async () => {
+  const { name, env } = await newDatabase();
+  const server = without(env, 'MIGRATE_DATABASE_URL');
+  await run(['migrate'], env);
+  const owner = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: name });
+  await owner.connect();
+  const node = dealkeep(['serve', '--json'], server);
+  const ready = async ({ url: origin }: { url: string }) => (await fetch(`${origin}readyz`)).status;
+  expect(await ready(await node.ready)).toBe(200);
+
+  await owner.query(`insert into app.migrations (name, digest) values ('998_compatible.sql', 'x')`);
+  expect(await ready(await node.ready)).toBe(200);
+  const rolledBack = dealkeep(['serve', '--json'], server);
+  expect(await ready(await rolledBack.ready)).toBe(200);
+
+  await owner.query(`insert into app.migrations (name, digest, breaking) values ('999_breaking.sql', 'x', true)`);
+  expect(await ready(await node.ready)).toBe(503);
+  await owner.end();
+});
+
+test('nodes that keep documents in two places: the second is refused until the move is said', async () => {
+  const { env } = await newDatabase();
+  const elsewhere = { ...env, DATA_DIR: await newDataDir() };
+  const stop = async (node: ReturnType<typeof dealkeep>) => {
+    node.child.kill('SIGTERM');
+    expect((await node.ended).code).toBe(0);
+  };
+  // At once, so that each could take itself for the first.
+  const both = [dealkeep(['serve', '--json'], env), dealkeep(['serve', '--json'], elsewhere)];
+  const outcomes = await Promise.allSettled(both.map(({ ready }) => ready));
+  expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  const first = outcomes.findIndex(({ status }) => status === 'fulfilled');
+  const [here, there] = first === 0 ? [env, elsewhere] : [elsewhere, env];
+  const refused = await both[1 - first]!.ended;
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(`The documents of this database are not kept in ${there['DATA_DIR']}/documents`);
+  expect(refused.stderr).toContain('dealkeep documents adopt');
+  await stop(both[first]!);
+
+  expect(await run(['documents', 'adopt'], there)).toMatchObject({ code: 0 });
+  const moved = dealkeep(['serve', '--json'], there);
+  await moved.ready;
+  expect(await run(['serve'], here)).toMatchObject({ code: 1 });
+  await stop(moved);
 });
 
 test('a database that cannot be reached is named by its variable, without its password', async () => {

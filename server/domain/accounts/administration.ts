@@ -238,3 +238,12 @@ export async function revokeKey(client: pg.ClientBase, id: string): Promise<{ id
     return { id: revoked.id, revoked_at: revoked.revoked_at };
   });
 }
+
+/** Makes the store with this id the one in which documents are kept. */
+export async function adoptStore(client: pg.ClientBase, storeId: string): Promise<void> {
+  await client.query(
+    `insert into vault.document_store (id, claimed_at, marked_at) values ($1, now(), now())
+     on conflict (only_one) do update set id = excluded.id, claimed_at = now(), marked_at = now()`,
+    [storeId],
+  );
+}

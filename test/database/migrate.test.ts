@@ -1,0 +1,128 @@
+/** How migrations are applied: locks that are held, indexes that are built concurrently, and what is marked as breaking. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { migrate, migrationFiles, pending } from '../../server/database/migrate.ts';
+
+const database = 'migrated_by_hand';
+let administration: pg.Client;
+let owner: pg.Client;
+let other: pg.Client;
+let directory: string;
+const connection = () => ({ ...inject('owner'), database });
+
+async function connected(config: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(config);
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+beforeAll(async () => {
+  administration = await connected({ ...inject('owner'), database: 'dealkeep' });
+});
+beforeEach(async () => {
+  await owner?.end();
+  await other?.end();
+  await administration.query(`drop database if exists ${database} with (force)`);
+  await administration.query(`create database ${database} template ${inject('templates').plain}`);
+  owner = await connected(connection());
+  other = await connected(connection());
+  directory = await mkdtemp(path.join(os.tmpdir(), 'migrations-'));
+  // What was applied already, and something new.
+  for (const { name, text } of await migrationFiles()) await writeFile(path.join(directory, name), text);
+  return () => rm(directory, { recursive: true, force: true });
+});
+afterAll(async () => {
+  await owner?.end();
+  await other?.end();
+  await administration.query(`drop database if exists ${database} with (force)`);
+  await administration.end();
+});
+
+const add = (name: string, text: string) => writeFile(path.join(directory, name), text);
+const applied = async (name: string) =>
+  (await owner.query('select breaking from app.migrations where name = $1', [name])).rows;
+const waiting = async () =>
+  (await owner.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+    .rowCount;
+
+test('a migration that does not get its lock lets others through, and tries again', async () => {
+  await add('900_column.sql', 'alter table contacts add column more int;\n');
+  await other.query('begin');
+  await other.query('select from contacts limit 1');
+  const migrating = migrate(connection(), { directory });
+  await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+  // A reader behind the migration in the queue gets its turn when that gives up for now.
+  expect((await owner.query('select count(*)::int as count from contacts')).rows).toEqual([{ count: 0 }]);
+  await other.query('commit');
+  expect(await migrating).toEqual(['900_column.sql']);
+  expect(await applied('900_column.sql')).toEqual([{ breaking: false }]);
+}, 60_000);
+
+test('an index is built concurrently while others write; one that broke off is built anew', async () => {
+  const index =
+    '-- no transaction\n-- Why it is needed.\ncreate index concurrently if not exists more on public.contacts (phone);\n';
+  await add('900_index.sql', index);
+  const valid = async () =>
+    (
+      await owner.query(
+        `select i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid where c.relname = 'more'`,
+      )
+    ).rows;
+  // What a process leaves that died while it built one.
+  await other.query('begin');
+  await other.query('lock table public.contacts in row exclusive mode');
+  const building = owner.query('create index concurrently more on public.contacts (phone)').catch(() => {});
+  await expect
+    .poll(
+      async () =>
+        (
+          await administration.query(
+            `select from pg_stat_activity where datname = '${database}' and wait_event_type = 'Lock'`,
+          )
+        ).rowCount,
+      { timeout: 20_000 },
+    )
+    .toBe(1);
+  await administration.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}' and wait_event_type = 'Lock'`,
+  );
+  await building;
+  owner = await connected(connection());
+  await other.query('commit');
+  expect(await valid()).toEqual([{ indisvalid: false }]);
+
+  // Two at once: the one that waits must not be what the building waits for.
+  const both = await Promise.all([migrate(connection(), { directory }), migrate(connection(), { directory })]);
+  expect(both.flat()).toEqual(['900_index.sql']);
+  expect(await valid()).toEqual([{ indisvalid: true }]);
+  expect(await applied('900_index.sql')).toEqual([{ breaking: false }]);
+}, 60_000);
+
+test('what a file says to be breaking is remembered, and a release that does not know it is told', async () => {
+  await add('900_breaking.sql', '-- breaking: the name goes\nalter table contacts drop column phone cascade;\n');
+  await add('901_more.sql', 'create table more (id int);\n');
+  await migrate(connection(), { directory });
+  expect(await applied('900_breaking.sql')).toEqual([{ breaking: true }]);
+  const rows = (await owner.query('select name, digest, breaking from app.migrations')).rows as never[];
+  const older = await migrationFiles();
+  expect(() => pending(older, rows)).toThrow('900_breaking.sql, which this version of Dealkeep does not know');
+  const compatible = (rows as { name: string }[]).filter(({ name }) => name !== '900_breaking.sql') as never[];
+  expect(pending(older, compatible)).toEqual([]);
+});
+
+test('a new migration that takes something away is marked as breaking, or as what older releases never used', async () => {
+  const takesAway = /\b(drop (table|column|function|view|type|schema)|rename|set not null|type \w+ using)\b/i;
+  const unmarked = (await migrationFiles()).filter(
+    // Releases before 029 know no marks.
+    ({ name, text }) => name > '032' && takesAway.test(text) && !/^-- (breaking|compatible): ./m.test(text),
+  );
+  expect(
+    unmarked.map(({ name }) => name),
+    'say in the first line `-- breaking: why`, or `-- compatible: why` when the release before does not use it',
+  ).toEqual([]);
+});
