@@ -38,7 +38,7 @@ export interface KeyCaller {
   ceiling: number | null;
 }
 
-/** Enters as the key with this digest for the rest of the transaction; null when no living key has it. */
+/** Enters as the key with this digest for the rest of the transaction; null when no key that is in force has it. */
 export const enterWithApiKey = row<KeyCaller, [Buffer]>(
   'enter_with_api_key',
   'select key_id, brokerage_id, scopes, ceiling from app.enter_with_api_key($1)',

@@ -48,7 +48,7 @@ export interface Consent {
   readonly challenge: string;
   readonly scopes: readonly Scope[];
   readonly resource: string;
-  /** Digest of the number of this showing of the consent page. */
+  /** Digest of the nonce of this showing of the consent page. */
   readonly consent: Buffer;
 }
 

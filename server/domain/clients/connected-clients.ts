@@ -23,7 +23,7 @@ export interface ConnectedClient {
   updated_at: string;
   /** Whether the caller may change, share and delete it. */
   manageable: boolean;
-  /** The caller's living connection with it: all null when they have none. */
+  /** The caller's present connection with it: all null when they have none. */
   scopes: Scope[] | null;
   connected_at: string | null;
   last_used_at: string | null;
