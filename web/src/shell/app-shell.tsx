@@ -68,7 +68,7 @@ function useSignInAgain() {
   };
 }
 
-/** Moves the focus to the main part when what had it in there goes away, such as a button whose deed is done. */
+/** Moves the focus to the main part when what had it in there goes away, such as a button that is no longer needed. */
 function useKeptFocus(main: HTMLElement | null) {
   useEffect(() => {
     if (!main) return;
@@ -76,7 +76,7 @@ function useKeptFocus(main: HTMLElement | null) {
     const onFocus = ({ target }: FocusEvent) => {
       last = target instanceof HTMLElement ? target : null;
     };
-    // A click beside everything takes the focus away from what stays.
+    // A click on the background takes the focus away though the element stays.
     const onPointer = () => setTimeout(() => document.activeElement === document.body && (last = null));
     const watch = new MutationObserver(() => {
       if (last === null || last.isConnected || document.activeElement !== document.body) return;

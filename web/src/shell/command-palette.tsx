@@ -58,7 +58,7 @@ interface CommandPaletteProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** Goes anywhere and does the common deeds by typing a few letters. */
+/** Leads to any page and runs the common actions by typing a few letters. */
 export default function CommandPalette({ open, onOpenChange }: CommandPaletteProps) {
   const [typed, setTyped] = useState('');
   const search = useDeferredValue(typed.trim());

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { LayerContext } from '../components/layer.tsx';
 import { Brand } from './brand.tsx';
 
-/** The room for what stands alone: the task in the middle, nothing else to distract. */
+/** The layout of pages outside the shell, such as signing in: one task in the middle. */
 export function Entrance({ children }: { children: ReactNode }) {
   const [main, setMain] = useState<HTMLElement | null>(null);
   return (

@@ -164,7 +164,7 @@ function PdfPage({ document, size: usual, number, zoom }: PdfPageProps) {
   return (
     <div
       ref={place}
-      // Paper is white also in the dark.
+      // White in the dark theme too, as PDF pages assume.
       style={{ width: `${zoom * 100}%`, aspectRatio: `${size.width} / ${size.height}`, background: 'white' }}
       className="relative mx-auto shrink-0 shadow-1"
     >
