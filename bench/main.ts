@@ -8,10 +8,15 @@ import { openData, type Data } from './data.ts';
 import { startGenerator, type Generator } from './load.ts';
 import { benchRest } from './rest.ts';
 import { benchScale } from './scale.ts';
+import { benchStreams } from './streams.ts';
 import { benchTools } from './tools.ts';
 
 /** Each prints its own tables. */
-const suites: Record<string, (bench: Bench) => Promise<void>> = { rest: benchRest, tools: benchTools };
+const suites: Record<string, (bench: Bench) => Promise<void>> = {
+  rest: benchRest,
+  tools: benchTools,
+  streams: benchStreams,
+};
 
 // This one has a database and options of its own.
 if (process.argv[2] === 'scale') process.exit((await benchScale(process.argv.slice(3))) ? 0 : 1);

@@ -8,6 +8,8 @@ export interface Service {
   readonly origin: string;
   /** The most memory that the process has had resident, in megabytes. */
   peakMemory(): number;
+  /** The memory that the process has resident at this moment, in megabytes. */
+  memory(): number;
   /** The processor time that it has used, in seconds; null where that cannot be told. */
   processorTime(): number | null;
   stop(): Promise<void>;
@@ -15,10 +17,10 @@ export interface Service {
 
 const root = path.join(import.meta.dirname, '..');
 
-function residentNow(pid: number): number {
+function resident(pid: number, field: 'VmHWM' | 'VmRSS'): number {
   try {
-    const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    if (peak) return Number(peak) / 1024;
+    const kilobytes = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    if (kilobytes) return Number(kilobytes) / 1024;
   } catch {
     // Not a Linux: ask ps for what it is at this moment.
   }
@@ -58,11 +60,12 @@ async function started(name: string, args: string[], env: NodeJS.ProcessEnv): Pr
 
 function service(child: ChildProcess, origin: string): Service {
   let peak = 0;
-  const look = () => (peak = Math.max(peak, residentNow(child.pid ?? 0)));
+  const look = () => (peak = Math.max(peak, resident(child.pid ?? 0, 'VmHWM')));
   const watch = setInterval(look, 250);
   return {
     origin,
     peakMemory: () => Math.round(look()),
+    memory: () => Math.round(resident(child.pid ?? 0, 'VmRSS')),
     processorTime: () => processorTime(child.pid ?? 0),
     async stop() {
       clearInterval(watch);

@@ -1911,10 +1911,13 @@ CREATE OR REPLACE FUNCTION app.announce()
 AS $function$
 declare
   changed jsonb := to_jsonb(case when tg_op = 'DELETE' then old else new end);
+  deal text := changed ->> case when tg_table_name = 'deals' then 'id' else 'deal_id' end;
 begin
+  if tg_table_name = 'finding_comments' then
+    select f.deal_id into deal from public.findings f where f.id = (changed ->> 'finding_id')::uuid;
+  end if;
   perform pg_notify('dealkeep_changes', json_build_object(
-    'topic', tg_argv[0], 'table', tg_table_name, 'record', changed ->> tg_argv[1],
-    'deal_id', coalesce(changed ->> 'deal_id', case when tg_table_name = 'deals' then changed ->> 'id' end),
+    'topic', tg_argv[0], 'table', tg_table_name, 'record', changed ->> tg_argv[1], 'deal_id', deal,
     'gone', tg_op = 'DELETE' or changed ->> 'removed_at' is not null)::text);
   return null;
 end
@@ -3946,6 +3949,34 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_overdue(text,date) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.is_presented(digest bytea, presented bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+declare
+  wanted constant bytea := substring(digest for 16);
+  low int := 0;
+  high int := length(presented) / 16;
+  middle int;
+  found bytea;
+begin
+  while low < high loop
+    middle := (low + high) / 2;
+    found := substring(presented from middle * 16 + 1 for 16);
+    if found = wanted then
+      return true;
+    elsif found < wanted then
+      low := middle + 1;
+    else
+      high := middle;
+    end if;
+  end loop;
+  return false;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.is_set_up_link(token bytea)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -4284,6 +4315,34 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.link_deal_invitation(uuid,bytea,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.listeners_told(changes jsonb, presented bytea)
+ RETURNS TABLE(session_id uuid, topic text, deal_id uuid)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  deals constant uuid[] := (select coalesce(array_agg(distinct c.deal_id), '{}')
+    from jsonb_to_recordset(changes) as c (deal_id uuid, "table" text) where c."table" <> 'deal_opt_ins');
+  people constant uuid[] := (select coalesce(array_agg(distinct person), '{}')
+    from jsonb_to_recordset(changes) as c (records uuid[], "table" text), unnest(c.records) person
+    where c."table" = 'deal_opt_ins');
+  listener record;
+begin
+  for listener in select * from app.sessions_concerned(deals, people, presented) loop
+    perform from app.enter_with_session(listener.digest, false);
+    continue when not found;
+    return query
+      select listener.session_id, c.topic, c.deal_id
+      from jsonb_to_recordset(changes) as c (topic text, "table" text, records uuid[], deal_id uuid, gone boolean)
+      where (c.deal_id = any (listener.of_deals) or c."table" = 'deal_opt_ins')
+        and app.sees_any(c."table", c.records, c.deal_id, c.gone);
+  end loop;
+  perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.listeners_told(jsonb,bytea) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.load_deal()
  RETURNS trigger
@@ -5483,20 +5542,25 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.rotate_api_key(uuid,interval,bytea,text,inet,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.saw_document(document_id uuid)
+CREATE OR REPLACE FUNCTION app.saw_any_document(deal uuid, ids uuid[])
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  sees_deal constant boolean := app.seen_deal(deal) is not null;
+  deal_side constant uuid[] := app.deals_as('broker', 'seller');
+  under_nda constant uuid[] := app.deals_under_nda();
+  held constant uuid[] := app.deals_held_exclusively();
 begin
-  return exists (select from public.documents d
-      where d.id = saw_document.document_id and app.may_open(d.deal_id, d.confidentiality))
-    or exists (select from public.production_documents d
-      where d.id = saw_document.document_id and app.may_open(d.deal_id, d.confidentiality));
+  return exists (select from public.documents d where d.id = any (ids) and d.deal_id = deal
+      and app.document_is_visible(d.deal_id, d.confidentiality, sees_deal, deal_side, under_nda, held))
+    or exists (select from public.production_documents d where d.id = any (ids) and d.deal_id = deal
+      and app.document_is_visible(d.deal_id, d.confidentiality, sees_deal, deal_side, under_nda, held));
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.saw_document(uuid) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.saw_any_document(uuid,uuid[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.seal_of(identity text, secret bytea)
  RETURNS text
@@ -5533,7 +5597,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.seen_deal(uuid) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.sees_change(of_table text, record uuid, deal_id uuid, gone boolean)
+CREATE OR REPLACE FUNCTION app.sees_any(of_table text, records uuid[], deal uuid, gone boolean)
  RETURNS boolean
  LANGUAGE plpgsql
  STABLE
@@ -5541,44 +5605,55 @@ CREATE OR REPLACE FUNCTION app.sees_change(of_table text, record uuid, deal_id u
 AS $function$
 begin
   if gone then
-    return case
-      when of_table in ('documents', 'production_documents') then app.saw_document(record)
-      when of_table in ('qoe_checklist', 'normalizations') then deal_id = any (app.qoe_deals(false))
-      when of_table = 'qoe_workspace_members'
-        then deal_id = any (app.deals_as('broker', 'seller')) or record = any (app.principals())
-      when of_table = 'deal_stages' then false  -- the deal itself has changed, for everybody
-      when of_table = 'closing_conditions'
-        then deal_id = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
-      when of_table = 'deal_opt_ins' then record = app.user_id()
-      else exists (select from public.deals d where d.id = sees_change.deal_id)
-    end;
+    case of_table
+      when 'documents', 'production_documents' then return app.saw_any_document(deal, records);
+      when 'qoe_checklist', 'normalizations' then return deal = any (app.qoe_deals(false));
+      when 'qoe_workspace_members' then
+        return deal = any (app.deals_as('broker', 'seller')) or records && app.principals();
+      when 'closing_conditions' then
+        return deal = any (app.deals_as('broker', 'seller', 'viewer') || app.deals_as_selected_buyer())
+          or exists (select from public.deals d where d.id = deal and d.organization_id = any (app.brokerages_as('admin')));
+      when 'deal_opt_ins' then return app.user_id() = any (records);
+      when 'deal_tool_stops' then return exists (select from public.deals d where d.id = deal);
+      else return false;
+    end case;
   end if;
-  return case of_table
-    when 'deals' then exists (select from public.deals r where r.id = record)
-    when 'deal_stages' then exists (select from public.deal_stages r where r.deal_id = record)
-    when 'exclusivities' then exists (select from public.exclusivities r where r.id = record)
-    when 'participants' then exists (select from public.participants r where r.id = record)
-    when 'ndas' then exists (select from public.ndas r where r.id = record)
-    when 'documents' then exists (select from public.documents r where r.id = record)
-    when 'production_documents' then exists (select from public.production_documents r where r.id = record)
-    when 'document_openings' then exists (select from public.document_openings r where r.id = record)
-    when 'questions' then exists (select from public.questions r where r.id = record)
-    when 'question_answers' then exists (select from public.question_answers r where r.question_id = record)
-    when 'qoe_checklist' then exists (select from public.qoe_checklist r where r.id = record)
-    when 'accounting_snapshots' then exists (select from public.accounting_snapshots r where r.id = record)
-    when 'normalizations' then exists (select from public.normalizations r where r.id = record)
-    when 'qoe_workspace_members' then exists (select from public.qoe_workspace_members r
-      where r.participant_id = record and r.deal_id = sees_change.deal_id)
-    when 'offers' then exists (select from public.offers r where r.id = record)
-    when 'offer_decisions' then exists (select from public.offers r where r.id = record)
-    when 'closing_conditions' then exists (select from public.closing_conditions r where r.id = record)
-    when 'findings' then exists (select from public.findings r where r.id = record)
-    when 'finding_comments' then exists (select from public.findings r where r.id = record)
-    when 'financing_sources' then exists (select from public.financing_sources r where r.id = record)
-    when 'deal_opt_ins' then record = app.user_id()
-    when 'deal_tool_stops' then exists (select from public.deals r where r.id = record)
-    else false
-  end;
+  case of_table
+    when 'deals' then return exists (select from public.deals r where r.id = any (records));
+    when 'deal_stages' then return exists (select from public.deal_stages r where r.deal_id = any (records));
+    when 'exclusivities' then return exists (select from public.exclusivities r where r.id = any (records));
+    when 'participants' then return exists (select from public.participants r where r.id = any (records));
+    when 'ndas' then return exists (select from public.ndas r where r.id = any (records));
+    when 'documents' then return exists (select from public.documents r where r.id = any (records));
+    when 'production_documents' then return exists (select from public.production_documents r where r.id = any (records));
+    when 'document_openings' then return exists (select from public.document_openings r where r.id = any (records));
+    when 'questions' then return exists (select from public.questions r where r.id = any (records));
+    when 'question_answers' then return exists (select from public.question_answers r where r.question_id = any (records));
+    when 'qoe_checklist' then return exists (select from public.qoe_checklist r where r.id = any (records));
+    when 'accounting_snapshots' then return exists (select from public.accounting_snapshots r where r.id = any (records));
+    when 'normalizations' then return exists (select from public.normalizations r where r.id = any (records));
+    when 'qoe_workspace_members' then return exists (select from public.qoe_workspace_members r
+      where r.participant_id = any (records) and r.deal_id = deal);
+    when 'offers', 'offer_decisions' then return exists (select from public.offers r where r.id = any (records));
+    when 'closing_conditions' then return exists (select from public.closing_conditions r where r.id = any (records));
+    when 'findings', 'finding_comments' then return exists (select from public.findings r where r.id = any (records));
+    when 'financing_sources' then return exists (select from public.financing_sources r where r.id = any (records));
+    when 'deal_opt_ins' then return app.user_id() = any (records);
+    when 'deal_tool_stops' then return exists (select from public.deals r where r.id = any (records));
+    else return false;
+  end case;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sees_any(text,uuid[],uuid,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sees_change(of_table text, record uuid, deal_id uuid, gone boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return app.sees_any(of_table, array[record], deal_id, gone);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.sees_change(text,uuid,uuid,boolean) TO dealkeep_server;
@@ -5609,6 +5684,32 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.sessions_alive(uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sessions_concerned(deals uuid[], people uuid[], presented bytea)
+ RETURNS TABLE(session_id uuid, digest bytea, of_deals uuid[])
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    with concerned as (
+      select p.user_id, p.deal_id from public.participants p where p.deal_id = any (deals)
+      union all
+      select m.user_id, d.id from public.deals d
+        join public.members m on m.brokerage_id = d.organization_id and m.role = 'admin' and m.status = 'active'
+        where d.id = any (deals)
+      union all
+      select person, null from unnest(people) person
+    ), persons as (
+      select c.user_id, array_agg(c.deal_id) as of_deals from concerned c group by c.user_id
+    )
+    select l.id, l.digest, p.of_deals from persons p
+    join vault.live_sessions l on l.user_id = p.user_id
+    where app.is_presented(l.digest, presented);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sessions_concerned(uuid[],uuid[],bytea) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.set_currency()
  RETURNS trigger
@@ -6244,6 +6345,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- f607d7c3141c86aee42aca651dca3306b840f1c69dfdcb5d2f6b3cca5ad67728  016_connected_clients.sql
 -- d67cff6d3a35e8c34a16330f6bafc4f2f916225ddae0d6c2c6594a5210e0fe75  017_tools.sql
 -- 7db8ff69f4ead1ccac1c0c357eb7be791325aa01e5e024033187408608c7f32d  018_live_changes.sql
+-- e0b64474f689e8678d7ffe354463cae0935112689bb5966033afbf51b2df35fc  025_told_by_deal.sql
 -- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql
 -- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql

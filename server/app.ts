@@ -3,6 +3,7 @@
 import { Hono } from 'hono';
 import type { Services } from './services.ts';
 import { addressing } from './http/client-address.ts';
+import { heldAnswers } from './http/held-answer.ts';
 import { operations, startMetrics } from './http/operations.ts';
 import { servePageStyle } from './http/page-style.ts';
 import { nothingHere, writeProblemPage } from './http/pages.ts';
@@ -18,7 +19,7 @@ export function createApp(services: Services): Hono {
   const { config } = services;
   const app = new Hono();
   const metrics = startMetrics(services, (path) => interfaceAt(path).name);
-  app.use(safeHeaders(config.baseUrl));
+  app.use(heldAnswers, safeHeaders(config.baseUrl));
   app.use(requestId, addressing(config.trustedProxies), metrics.observe, publicOrigin(config.baseUrl));
   app.use(refuseMalformed, sessionLookup(services.database));
 

@@ -234,8 +234,8 @@ const leaks: readonly (readonly [what: string, caller: string, only: RegExp, pla
     'other buyer',
     /^events$/,
     altered(
-      'app.sees_change(text, uuid, uuid, boolean)',
-      () => `create or replace function app.sees_change(of_table text, record uuid, deal_id uuid, gone boolean)
+      'app.sees_any(text, uuid[], uuid, boolean)',
+      () => `create or replace function app.sees_any(of_table text, records uuid[], deal uuid, gone boolean)
         returns boolean language sql stable as 'select true'`,
     ),
   ],

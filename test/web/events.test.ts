@@ -1,7 +1,10 @@
 /** What the stream of changes tells to whom. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../../server/database/database.ts';
 import { row } from '../../server/database/statement.ts';
+import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import { keyOf, Presented } from '../../server/web/api/presented.ts';
 import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { signInAs } from './person.ts';
@@ -41,27 +44,29 @@ const optIn = (caller: string) =>
     [scene.people[caller], scene.deal],
   );
 
+/** Counts, from now on, the queries that ask who may learn of changes. */
+function countAsked(database: Database): () => number {
+  const { run } = database;
+  let asked = 0;
+  database.run = (statement) => {
+    if (statement.name === 'listeners_told') asked += 1;
+    return run(statement);
+  };
+  return () => asked;
+}
+
 // The first, so that no other stream is still open.
 test('who asks for its head alone is not followed up', async () => {
   const person = await signInAs(service, scene.people['broker']!);
   const head = await fetch(`${service.origin}/api/web/events`, { method: 'HEAD', headers: person.headers });
   expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
   const { database } = service.nodes[0]!.services;
-  const { together } = database;
-  let looked = 0;
-  database.together = (...statements) => {
-    if (statements.some(({ name }) => name === 'seen_changes')) looked += 1;
-    return together(...statements);
-  };
-  try {
-    const stream = await follow('broker');
-    await service.sql(`update deals set industry = 'Bread' where id = $1`, [scene.deal]);
-    await expect.poll(() => stream.heard.length, { timeout: 5000 }).toBeGreaterThan(0);
-    expect(looked).toBe(1);
-    stream.stop();
-  } finally {
-    database.together = together;
-  }
+  const asked = countAsked(database);
+  const stream = await follow('broker');
+  await service.sql(`update deals set industry = 'Bread' where id = $1`, [scene.deal]);
+  await expect.poll(() => stream.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
+  expect(asked()).toBe(1);
+  stream.stop();
 });
 
 test('a change is told to those who see the record, and to nobody else', async () => {
@@ -157,7 +162,7 @@ test('when changes may have been missed, everybody is told that anything may hav
   }
 });
 
-test('a comment on a finding, which names no deal, is told to those who see the finding', async () => {
+test('a comment on a finding, whose row names no deal, is told to those who see the finding', async () => {
   const [broker, other] = await Promise.all(['broker', 'other buyer'].map(follow));
   const [finding] = await service.sql<{ id: string }>(
     `insert into findings (deal_id, participant_id, category, title, severity)
@@ -171,9 +176,74 @@ test('a comment on a finding, which names no deal, is told to those who see the 
     scene.people['exclusive buyer'],
   ]);
   await expect.poll(() => broker!.heard.length, { timeout: 15_000 }).toBeGreaterThan(before);
-  expect(broker!.heard.at(-1)!.topic).toBe('findings');
+  expect(broker!.heard.at(-1)).toEqual({ topic: 'findings', deal_id: scene.deal });
   expect(other!.heard).toEqual([]);
   for (const { stop } of [broker!, other!]) stop();
+});
+
+/** By which column the announcement names a record; by its id where nothing stands here. */
+const namedBy: Readonly<Record<string, string>> = {
+  deal_stages: 'deal_id',
+  question_answers: 'question_id',
+  qoe_workspace_members: 'participant_id',
+  offer_decisions: 'offer_id',
+  finding_comments: 'finding_id',
+  deal_tool_stops: 'deal_id',
+};
+
+test('of each record those are told who see it when they ask', { timeout: 60_000 }, async () => {
+  const announced = await service.sql<{ kind: string }>(
+    `select distinct c.relname as kind from pg_trigger t join pg_class c on c.oid = t.tgrelid
+     where t.tgname = 'announce' and c.relname <> 'deal_opt_ins' order by 1`,
+  );
+  const digests = new Map<string, Buffer>();
+  const callerOf = new Map<string, string>();
+  const presented = new Presented();
+  for (const [caller, user] of Object.entries(scene.people)) {
+    const digest = tokenDigest(mintToken());
+    const [session] = await service.sql<{ id: string }>(
+      `insert into vault.sessions (user_id, digest, method) values ($1, $2, 'password') returning id`,
+      [user, digest],
+    );
+    digests.set(caller, digest);
+    callerOf.set(session!.id, caller);
+    presented.add(keyOf(digest));
+  }
+  const server = await connect(service.connections.server);
+  const kinds = new Set<string>();
+  for (const { kind } of announced) {
+    const name = namedBy[kind] ?? 'id';
+    const deal = kind === 'deals' ? 'id' : 'deal_id';
+    const here = kind === 'finding_comments' ? '$2::uuid is not null' : `${deal} = $2`;
+    const records = await service.sql<{ record: string; deal_id: string }>(
+      `select distinct ${name} as record, ${kind === 'finding_comments' ? '$1' : deal} as deal_id from ${kind}
+       where $1 <> '' and ${kind === 'deals' ? `title not like 'Deal %'` : 'true'} limit 50`,
+      [scene.deal],
+    );
+    for (const { record, deal_id } of records) {
+      const seeing: string[] = [];
+      for (const [caller, digest] of digests) {
+        await server.query('begin');
+        await server.query('select app.enter_with_session($1, false)', [digest]);
+        const { rowCount } = await server.query(`select from ${kind} where ${name} = $1 and ${here}`, [
+          record,
+          deal_id,
+        ]);
+        await server.query('commit');
+        if (rowCount! > 0) seeing.push(caller);
+      }
+      const change = { topic: 'deal', table: kind, records: [record], deal_id, gone: false };
+      const { rows: told } = await server.query<{ session_id: string }>(
+        'select session_id from app.listeners_told($1, $2)',
+        [JSON.stringify([change]), presented.bytes()],
+      );
+      const hearing = told.map(({ session_id }) => callerOf.get(session_id));
+      expect([kind, record, hearing.toSorted()]).toEqual([kind, record, seeing.toSorted()]);
+      if (seeing.length > 0) kinds.add(kind);
+    }
+  }
+  await server.end();
+  expect([...kinds].toSorted()).toEqual(announced.map(({ kind }) => kind));
 });
 
 test('without a session there is no stream', async () => {

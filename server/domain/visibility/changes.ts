@@ -1,4 +1,4 @@
-/** Which of the announced changes a person may learn of. */
+/** Who may learn of which of the announced changes. */
 
 import type { Change } from '../../database/changes.ts';
 import { rows, type Statement } from '../../database/statement.ts';
@@ -25,20 +25,21 @@ export interface SeenChange {
   deal_id: string | null;
 }
 
-// A record of a deal is looked at only where the caller sees the deal: however much happens elsewhere, it costs little.
-// A comment on a finding names no deal; an opt-in is its owner's on any.
-const seen = rows<SeenChange>(
-  'seen_changes',
-  `with told as materialized (
-    select distinct c.topic, c."table", c.record, c.deal_id, c.gone
-    from jsonb_to_recordset($1::jsonb) as c (topic text, "table" text, record uuid, deal_id uuid, gone boolean)
-  ), seen_deals as materialized (
-    select d.id from deals d where d.id in (select deal_id from told)
-  )
-  select distinct c.topic, c.deal_id from told c
-  where (c.deal_id is null or c."table" = 'deal_opt_ins' or c.deal_id in (select id from seen_deals))
-    and app.sees_change(c."table", c.record, c.deal_id, c.gone)`,
-);
+/** Records of one table and one deal that have changed, or are gone. */
+export interface ChangedRecords extends Pick<Change, 'topic' | 'table' | 'deal_id' | 'gone'> {
+  records: string[];
+}
 
-/** Topic and deal of those changes that the caller sees, each once. */
-export const seenChanges = (changes: readonly Change[]): Statement<SeenChange[]> => seen(JSON.stringify(changes));
+/** What the person of a session may learn. */
+export interface Told extends SeenChange {
+  session_id: string;
+}
+
+const told = rows<Told>('listeners_told', 'select session_id, topic, deal_id from app.listeners_told($1, $2)');
+
+/**
+ * Which of the changes the people of the listening sessions may learn of, by the same policies as when they ask for
+ * the records. `presented` holds the first 16 bytes of the digest of each session, in ascending order.
+ */
+export const listenersTold = (changes: readonly ChangedRecords[], presented: Buffer): Statement<Told[]> =>
+  told(JSON.stringify(changes), presented);

@@ -1,0 +1,220 @@
+/** Open streams of changes: the memory they hold, and what a change costs the node and the database. */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import { readFileSync } from 'node:fs';
+import net from 'node:net';
+import pg from 'pg';
+import type { Bench } from './bench.ts';
+import { mintToken, tokenDigest } from '../server/domain/accounts/secret-tokens.ts';
+import { startDealkeep, type Service } from './processes.ts';
+import { millis, table, whole } from './table.ts';
+
+/** How many people are on each deal, each with one stream. */
+const peoplePerDeal = 10;
+/** How many streams are being opened at the same time. */
+const opening = 100;
+
+interface Scene {
+  /** The session token of each person, by the number of the person. */
+  readonly tokens: readonly string[];
+  /** The deal of each ten people, one after the other. */
+  readonly deals: readonly string[];
+  /** A deal whose people have no stream open. */
+  readonly unheard: string;
+}
+
+async function setScene(client: pg.Client, people: number): Promise<Scene> {
+  const tokens = Array.from({ length: people }, mintToken);
+  await client.query(`insert into brokerages (id, slug, name) select bench.brokerage_of(1000 + b), 'live-' || b, 'Live ' || b
+    from generate_series(0, ${Math.ceil(people / 100)}) b`);
+  await client.query(
+    `insert into users (email, name) select 'live-' || n || '@example.com', 'Person ' || n from generate_series(0, $1::int + 9) n`,
+    [people],
+  );
+  await client.query(
+    `insert into deals (organization_id, title, state) select bench.brokerage_of(1000 + n / 10), 'Live ' || lpad(n::text, 6, '0'), 'listed'
+     from generate_series(0, $1::int) n`,
+    [people / peoplePerDeal],
+  );
+  await client.query(`insert into participants (deal_id, user_id, role, status)
+    select d.id, u.id, case n % 10 when 0 then 'broker' when 1 then 'seller' else 'buyer' end, 'active'
+    from users u, lateral (select substring(u.email from 'live-(\\d+)@')::int as n) one
+    join deals d on d.title = 'Live ' || lpad((n / 10)::text, 6, '0')
+    where u.email like 'live-%@example.com'`);
+  await client.query(
+    `insert into vault.sessions (user_id, digest, method) select u.id, s.digest, 'password'
+     from unnest($1::bytea[]) with ordinality as s (digest, n) join users u on u.email = 'live-' || n - 1 || '@example.com'`,
+    [tokens.map(tokenDigest)],
+  );
+  await client.query('vacuum analyze');
+  const { rows } = await client.query<{ id: string }>(`select id from deals where title like 'Live %' order by title`);
+  const deals = rows.map(({ id }) => id);
+  return { tokens, deals, unheard: deals.pop() ?? '' };
+}
+
+interface Stream {
+  readonly socket: net.Socket;
+  /** When something was heard last, by performance.now(). */
+  heardAt: number;
+  /** How many events were heard. */
+  heard: number;
+  ended: boolean;
+}
+
+/** Opens a stream from one of several loopback addresses; resolves when its first bytes are there. */
+function openStream({ origin }: Service, token: string, number: number): Promise<Stream> {
+  const port = Number(new URL(origin).port);
+  const socket = net.connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${(number % 8) + 1}` });
+  const stream: Stream = { socket, heardAt: 0, heard: 0, ended: false };
+  socket.write(`GET /api/web/events HTTP/1.1\r\nHost: localhost\r\nCookie: dealkeep=${token}\r\n\r\n`);
+  socket.on('close', () => (stream.ended = true));
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject);
+    socket.once('data', (first) => {
+      const status = first.toString('latin1', 9, 12);
+      if (status !== '200') return reject(new Error(`A stream was answered with ${status}.`));
+      socket.on('data', (more) => {
+        const events = more.toString('latin1').split('data: ').length - 1;
+        if (events === 0) return;
+        stream.heard += events;
+        stream.heardAt = performance.now();
+      });
+      resolve(stream);
+    });
+  });
+}
+
+async function openAll(service: Service, tokens: readonly string[]): Promise<Stream[]> {
+  const streams: Stream[] = [];
+  for (let at = 0; at < tokens.length; at += opening)
+    streams.push(
+      ...(await Promise.all(
+        tokens.slice(at, at + opening).map((token, more) => openStream(service, token, at + more)),
+      )),
+    );
+  return streams;
+}
+
+/** What the database has done for the server so far. */
+async function databaseWork(client: pg.Client): Promise<{ commits: number; seconds: number }> {
+  // Connections report what they did within a second.
+  await wait(1_500);
+  const { rows } = await client.query<{ commits: string; pids: number[] }>(
+    `select xact_commit as commits,
+       (select array_agg(pid) from pg_stat_activity where datname = current_database() and application_name like 'dealkeep%') as pids
+     from pg_stat_database where datname = current_database()`,
+  );
+  const { commits = '0', pids = [] } = rows[0] ?? {};
+  const ticks = pids.map((pid) => {
+    const [user, system] = (readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []).slice(
+      11,
+      13,
+    );
+    return Number(user) + Number(system);
+  });
+  return { commits: Number(commits), seconds: ticks.reduce((sum, one) => sum + one, 0) / 100 };
+}
+
+/** Prints what open streams cost. Needs as many open files as streams: `ulimit -n`. */
+export async function benchStreams({ cluster, databaseUrl, quick, say }: Bench & { quick?: boolean }): Promise<void> {
+  const people = Number(process.env['BENCH_STREAMS'] ?? (quick ? 1_000 : 10_000));
+  const client = new pg.Client(cluster.owner);
+  client.on('error', () => {});
+  await client.connect();
+  const scene = await setScene(client, people);
+  const service = await startDealkeep(databaseUrl, { STREAM_HEARTBEAT_SECONDS: '60' });
+  try {
+    // What the process holds once it has warmed up.
+    const [warm] = await openAll(service, scene.tokens.slice(0, 1));
+    await wait(2_000);
+    const before = service.memory();
+    warm?.socket.destroy();
+    const began = performance.now();
+    const streams = await openAll(service, scene.tokens);
+    const took = performance.now() - began;
+    await wait(5_000);
+    say(
+      `${whole(people)} streams opened in ${millis(took / 1000)} s. Memory: ${whole(before)} MB before, ` +
+        `${whole(service.memory())} MB with them, ${whole(service.peakMemory())} MB at most.\n`,
+    );
+
+    const lines: string[][] = [];
+    const cycle = async (
+      name: string,
+      changes: number,
+      change: (n: number) => Promise<unknown>,
+      listening: (n: number) => Stream[],
+    ) => {
+      const heardBefore = streams.reduce((sum, { heard }) => sum + heard, 0);
+      const earlier = await databaseWork(client);
+      const processor = service.processorTime() ?? 0;
+      const delays: number[] = [];
+      for (let n = 0; n < changes; n += 1) {
+        const at = performance.now();
+        await change(n);
+        const theirs = listening(n);
+        for (let waited = 0; theirs.some(({ heardAt }) => heardAt < at) && waited < 20_000; waited += 5) await wait(5);
+        delays.push(Math.max(...theirs.map(({ heardAt }) => heardAt - at), 0));
+        await wait(200);
+      }
+      await wait(500);
+      const spent = (service.processorTime() ?? 0) - processor;
+      const later = await databaseWork(client);
+      // The changes themselves, and the look before, which was counted by now.
+      const commits = later.commits - earlier.commits - changes - 1;
+      const sorted = delays.toSorted((a, b) => a - b);
+      lines.push([
+        name,
+        whole(changes),
+        whole(streams.reduce((sum, { heard }) => sum + heard, 0) - heardBefore),
+        (commits / changes).toFixed(2),
+        millis(((later.seconds - earlier.seconds) / changes) * 1000),
+        millis((spent / changes) * 1000),
+        theirsOf(sorted),
+      ]);
+    };
+    const theirsOf = (sorted: readonly number[]) =>
+      sorted.at(-1) === 0 ? '–' : `${millis(sorted[sorted.length >> 1] ?? 0)} / ${millis(sorted.at(-1) ?? 0)}`;
+    const touch = (deal: string | undefined, n: number) =>
+      client.query(`update deals set industry = $2 where id = $1`, [deal, `Trade ${n}`]);
+    const ofDeal = (n: number) => streams.slice(n * peoplePerDeal, (n + 1) * peoplePerDeal);
+    const rounds = people >= 5_000 ? 50 : 30;
+    await cycle(
+      'nobody listens',
+      rounds,
+      (n) => touch(scene.unheard, n),
+      () => [],
+    );
+    await cycle('ten listen', rounds, (n) => touch(scene.deals[n], n), ofDeal);
+    await cycle(
+      `${scene.deals.length} deals at once`,
+      1,
+      () => client.query(`update deals set industry = 'All' where id = any ($1)`, [scene.deals]),
+      () => streams,
+    );
+    const at = performance.now();
+    await client.query(`update vault.sessions set ended_at = now() where digest = $1`, [
+      tokenDigest(scene.tokens[0] ?? ''),
+    ]);
+    while (!streams[0]?.ended) await wait(1);
+    say(
+      table(
+        [
+          'a change of a deal',
+          'changes',
+          'events told',
+          'transactions',
+          'PostgreSQL ms',
+          'node ms',
+          'until all heard, p50 / max ms',
+        ],
+        lines,
+      ),
+    );
+    say(`\nA session that ended: its stream was closed after ${millis(performance.now() - at)} ms.\n`);
+    for (const { socket } of streams) socket.destroy();
+  } finally {
+    await service.stop();
+    await client.end();
+  }
+}

@@ -1,0 +1,283 @@
+/** The open streams of changes of one node: counts them, tells them what changes, and ends those whose session is over. */
+
+import type { ServerResponse } from 'node:http';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { Services } from '../../services.ts';
+import { Unavailable } from '../../database/errors.ts';
+import { listenersTold, type ChangedRecords, type SeenChange, type Told } from '../../domain/visibility/changes.ts';
+import { sessionsAlive, type SessionCaller } from '../../domain/accounts/sessions.ts';
+import { Problem, retryAfter } from '../../http/problem.ts';
+import { keyOf, Presented } from './presented.ts';
+
+/** Changes that come close together are looked at together, in milliseconds. */
+const gathering = 150;
+/** The most groups of changed records (by table and deal), and the most records in one, that one query asks about. */
+const asked = { groups: 50, records: 1_000 } as const;
+/** The most changed records that wait here to be looked at; more wait in the database's queue. */
+const most = 10_000;
+/** A person who sees more of what changed at once is told that anything may have changed. */
+const singly = 200;
+/** The most bytes that wait for a client which does not read. */
+const unread = 16_384;
+/** The most streams that are open at once. A browser holds one for all its tabs. */
+const open = { session: 10, person: 30, node: 12_000 } as const;
+/** How many sessions one query looks at, and to how many streams is written without giving way to requests. */
+const atOnce = 1_000;
+/** After how long what the database did not answer is asked again, in milliseconds, and how often. */
+const again = { after: 1_000, times: 5 } as const;
+
+const comment = ': \n\n';
+const asEvent = ({ topic, deal_id }: SeenChange) => `data: ${JSON.stringify({ topic, deal_id })}\n\n`;
+const everything = asEvent({ topic: 'deal', deal_id: null });
+
+/** A session with at least one open stream. */
+interface Listening {
+  readonly id: string;
+  readonly userId: string;
+  /** What stands for it in what is presented. */
+  readonly key: string;
+  readonly streams: ServerResponse[];
+}
+
+/**
+ * However much changes, each stream is told what its person sees and no more: a word to everybody that much has changed
+ * would tell of hidden records. What waits is asked for in queries of a bounded size, one after the other.
+ */
+export class OpenStreams {
+  readonly #services: Pick<Services, 'database' | 'config' | 'changes' | 'log'>;
+  readonly #streams = new Map<ServerResponse, Listening>();
+  readonly #sessions = new Map<string, Listening>();
+  readonly #ofPerson = new Map<string, number>();
+  readonly #presented = new Presented();
+  /** Those that have missed something because their client did not read. */
+  readonly #behind = new Set<ServerResponse>();
+  #waiting = new Map<string, ChangedRecords & { readonly seen: Set<string> }>();
+  #waits = 0;
+  #missed = false;
+  #isLooking = false;
+  #beating: NodeJS.Timeout | undefined;
+  #second = 0;
+  #round: Iterator<ServerResponse, undefined> = new Map<ServerResponse, Listening>().keys();
+
+  constructor({ database, config, changes, log, stopping }: Services) {
+    this.#services = { database, config, changes, log };
+    changes.follow((change) => {
+      if (change?.table === 'sessions') return this.#endSession(change.record);
+      if (this.#streams.size === 0) return;
+      if (change === null) this.#missed = true;
+      else {
+        const { topic, table, record, deal_id, gone } = change;
+        const key = [topic, table, deal_id, gone].join(' ');
+        const group = this.#waiting.get(key) ?? { topic, table, deal_id, gone, records: [], seen: new Set() };
+        this.#waiting.set(key, group);
+        if (!group.seen.has(record)) {
+          group.seen.add(record);
+          group.records.push(record);
+          this.#waits += 1;
+        }
+        if (this.#waits >= most) changes.pause();
+      }
+      if (this.#isLooking) return;
+      this.#isLooking = true;
+      void this.#look();
+    });
+    stopping.addEventListener('abort', () => {
+      for (const stream of this.#streams.keys()) this.#end(stream);
+    });
+  }
+
+  /** Why one more stream of this person is too many, or null. */
+  refusal({ session_id: sessionId, user_id: userId }: SessionCaller): Problem | null {
+    const later = retryAfter(60);
+    if (this.#streams.size >= open.node)
+      return new Problem(503, 'busy', 'Too many pages are open at this moment.', later);
+    const isFull =
+      (this.#sessions.get(sessionId)?.streams.length ?? 0) >= open.session ||
+      (this.#ofPerson.get(userId) ?? 0) >= open.person;
+    return isFull
+      ? new Problem(429, 'rate_limited', 'You have too many live connections: close some pages.', later)
+      : null;
+  }
+
+  /** Tells this response of changes, from when its answer has begun until it is closed. `digest` is the session's. */
+  add(stream: ServerResponse, { session_id: id, user_id: userId }: SessionCaller, digest: Buffer): void {
+    const session = this.#sessions.get(id) ?? { id, userId, key: keyOf(digest), streams: [] };
+    if (session.streams.push(stream) === 1) {
+      this.#sessions.set(id, session);
+      this.#presented.add(session.key);
+    }
+    this.#ofPerson.set(userId, (this.#ofPerson.get(userId) ?? 0) + 1);
+    this.#streams.set(stream, session);
+    stream.on('close', this.#closed);
+    stream.on('error', this.#closed);
+    this.#beating ??= setInterval(() => this.#beat(), 1_000).unref();
+  }
+
+  // One function for all streams, which is called with the response as `this`.
+  readonly #closed = ((streams: OpenStreams) =>
+    function closed(this: ServerResponse) {
+      streams.#remove(this);
+    })(this);
+
+  #remove(stream: ServerResponse): void {
+    const session = this.#streams.get(stream);
+    if (session === undefined) return;
+    this.#streams.delete(stream);
+    this.#behind.delete(stream);
+    session.streams.splice(session.streams.indexOf(stream), 1);
+    if (session.streams.length === 0) {
+      this.#sessions.delete(session.id);
+      this.#presented.delete(session.key);
+    }
+    const left = (this.#ofPerson.get(session.userId) ?? 1) - 1;
+    if (left > 0) this.#ofPerson.set(session.userId, left);
+    else this.#ofPerson.delete(session.userId);
+    if (this.#streams.size > 0) return;
+    clearInterval(this.#beating);
+    this.#beating = undefined;
+  }
+
+  #end(stream: ServerResponse): void {
+    this.#remove(stream);
+    stream.end();
+  }
+
+  #endSession(id: string): void {
+    for (const stream of this.#sessions.get(id)?.streams.slice() ?? []) this.#end(stream);
+  }
+
+  /** Who does not read is not written to: they are told later that anything may have changed. */
+  #write(stream: ServerResponse, text: string): void {
+    if (!stream.headersSent || stream.destroyed || this.#behind.has(stream)) return;
+    if (stream.writableLength > unread) this.#behind.add(stream);
+    else stream.write(text);
+  }
+
+  /** Runs once a second and writes to a part of the streams, so that each has its turn and none of them holds up requests. */
+  #beat(): void {
+    const { streamHeartbeatSeconds: seconds } = this.#services.config;
+    if (this.#second === 0) {
+      this.#round = this.#streams.keys();
+      void this.#endTheDead();
+    }
+    this.#second = (this.#second + 1) % seconds;
+    for (let left = Math.ceil(this.#streams.size / seconds); left > 0; left -= 1) {
+      const { value: stream } = this.#round.next();
+      if (stream === undefined) return;
+      this.#keepOpen(stream);
+    }
+  }
+
+  /** Sends a word, so that nothing on the way closes the connection. */
+  #keepOpen(stream: ServerResponse): void {
+    if (!this.#behind.has(stream)) this.#write(stream, comment);
+    else if (stream.writableLength > unread) {
+      // It has not been read from one turn to the next.
+      this.#remove(stream);
+      stream.destroy();
+    } else {
+      this.#behind.delete(stream);
+      this.#write(stream, everything);
+    }
+  }
+
+  async #endTheDead(): Promise<void> {
+    const { database, log } = this.#services;
+    const ids = [...this.#sessions.keys()];
+    try {
+      for (let at = 0; at < ids.length; at += atOnce) {
+        const part = ids.slice(at, at + atOnce);
+        const alive = await database.run(sessionsAlive(part));
+        for (const id of part) if (!alive.has(id)) this.#endSession(id);
+      }
+    } catch (error) {
+      // The next look finds them.
+      log.warn({ reason: String(error) }, 'the sessions of open streams could not be looked at');
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { changes } = this.#services;
+    while (this.#waiting.size > 0 || this.#missed) {
+      await setTimeout(gathering, undefined, { ref: false });
+      const noted = this.#waiting;
+      this.#waiting = new Map();
+      this.#waits = 0;
+      changes.resume();
+      if (!this.#missed) await this.#tell([...noted.values()]);
+      if (this.#missed) {
+        this.#missed = false;
+        // The end of a session may be among what was missed.
+        await this.#endTheDead();
+        await this.#tellAnything();
+      }
+    }
+    this.#isLooking = false;
+  }
+
+  async #tellAnything(): Promise<void> {
+    let written = 0;
+    for (const stream of this.#streams.keys()) {
+      this.#write(stream, everything);
+      written += 1;
+      if (written % atOnce === 0) await setImmediate();
+    }
+  }
+
+  async #tell(groups: readonly ChangedRecords[]): Promise<void> {
+    const toldBefore = new Map<string, Set<string>>();
+    for (const lot of inLots(groups)) {
+      const found = await this.#ask(lot);
+      if (found === null) {
+        this.#missed = true;
+        return;
+      }
+      let written = 0;
+      for (const { session_id: id, topic, deal_id } of found) {
+        const event = asEvent({ topic, deal_id });
+        const before = toldBefore.get(id) ?? new Set();
+        toldBefore.set(id, before);
+        if (before.has(event) || before.size > singly) continue;
+        before.add(event);
+        const text = before.size > singly ? everything : event;
+        for (const stream of this.#sessions.get(id)?.streams ?? []) this.#write(stream, text);
+        written += 1;
+        if (written % atOnce === 0) await setImmediate();
+      }
+    }
+  }
+
+  /** Who is told what; null when the database could not say, again and again. */
+  async #ask(lot: readonly ChangedRecords[]): Promise<readonly Told[] | null> {
+    const { database, log } = this.#services;
+    for (let tries = 1; this.#streams.size > 0;) {
+      try {
+        return await database.run(listenersTold(lot, this.#presented.bytes()));
+      } catch (error) {
+        log.warn({ reason: String(error) }, 'who may learn of a change could not be asked');
+        if (!(error instanceof Unavailable) && ++tries > again.times) return null;
+        await setTimeout(again.after, undefined, { ref: false });
+      }
+    }
+    return [];
+  }
+}
+
+/** The same changes in lots that one query asks about. */
+function* inLots(groups: readonly ChangedRecords[]): Generator<ChangedRecords[]> {
+  let lot: ChangedRecords[] = [];
+  let records = 0;
+  for (const { topic, table, deal_id, gone, records: all } of groups) {
+    for (let at = 0; at < all.length; at += asked.records) {
+      const part = all.slice(at, at + asked.records);
+      if (lot.length === asked.groups || records + part.length > asked.records) {
+        if (lot.length > 0) yield lot;
+        lot = [];
+        records = 0;
+      }
+      lot.push({ topic, table, deal_id, gone, records: part });
+      records += part.length;
+    }
+  }
+  if (lot.length > 0) yield lot;
+}
