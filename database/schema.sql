@@ -185,6 +185,7 @@ CREATE TABLE public.audit_records (
 );
 CREATE INDEX activity_by_brokerage ON public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text;
 CREATE INDEX activity_by_deal ON public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text;
+CREATE INDEX activity_by_user ON public.audit_records USING btree (user_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text;
 CREATE INDEX audit_by_brokerage ON public.audit_records USING btree (brokerage_id, at DESC, id DESC);
 CREATE INDEX audit_by_deal ON public.audit_records USING btree (deal_id, at DESC, id DESC);
 CREATE INDEX audit_by_user ON public.audit_records USING btree (user_id, at DESC, id DESC);
@@ -245,6 +246,7 @@ CREATE TABLE public.closing_conditions (
 );
 CREATE INDEX closing_conditions_by_deal ON public.closing_conditions USING btree (deal_id, created_at DESC, id DESC);
 CREATE INDEX conditions_to_meet ON public.closing_conditions USING btree (deal_id, deadline) WHERE status = ANY (ARRAY['open'::text, 'in_progress'::text]);
+CREATE INDEX conditions_to_meet_by_owner ON public.closing_conditions USING btree (owner_user_id, deadline) INCLUDE (deal_id) WHERE status = ANY (ARRAY['open'::text, 'in_progress'::text]);
 ALTER TABLE public.closing_conditions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.closing_conditions FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.closing_conditions TO CURRENT_USER
@@ -720,6 +722,7 @@ CREATE TABLE public.findings (
     CONSTRAINT findings_title_check CHECK (length(title) >= 1 AND length(title) <= 120)
 );
 CREATE INDEX findings_by_deal ON public.findings USING btree (deal_id, created_at DESC, id DESC);
+CREATE INDEX findings_open_by_owner ON public.findings USING btree (owner_user_id) INCLUDE (deal_id, participant_id, created_at) WHERE status = 'open'::text;
 ALTER TABLE public.findings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.findings FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.findings TO CURRENT_USER
@@ -808,6 +811,8 @@ CREATE TABLE public.ndas (
 );
 CREATE INDEX ndas_by_deal ON public.ndas USING btree (deal_id, sent_at DESC);
 CREATE INDEX ndas_by_participant ON public.ndas USING btree (participant_id);
+CREATE INDEX ndas_sent ON public.ndas USING btree (deal_id) INCLUDE (participant_id, sent_at, expires_at) WHERE status = 'sent'::text;
+CREATE INDEX ndas_sent_to ON public.ndas USING btree (participant_id) INCLUDE (deal_id, sent_at, expires_at) WHERE status = 'sent'::text;
 ALTER TABLE public.ndas ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ndas FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.ndas TO CURRENT_USER
@@ -908,6 +913,7 @@ CREATE TABLE public.offers (
     CONSTRAINT offers_revision_number_check CHECK (revision_number >= 1)
 );
 CREATE INDEX offers_by_deal ON public.offers USING btree (deal_id, submitted_at DESC, id DESC);
+CREATE INDEX offers_current ON public.offers USING btree (deal_id) INCLUDE (id, participant_id, submitted_at) WHERE is_current;
 CREATE UNIQUE INDEX one_current_offer_a_buyer ON public.offers USING btree (deal_id, buyer_user_id) WHERE is_current;
 ALTER TABLE public.offers ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.offers FORCE ROW LEVEL SECURITY;
@@ -1194,7 +1200,8 @@ CREATE TABLE public.questions (
 );
 CREATE INDEX questions_by_deal ON public.questions USING btree (deal_id, asked_at DESC, id DESC);
 CREATE INDEX questions_by_side ON public.questions USING btree (participant_id, asked_at DESC, id DESC);
-CREATE INDEX questions_waiting ON public.questions USING btree (deal_id, status) WHERE status = ANY (ARRAY['pending_broker_review'::text, 'with_seller'::text, 'answered'::text]);
+CREATE INDEX questions_distributed ON public.questions USING btree (participant_id) INCLUDE (deal_id, distributed_at) WHERE status = 'distributed'::text;
+CREATE INDEX questions_waiting ON public.questions USING btree (deal_id, status) INCLUDE (asked_at, updated_at) WHERE status = ANY (ARRAY['pending_broker_review'::text, 'with_seller'::text, 'answered'::text]);
 ALTER TABLE public.questions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.questions FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.questions TO CURRENT_USER
@@ -3103,6 +3110,61 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_held_exclusively() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deals_in_sight()
+ RETURNS TABLE(id uuid, organization_id uuid, title text, industry text, location text, asking_price numeric, state text, acts_as text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  administered constant uuid[] := app.brokerages_as('admin');
+  own_deals uuid[];
+  own_roles text[];
+  principals uuid[];
+  sides text[];
+  seen uuid[];
+begin
+  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role)
+    into own_deals, own_roles, principals, sides
+    from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer');
+  seen := own_deals;
+  if administered <> '{}' then
+    seen := array(select unnest(own_deals) union select d.id from public.deals d where d.organization_id = any (administered));
+  end if;
+  return query
+    select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
+      case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then coalesce(g.state, d.state) else d.state end,
+      own.role,
+      case when own.role = 'broker' then 'broker_assigned'
+        when k.shows_exclusivity and x.buyer_user_id = me and x.expires_at > app.now() then 'exclusive_buyer'
+        when own.role in ('seller', 'buyer', 'advisor') then 'participant' else 'viewer' end,
+      case when own.side in ('broker', 'seller', 'buyer') then own.side else 'viewer' end,
+      case when k.shows_exclusivity then x.buyer_user_id end, case when k.shows_exclusivity then x.granted_at end,
+      case when k.shows_exclusivity then x.expires_at end, d.closed_at, d.created_at,
+      greatest(d.updated_at, case when k.knows_stage then g.updated_at end)
+    from public.deals d
+    left join unnest(own_deals, own_roles, principals, sides) own (deal_id, role, principal_id, side) on own.deal_id = d.id
+    left join (select s.* from public.deal_stages s where s.deal_id = any (seen)) g on g.deal_id = d.id
+    left join (select e.* from public.exclusivities e where e.deal_id = any (seen) and e.ended_at is null) x on x.deal_id = d.id
+    cross join lateral (select
+      own.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered) as of_the_deal,
+      coalesce(x.participant_id = own.principal_id, false) as of_the_exclusive_buyer,
+      coalesce(x.expires_at > app.now(), false) as runs) w
+    cross join lateral (select coalesce(w.of_the_deal, false)
+        or (own.side = 'buyer' and w.of_the_exclusive_buyer and (w.runs or g.state is distinct from 'exclusivity')) as knows_stage,
+      g.state is not null and g.state = 'exclusivity' and not w.runs as lapsed) s
+    cross join lateral (select s.knows_stage, s.lapsed,
+      (coalesce(w.of_the_deal, false) or w.of_the_exclusive_buyer)
+        and (w.runs or (s.knows_stage and g.state is not null and g.state <> 'exclusivity') or d.state = 'closed') as shows_exclusivity) k
+    where d.id = any (seen);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_in_sight() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.deals_run_alone(by_brokerage uuid, by_member uuid)
  RETURNS TABLE(id uuid, title text)
  LANGUAGE plpgsql
@@ -3751,6 +3813,114 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.home_queue(with_findings boolean)
+ RETURNS TABLE(kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  administered constant uuid[] := app.brokerages_as('admin');
+  goes_on uuid[];
+  own_deals uuid[];
+  own_parts uuid[];
+  own_roles text[];
+  principals uuid[];
+  sides text[];
+  broker uuid[];
+  seller uuid[];
+  offered uuid[];
+begin
+  goes_on := array(select d.id from public.deals d
+    where d.id = any (array(select p.deal_id from app.participations() p)) and d.state not in ('closed', 'withdrawn'));
+  select array_agg(p.deal_id), array_agg(p.participant_id), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role),
+      array_agg(p.deal_id) filter (where p.role = 'broker'), array_agg(p.deal_id) filter (where p.role = 'seller')
+    into own_deals, own_parts, own_roles, principals, sides, broker, seller
+    from app.participations() p join unnest(goes_on) open (id) on open.id = p.deal_id;
+  -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
+  offered := array(
+    select d.id from public.deals d
+    left join (select s.* from public.deal_stages s where s.deal_id = any (broker || seller)) g on g.deal_id = d.id
+    left join (select e.* from public.exclusivities e where e.deal_id = any (broker || seller) and e.ended_at is null) x on x.deal_id = d.id
+    where d.id = any (broker || seller) and d.state in ('listed', 'under_offer')
+      and (g.state is null or (g.state = 'exclusivity' and not coalesce(x.expires_at > app.now(), false))));
+  return query
+    with waiting (kind, deal_id, count, due_at, since) as (
+      select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
+          null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
+        from public.questions t where t.deal_id = any (broker) and t.status in ('pending_broker_review', 'answered') group by t.deal_id, t.status
+      union all
+      select 'questions_to_answer', t.deal_id, count(*), null, min(t.updated_at)
+        from public.questions t where t.deal_id = any (seller) and t.status = 'with_seller' group by t.deal_id
+      union all
+      select 'answers_to_read', t.deal_id, count(*), null, min(t.distributed_at)
+        from public.questions t
+        left join (select r.* from public.answer_readings r where r.deal_id = any (own_deals) and r.user_id = me) r on r.deal_id = t.deal_id
+        where t.status = 'distributed' and t.participant_id = any (principals)
+          and (r.read_until is null or r.read_until < coalesce(t.distributed_at, '-infinity'))
+        group by t.deal_id
+      union all
+      select 'ndas_to_sign', t.deal_id, count(*), null, min(t.sent_at)
+        from public.ndas t
+        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.participant_id = any (array(
+          select o.part from unnest(own_parts, principals) o (part, principal) where o.part = o.principal))
+        group by t.deal_id
+      union all
+      select 'ndas_unsigned', t.deal_id, count(*), null, min(t.sent_at)
+        from public.ndas t
+        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.deal_id = any (broker) group by t.deal_id
+      union all
+      select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
+        from public.offers t where t.is_current and t.deal_id = any (offered) group by t.deal_id
+      union all
+      -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
+      select change.kind, t.deal_id, count(*), null, min(t.submitted_at)
+        from unnest(own_deals, own_roles, principals) own (deal_id, role, principal_id)
+        join (select e.* from public.exclusivities e where e.deal_id = any (own_deals) and e.ended_at is null) x on x.deal_id = own.deal_id
+        join (select o.* from public.offers o where o.deal_id = any (own_deals) and o.is_current) t on t.participant_id = x.participant_id
+        left join (select s.* from public.deal_stages s where s.deal_id = any (own_deals)) g on g.deal_id = own.deal_id
+        cross join lateral (select case when own.role = 'broker' then 'offer_changes_to_decide'
+          when own.role = 'seller' or t.participant_id = own.principal_id then 'offer_changes_with_broker' end) change (kind)
+        where change.kind is not null and (x.expires_at > app.now() or g.state in ('diligence', 'closing'))
+          and not exists (select from public.offer_decisions c where c.offer_id = t.id)
+          and exists (select from public.offer_decisions c
+            where c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
+        group by change.kind, t.deal_id
+      union all
+      -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
+      select 'conditions_due', t.deal_id, count(*), min(app.end_of(t.deadline)), null
+        from (
+          select c.id, c.deal_id, c.deadline from public.closing_conditions c
+          left join unnest(own_deals, principals, sides) own (deal_id, principal_id, side) on own.deal_id = c.deal_id
+          left join (select s.* from vault.selected_buyers s where s.deal_id = any (own_deals)) chosen on chosen.participant_id = own.principal_id
+          where c.owner_user_id = me and c.status in ('open', 'in_progress') and app.end_of(c.deadline) <= app.now() + interval '7 days'
+            and (own.side in ('broker', 'seller', 'viewer') or (own.side = 'buyer' and chosen.participant_id is not null)
+              or (administered <> '{}' and exists (select from public.deals d
+                where d.id = c.deal_id and d.organization_id = any (administered) and d.state not in ('closed', 'withdrawn'))))
+          union
+          select c.id, c.deal_id, c.deadline from public.closing_conditions c
+          where c.deal_id = any (broker) and c.status in ('open', 'in_progress') and app.end_of(c.deadline) <= app.now() + interval '7 days'
+            and (c.owner_user_id is null or app.end_of(c.deadline) <= app.now())) t
+        group by t.deal_id
+      union all
+      select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
+        from public.findings t
+        join unnest(own_deals, principals, sides) own (deal_id, principal_id, side) on own.deal_id = t.deal_id
+        where with_findings and t.status = 'open' and t.owner_user_id = me
+          and (own.side in ('broker', 'seller') or t.participant_id = own.principal_id)
+        group by t.deal_id),
+    first as (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200)
+    select f.kind, f.deal_id, d.title, f.count::int, f.due_at, f.since
+    from first f join (select d.id, d.title from public.deals d where d.id = any (array(select first.deal_id from first))) d on d.id = f.deal_id
+    order by coalesce(f.due_at, f.since), f.deal_id, f.kind;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.home_queue(boolean) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.identity()
  RETURNS text
  LANGUAGE plpgsql
@@ -4215,6 +4385,77 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.knows_device(text,bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.last_activity(deals uuid[])
+ RETURNS TABLE(deal_id uuid, at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  administered constant uuid[] := app.brokerages_as('admin');
+begin
+  return query
+    select w.id, w.at from (
+      select of_broker.id, (select a.at from public.audit_records a
+          where a.deal_id = of_broker.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 1)
+        from (select unnest(deals) intersect select unnest(app.deals_acting_as('broker'))) of_broker (id)
+      union all
+      select other.id, (select a.at from public.audit_records a
+          where a.deal_id = other.id and a.outcome = 'done' and a.action not like 'tool:%'
+            and (a.user_id = me or a.brokerage_id = any (administered)) order by a.at desc, a.id desc limit 1)
+        from (select unnest(deals) except select unnest(app.deals_acting_as('broker'))) other (id)) w (id, at)
+    where w.at is not null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.last_activity(uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.latest_activity()
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  administered constant uuid[] := app.brokerages_as('admin');
+  brokered constant uuid[] := app.deals_acting_as('broker');
+  other constant uuid[] := array(select unnest(app.deals_as('broker', 'seller', 'buyer', 'viewer')) except select unnest(brokered));
+  busiest uuid[];
+begin
+  if me is null then
+    return;
+  end if;
+  -- The last eight records are on the eight deals with the last ones.
+  busiest := array(
+    select w.id from (
+      select b.id, (select a.at from public.audit_records a
+        where a.deal_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 1)
+      from unnest(brokered) b (id)) w (id, at)
+    where w.at is not null order by w.at desc limit 8);
+  return query
+    select found.id from (
+      select a.id, a.at from unnest(busiest) b (id) cross join lateral (
+        select a.id, a.at from public.audit_records a
+        where a.deal_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 8) a
+      union
+      select a.id, a.at from unnest(administered) b (id) cross join lateral (
+        select a.id, a.at from public.audit_records a
+        where a.brokerage_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id is not null
+        order by a.at desc, a.id desc limit 8) a
+      union
+      (select a.id, a.at from public.audit_records a
+        where a.user_id = me and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id = any (other)
+        order by a.at desc, a.id desc limit 8)) found
+    order by found.at desc, found.id desc limit 8;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.latest_activity() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.leave_workspace()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4315,6 +4556,38 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.link_deal_invitation(uuid,bytea,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.listed_deals(deals uuid[])
+ RETURNS TABLE(id uuid, organization_name text, summary text, currency text, needs_nda boolean, questions_waiting integer, offers integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  administered constant uuid[] := app.brokerages_as('admin');
+begin
+  return query
+    with own as materialized (select p.* from app.participations() p where p.deal_id = any (deals))
+    select d.id, b.name, d.summary, d.currency, d.needs_nda,
+      (select count(*) from public.questions q where q.deal_id = d.id and (
+        (own.role = 'broker' and q.status in ('pending_broker_review', 'answered'))
+        or (own.role = 'seller' and q.status = 'with_seller')
+        or (q.status = 'distributed' and q.participant_id = own.principal_id and not exists (
+          select from public.answer_readings r
+          where r.deal_id = d.id and r.user_id = me and r.read_until >= coalesce(q.distributed_at, '-infinity')))))::int,
+      (select count(*) from public.offers o where o.deal_id = d.id and o.is_current
+        and (own.principal_role in ('broker', 'seller') or o.participant_id = own.principal_id))::int
+    from public.deals d
+    join public.brokerages b on b.id = d.organization_id
+    left join own on own.deal_id = d.id
+    where d.id = any (deals)
+      and (own.principal_role in ('broker', 'seller', 'buyer', 'viewer') or d.organization_id = any (administered));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.listed_deals(uuid[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.listeners_told(changes jsonb, presented bytea)
  RETURNS TABLE(session_id uuid, topic text, deal_id uuid)
@@ -6345,6 +6618,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- f607d7c3141c86aee42aca651dca3306b840f1c69dfdcb5d2f6b3cca5ad67728  016_connected_clients.sql
 -- d67cff6d3a35e8c34a16330f6bafc4f2f916225ddae0d6c2c6594a5210e0fe75  017_tools.sql
 -- 7db8ff69f4ead1ccac1c0c357eb7be791325aa01e5e024033187408608c7f32d  018_live_changes.sql
+-- 64305d611e250e311df8b24ea041b65c1de489206f11130fa58d8eb39f0f98df  022_lists_at_size.sql
 -- e0b64474f689e8678d7ffe354463cae0935112689bb5966033afbf51b2df35fc  025_told_by_deal.sql
 -- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql

@@ -57,20 +57,11 @@ const ofDeal = rows<Placed<Found>>(
 export const activityOfDeal = (dealId: string, after: Place | null, limit: number): Statement<Page<Activity>> =>
   paged(ofDeal(dealId, after?.key, after?.id, limit + 1), limit, told);
 
-const latest = (column: string) =>
-  `select a.* from audit_records a where a.${column} = place.id and ${isActivity} order by a.at desc, a.id desc limit 8`;
-
 const lately = rows<Found, []>(
   'activity_lately',
-  `select ${fields} from (
-     select found.* from unnest(app.deals_as('broker', 'seller', 'buyer', 'viewer')) place (id)
-       cross join lateral (${latest('deal_id')}) found
-     union
-     select found.* from unnest(app.brokerages_as('admin')) place (id)
-       cross join lateral (${latest('brokerage_id')}) found) a
-   ${people}
-   where d.id is not null
-   order by a.at desc, a.id desc limit 8`,
+  `select ${fields} from audit_records a ${people}
+   where a.id = any (array(select app.latest_activity())) and d.id is not null
+   order by a.at desc, a.id desc`,
 );
 
 /** What was done lately on any deal that the caller sees, as far as they may see it. */

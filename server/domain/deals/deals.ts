@@ -90,22 +90,24 @@ export const deal = row<Deal, [id: string]>(
   `select ${dealFields} from ${dealTables} where d.id = ${seenDeal('$1')}`,
 );
 
+/** The columns of {@link Deal} but `updated_at`, of a row of app.deals_in_sight(). */
+export const sightColumns = (
+  seen: string,
+): string => `${seen}.id, ${seen}.title, ${seen}.state, ${seen}.organization_id,
+  ${seen}.exclusive_buyer_user_id, ${seen}.exclusivity_granted_at, ${seen}.exclusivity_expires_at, ${seen}.closed_at, ${seen}.created_at`;
+
 /**
  * The deals that the caller sees, newest first, at most 200; of one state, and of the brokerage with this id or slug,
  * where these are given.
  */
 export const deals = rows<ListedDeal, [state: string | null, brokerage: string | null]>(
   'deals',
-  `select ${dealFields}, ${callerRole} as caller_role
-   from (
-     select d.id, d.title, d.state, d.organization_id, d.closed_at, d.created_at, d.updated_at
-     from deals d ${withStage}
-     where ($1::text is null or ${dealState} = $1)
-       and ($2::text is null or d.organization_id = (select app.brokerage_named($2)))
-     order by d.created_at desc, d.id desc
-     limit 200
-   ) d ${withStage} ${withExclusivity}
-   order by d.created_at desc, d.id desc`,
+  `select ${sightColumns('s')}, s.updated_at, s.caller_role
+   from app.deals_in_sight() s
+   where ($1::text is null or s.state = $1)
+     and ($2::text is null or s.organization_id = (select app.brokerage_named($2)))
+   order by s.created_at desc, s.id desc
+   limit 200`,
 );
 
 /** The side somebody stands on; an advisor's is that of whom they advise. */

@@ -2,19 +2,8 @@
 
 import { anywhere, paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { rows, type Statement } from '../../database/statement.ts';
-import {
-  callerRole,
-  callerSide,
-  dealActiveAt,
-  dealState,
-  dealStates,
-  fullDealFields,
-  fullDealTables,
-  type CallerRole,
-  type FullDeal,
-  type Side,
-} from './deals.ts';
-import { listedCounts, type ListedCounts } from './page.ts';
+import { dealStates, sightColumns, type CallerRole, type FullDeal, type Side } from './deals.ts';
+import type { ListedCounts } from './page.ts';
 
 export interface DealRow extends FullDeal, ListedCounts {
   caller_role: CallerRole;
@@ -23,16 +12,16 @@ export interface DealRow extends FullDeal, ListedCounts {
 
 const path = `array[${dealStates.map((state) => `'${state}'`).join(', ')}]`;
 
-/** What the list can be sorted by: SQL and its type. A deal without a price comes last both ways. */
+/** What the list can be sorted by: SQL over {@link seenRows} and its type. A deal without a price comes last both ways. */
 const keys = {
-  updated_at: { sql: () => dealActiveAt, type: 'timestamptz' },
-  created_at: { sql: () => 'd.created_at', type: 'timestamptz' },
-  title: { sql: () => 'lower(d.title)', type: 'text' },
+  updated_at: { sql: () => 's.active_at', type: 'timestamptz' },
+  created_at: { sql: () => 's.created_at', type: 'timestamptz' },
+  title: { sql: () => 'lower(s.title)', type: 'text' },
   asking_price: {
-    sql: (descending: boolean) => `coalesce(d.asking_price, ${descending ? '-1' : '1e17'})`,
+    sql: (descending: boolean) => `coalesce(s.asking_price, ${descending ? '-1' : '1e17'})`,
     type: 'numeric',
   },
-  state: { sql: () => `array_position(${path}, ${dealState})`, type: 'int' },
+  state: { sql: () => `array_position(${path}, s.state)`, type: 'int' },
 } as const;
 
 type Key = keyof typeof keys;
@@ -50,23 +39,36 @@ export interface DealFilter {
 
 type Found = DealRow & { sort_key: unknown };
 
+/** The deals `of` with when something on them changed last, as far as the caller may know, as `active_at`. */
+const dated = (of: string): string => `
+  select ${of}.*, greatest(${of}.updated_at, activity.at) as active_at from ${of}
+  left join app.last_activity(array(select ${of}.id from ${of})) activity on activity.deal_id = ${of}.id`;
+
 function listing(sort: DealSort) {
   const descending = sort.startsWith('-');
-  const { sql, type } = keys[sort.replace('-', '') as Key];
+  const key = sort.replace('-', '') as Key;
+  const { sql, type } = keys[key];
   const direction = descending ? 'desc' : 'asc';
+  // What is looked up of each deal is looked up of those on the page alone, unless all are sorted by it.
   return rows<Placed<Found>>(
     `deal_list_${sort.replace('-', 'down_')}`,
-    `select page.*, page.sort_key::text as place,${listedCounts('page.id')}
-     from (
-       select ${fullDealFields}, ${callerRole} as caller_role, ${callerSide} as side, ${sql(descending)} as sort_key
-       from ${fullDealTables}
-       where lower(concat_ws(' ', d.title, d.industry, d.location)) like all ($1::text[])
-         and ($2::text[] is null or ${dealState} = any ($2))
-         and ($3::text[] is null or ${callerRole} = any ($3))
-         and ($4::text is null or (${sql(descending)}, d.id) ${descending ? '<' : '>'} ($4::${type}, $5::uuid))
-       order by ${sql(descending)} ${direction}, d.id ${direction}
-       limit $6) page
-     order by page.sort_key ${direction}, page.id ${direction}`,
+    `with seen as materialized (
+       select s.* from app.deals_in_sight() s
+       where lower(concat_ws(' ', s.title, s.industry, s.location)) like all ($1::text[])
+         and ($2::text[] is null or s.state = any ($2))
+         and ($3::text[] is null or s.caller_role = any ($3))),
+     sorted as (${key === 'updated_at' ? dated('seen') : 'select * from seen'}),
+     found as materialized (
+       select s.*, ${sql(descending)} as sort_key from sorted s
+       where $4::text is null or (${sql(descending)}, s.id) ${descending ? '<' : '>'} ($4::${type}, $5::uuid)
+       order by ${sql(descending)} ${direction}, s.id ${direction}
+       limit $6),
+     page as (${key === 'updated_at' ? 'select * from found' : dated('found')})
+     select ${sightColumns('p')}, p.active_at as updated_at, l.organization_name, p.industry, p.location, l.summary,
+       trim_scale(p.asking_price) as asking_price, l.currency, l.needs_nda, p.caller_role, p.side, p.sort_key,
+       p.sort_key::text as place, l.questions_waiting, l.offers
+     from page p join app.listed_deals(array(select found.id from found)) l on l.id = p.id
+     order by p.sort_key ${direction}, p.id ${direction}`,
   );
 }
 

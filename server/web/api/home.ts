@@ -4,18 +4,17 @@ import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
 import { latestActivity } from '../../domain/audit/activity.ts';
 import { waitingInvitations } from '../../domain/deals/participants.ts';
-import { dealsByState, queue, runningExclusivities } from '../../domain/deals/home.ts';
+import { dealsNow, queue } from '../../domain/deals/home.ts';
 import { asPerson } from '../../http/person.ts';
 
 export function homeRoutes(services: Services) {
   return new Hono().get('/home', async (c) => {
-    const [waiting, invitations, exclusivities, deals_by_state, activity] = await asPerson(
+    const [waiting, invitations, { exclusivities, deals_by_state }, activity] = await asPerson(
       services,
       c,
       queue(services.config.features.findings),
       waitingInvitations(),
-      runningExclusivities(),
-      dealsByState(),
+      dealsNow(),
       latestActivity(),
     );
     return c.json({ queue: waiting, invitations, exclusivities, deals_by_state, activity });
