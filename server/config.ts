@@ -97,6 +97,7 @@ const variables = {
   ),
   METRICS_TOKEN: secret(z.string().min(16).optional(), 'at least 16 characters'),
   WEB_BUILD: variable(onOff.default(true), 'on, or off to serve the web application as it was built'),
+  DRAIN_SECONDS: variable(whole(0, 600).optional(), 'a whole number of seconds from 0 to 600'),
   SHUTDOWN_SECONDS: variable(whole(1, 600).default(10), 'a whole number of seconds from 1 to 600'),
   S3_ENDPOINT: variable(z.url({ protocol: /^https?$/ }).optional(), 'a URL such as https://s3.example.com'),
   S3_REGION: variable(z.string().min(1).default('us-east-1'), 'the name of a region'),
@@ -172,6 +173,8 @@ export interface Config {
   readonly metricsToken: string | undefined;
   /** Whether a start builds the web application when its sources are newer. */
   readonly buildWeb: boolean;
+  /** How long a node that was asked to end by SIGTERM still answers, so that whoever balances notices. */
+  readonly drainSeconds: number;
   /** How long a stop waits for requests in flight. */
   readonly shutdownSeconds: number;
   readonly s3: S3Config | undefined;
@@ -259,6 +262,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     logLevel: values.LOG_LEVEL,
     metricsToken: values.METRICS_TOKEN,
     buildWeb: values.WEB_BUILD,
+    drainSeconds: values.DRAIN_SECONDS ?? (values.DATABASE_URL ? 5 : 0),
     shutdownSeconds: values.SHUTDOWN_SECONDS,
     s3: values.S3_BUCKET
       ? {

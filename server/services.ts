@@ -23,6 +23,8 @@ export interface Services {
   readonly storage: Storage;
   /** What changes in the database, as it happens. */
   readonly changes: Changes;
+  /** Aborted when the node begins to leave: it is not ready any more, but still answers for a while. */
+  readonly leaving: AbortSignal;
   /** Aborted when the server begins to stop: answers that never end by themselves end then. */
   readonly stopping: AbortSignal;
 }
@@ -39,6 +41,8 @@ export interface ServicesOptions {
 
 export interface OpenServices {
   readonly services: Services;
+  /** Says that the node is about to stop: /readyz sends nobody here any more. */
+  leave(): void;
   /** Says that the server stops, waits for `drain`, which waits for the requests in flight, then closes everything. */
   close(drain?: () => Promise<void>): Promise<void>;
 }
@@ -78,6 +82,7 @@ export async function openServices(
   const changes = openChanges(listening, (reason) =>
     log.warn({ reason }, 'not hearing what changes: connecting again'),
   );
+  const leaving = new AbortController();
   const stopping = new AbortController();
   return {
     services: {
@@ -89,9 +94,12 @@ export async function openServices(
       limits,
       storage,
       changes,
+      leaving: leaving.signal,
       stopping: stopping.signal,
     },
+    leave: () => leaving.abort(),
     async close(drain) {
+      leaving.abort();
       stopping.abort();
       await drain?.();
       await changes.close();

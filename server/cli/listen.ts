@@ -14,6 +14,8 @@ export interface Listener {
   readonly port: number;
   /** From now on `app` answers; before, everything gets 503 with Retry-After. */
   answerWith(app: Hono): void;
+  /** From now on every answer is the last on its connection, so that clients go elsewhere; requests are still taken. */
+  leave(): void;
   /** Takes no new connections, waits for the requests in flight, at most `seconds`, then drops what is left. May be called again. */
   close(seconds: number): Promise<void>;
 }
@@ -81,6 +83,8 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
   let answer: RequestListener = notReady;
   let known: Hono | null = null;
   const answering = new WeakMap<Duplex, ServerResponse>();
+  const unfinished = new Set<ServerResponse>();
+  let isLeaving = false;
 
   /** Answers, past Node.js, what has no response of its own or whose handler waits for the body; then closes the connection. */
   async function refuse(socket: Duplex, url: string, refused: Problem): Promise<void> {
@@ -99,6 +103,10 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
     (expectation: Problem | null): RequestListener =>
     (request, response) => {
       answering.set(request.socket, response);
+      unfinished.add(response);
+      response.once('close', () => unfinished.delete(response));
+      // Node.js says `Connection: close` for it.
+      if (isLeaving) response.shouldKeepAlive = false;
       const url = request.url ?? '/';
       const refused = malformation(request) ?? expectation;
       if (refused !== null) {
@@ -133,7 +141,13 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
       // saves a good part of the time that we add.
       answer = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
     },
+    leave() {
+      isLeaving = true;
+      for (const response of unfinished) response.shouldKeepAlive = false;
+    },
     async close(seconds) {
+      // Whoever connected until now is taken first: closing resets what still waits to be.
+      await new Promise((resolve) => setImmediate(resolve));
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       // A connection that becomes idle after its answer would be kept for the next request.
       const idle = setInterval(() => server.closeIdleConnections(), 50);

@@ -24,13 +24,15 @@ function addresses({ config }: Services) {
 interface End {
   readonly reason: string;
   readonly failed: boolean;
+  /** Whether others are given time to notice that this node leaves. */
+  readonly drains?: boolean;
 }
 
 /** Resolves with the reason to stop: a signal, the end of whoever started us, or a fault of ours. */
 function reasonToStop(log: Logger): Promise<End> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => resolve({ reason: signal, failed: false }));
+      process.on(signal, () => resolve({ reason: signal, failed: false, drains: signal === 'SIGTERM' }));
     }
     // bin/dealkeep.js holds the other end: it is gone when that was killed without being able to tell us.
     process.once('disconnect', () => resolve({ reason: 'the process that started this one is gone', failed: false }));
@@ -42,6 +44,13 @@ function reasonToStop(log: Logger): Promise<End> {
     process.on('uncaughtException', fault);
     process.on('unhandledRejection', fault);
   });
+}
+
+/** Aborted by the next signal. */
+function nextSignal(): AbortSignal {
+  const asked = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => asked.abort());
+  return asked.signal;
 }
 
 /** What is done before the first answer; it tells what to announce beside the addresses. */
@@ -67,7 +76,11 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
     log.info(addresses(running.services), 'ready');
     announce(running.services, json, more);
     const died = running.connections.died.then((reason): End => ({ reason, failed: true }));
-    const { reason, failed } = await Promise.race([asked, died]);
+    const { reason, failed, drains } = await Promise.race([asked, died]);
+    if (drains && config.drainSeconds > 0) {
+      log.info({ reason, seconds: config.drainSeconds }, 'leaving: not ready any more, still answering');
+      await running.drain(config.drainSeconds, nextSignal());
+    }
     log[failed ? 'fatal' : 'info']({ reason }, 'stopping: finishing the requests in flight');
     stopScheduledJobs();
     await running.stop();

@@ -1,5 +1,6 @@
 /** The life of a running server: everything is opened in order, and closed in the reverse one. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../app.ts';
 import { localOrigin, type Config } from '../config.ts';
 import { openConnections, type Connections } from '../database/connections.ts';
@@ -12,6 +13,8 @@ import { buildWeb, needsBuild } from './web-build.ts';
 export interface Running {
   readonly services: Services;
   readonly connections: Connections;
+  /** Is not ready any more and closes each connection with its next answer, but answers, for these seconds or until `hurry`. */
+  drain(seconds: number, hurry: AbortSignal): Promise<void>;
   /** Finishes the requests in flight, then closes everything. Calling it again waits for the same end. */
   stop(): Promise<void>;
 }
@@ -41,7 +44,7 @@ export async function start(config: Config, log: Logger, prepare: Prepare, signa
     const listener = await listen(config.host, config.port);
     closers.push(() => listener.close(config.shutdownSeconds));
     const settled = { ...config, baseUrl: settledUrl(config, listener.port) };
-    const { services, close } = await openServices(settled, connections.server, { log });
+    const { services, leave, close } = await openServices(settled, connections.server, { log });
     // Requests in flight still need the services.
     closers.push(() => close(() => listener.close(config.shutdownSeconds)));
 
@@ -58,7 +61,12 @@ export async function start(config: Config, log: Logger, prepare: Prepare, signa
     await prepare(services, connections);
     signal.throwIfAborted();
     listener.answerWith(createApp(services));
-    return { services, connections, stop };
+    const drain = async (seconds: number, hurry: AbortSignal) => {
+      leave();
+      listener.leave();
+      await pause(seconds * 1000, undefined, { signal: hurry }).catch(() => {});
+    };
+    return { services, connections, drain, stop };
   } catch (error) {
     await stop();
     throw error;

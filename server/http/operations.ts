@@ -97,12 +97,12 @@ const writeNothing = row('write_nothing', 'delete from limits.counters where fal
 const notWritable = 'The database takes no writes: it is a standby, or was set to read-only.\n';
 
 /** /healthz: the process answers. /readyz: the database answers, takes writes, and its schema is current. /metrics: for Prometheus. */
-export function operations({ config, database, log, stopping }: Services, { registry }: Metrics): Hono {
+export function operations({ config, database, log, leaving }: Services, { registry }: Metrics): Hono {
   const app = new Hono();
   const files = migrationFiles();
   app.get('/healthz', (c) => c.text('ok\n'));
   app.get('/readyz', async (c) => {
-    if (stopping.aborted) return c.text('Stopping.\n', 503);
+    if (leaving.aborted) return c.text('Stopping.\n', 503);
     try {
       const [missing] = await database.together(missingMigrations(await files), writeNothing());
       if (missing > 0) return c.text(`The database lacks ${missing} migrations: run dealkeep migrate.\n`, 503);

@@ -176,6 +176,24 @@ test('SIGTERM finishes the request in flight, takes no new connection, and ends 
   expect((await program.ended).code).toBe(0);
 });
 
+test('SIGTERM with DRAIN_SECONDS: not ready at once, still answering, each answer the last of its connection', async () => {
+  const program = dealkeep(['serve', '--json'], { DATA_DIR: await migratedDataDir(), DRAIN_SECONDS: '300' });
+  const addresses = await program.ready;
+  const ask = (name: string) => fetch(`${addresses.url}${name}`);
+  const before = await ask('healthz');
+  expect([before.status, before.headers.get('connection')]).toEqual([200, 'keep-alive']);
+  program.child.kill('SIGTERM');
+  await expect.poll(async () => (await ask('readyz')).status, { timeout: 10_000 }).toBe(503);
+  const during = await ask('healthz');
+  expect([during.status, during.headers.get('connection')]).toEqual([200, 'close']);
+  // Whoever does not want to wait says so once more.
+  program.child.kill('SIGTERM');
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(0);
+  expect(stdout).toContain('"leaving: not ready any more, still answering"');
+  expect(await refuses(addresses)).toBe(true);
+});
+
 function refuses({ url }: Addresses): Promise<boolean> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

@@ -76,7 +76,7 @@ const NODE_COMPILE_CACHE = path.join(import.meta.dirname, '../../node_modules/.c
 export function dealkeep(args: readonly string[], env: Readonly<Record<string, string>>): Program {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH, HOME, NODE_COMPILE_CACHE, PORT: '0', WEB_BUILD: 'off', ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, PORT: '0', WEB_BUILD: 'off', DRAIN_SECONDS: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
