@@ -37,6 +37,8 @@ export interface ServicesOptions {
   readonly mail?: Mailer;
   /** How long the database may stay silent before a connection is given up, in milliseconds. */
   readonly silenceMillis?: number;
+  /** How long a request waits for a connection to the database, and for its count by all nodes, in milliseconds. */
+  readonly waitMillis?: number;
 }
 
 export interface OpenServices {
@@ -48,19 +50,23 @@ export interface OpenServices {
 }
 
 /** Where all nodes count requests together; undefined when each counts for itself. */
-async function limitStore(config: Config, connection: pg.ClientConfig): Promise<LimitStore | undefined> {
+async function limitStore(
+  config: Config,
+  connection: pg.ClientConfig,
+  waitMillis: number | undefined,
+): Promise<LimitStore | undefined> {
   const { rateLimitStore, redisUrl, prepare } = config;
-  if (rateLimitStore === 'postgres') return postgresStore(connection, prepare);
+  if (rateLimitStore === 'postgres') return postgresStore(connection, prepare, waitMillis);
   if (rateLimitStore === 'memory' || redisUrl === undefined) return undefined;
   const { openRedis } = await import('./redis.ts');
-  return redisStore(await openRedis(redisUrl), keepSeconds);
+  return redisStore(await openRedis(redisUrl), keepSeconds, waitMillis);
 }
 
 /** Opens the services of one node on a database that is there and migrated; `connection` is the server's login. */
 export async function openServices(
   config: Config,
   connection: pg.ClientConfig,
-  { log, clock, mail, silenceMillis }: ServicesOptions,
+  { log, clock, mail, silenceMillis, waitMillis }: ServicesOptions,
 ): Promise<OpenServices> {
   const storage = await openStorage(config);
   const database = openDatabase({
@@ -70,9 +76,10 @@ export async function openServices(
     onConnectionLost: (error) => log.warn({ reason: error.message }, 'a connection to the database was lost'),
     ...(clock && { clock }),
     ...(silenceMillis !== undefined && { silenceMillis }),
+    ...(waitMillis !== undefined && { waitMillis }),
   });
   const now = clock ?? (() => new Date());
-  const store = await limitStore(config, connection);
+  const store = await limitStore(config, connection, waitMillis);
   const limits = openLimits({ ceilings: config.rateLimits, clock: now, log, ...(store && { store }) });
 
   const { listenDatabaseUrl } = config;

@@ -25,6 +25,8 @@ export interface ServiceOptions {
   readonly config?: Partial<Config>;
   /** How many nodes share the database; with 2 they count requests together in it. */
   readonly nodes?: 1 | 2;
+  /** How long a request may wait for the database and for its count; by default what a busy machine takes is no matter. */
+  readonly waitMillis?: number;
 }
 
 /** A clock that can be moved, and made to stand still; otherwise it runs. */
@@ -104,6 +106,7 @@ export async function openService({
   demo = false,
   config: changes = {},
   nodes: count = 1,
+  waitMillis = 30_000,
 }: ServiceOptions = {}): Promise<TestService> {
   const templates = inject('templates');
   const template = demo ? templates.demo : templates.plain;
@@ -128,7 +131,7 @@ export async function openService({
     const config: Config = { ...read, dataDir, rateLimitStore: count > 1 ? 'postgres' : 'memory', ...changes };
     const log = createLog(config.logLevel, { write: (line) => void lines.push(line) });
     const mail = { send: async (sent: Mail) => void mails.push(sent) };
-    const opened = await openServices(config, server, { log, clock: clock.now, mail });
+    const opened = await openServices(config, server, { log, clock: clock.now, mail, waitMillis });
     const services = demo ? { ...opened.services, storage: withDemoBodies(opened.services.storage) } : opened.services;
     listener.answerWith(createApp(services));
     closers.push(() => opened.close(() => listener.close(1)));

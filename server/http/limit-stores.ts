@@ -21,7 +21,7 @@ export interface LimitStore {
   close(): Promise<void>;
 }
 
-/** How long the store may take, in milliseconds. */
+/** How long the store may take by default, in milliseconds. */
 const patience = 1_000;
 
 // In the order of the keys, so that two nodes that count for the same callers do not wait for each other in a circle.
@@ -37,13 +37,13 @@ const addPoints = `
   select counter.key, counter.points from limits.counters counter join given using (key) where given.points = 0`;
 
 /** Counts in the unlogged table limits.counters, everything that is asked for together in one statement. */
-export function postgresStore(connection: pg.PoolConfig, prepare: boolean): LimitStore {
+export function postgresStore(connection: pg.PoolConfig, prepare: boolean, waitMillis = patience): LimitStore {
   const pool = new pg.Pool({
     ...connection,
     application_name: 'dealkeep limits',
     max: 2,
-    connectionTimeoutMillis: patience,
-    query_timeout: patience,
+    connectionTimeoutMillis: waitMillis,
+    query_timeout: waitMillis,
     keepAlive: true,
   });
   // A connection that breaks while idle is replaced by the next count.
@@ -65,7 +65,7 @@ export function postgresStore(connection: pg.PoolConfig, prepare: boolean): Limi
 }
 
 /** Counts in Redis, which forgets by itself. */
-export function redisStore(redis: Redis, keepSeconds: number): LimitStore {
+export function redisStore(redis: Redis, keepSeconds: number, waitMillis = patience): LimitStore {
   const counters = new RateLimiterRedis({
     storeClient: redis,
     useRedisPackage: true,
@@ -78,7 +78,7 @@ export function redisStore(redis: Redis, keepSeconds: number): LimitStore {
   return {
     async add(additions) {
       const { promise: late, reject } = Promise.withResolvers<never>();
-      const timer = setTimeout(() => reject(new Error('No answer in time.')), patience);
+      const timer = setTimeout(() => reject(new Error('No answer in time.')), waitMillis);
       const one = async ({ counter, points }: Addition) =>
         (await (points > 0 ? counters.penalty(counter, points) : counters.get(counter)))?.consumedPoints ?? 0;
       return Promise.race([Promise.all(additions.map(one)), late]).finally(() => clearTimeout(timer));
