@@ -10,6 +10,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 const quiet = { alone: 100, together: 250 } as const;
 /** The longest that any request is held, in milliseconds. */
 const longest = 1000;
+/** Waking up later than this, in milliseconds, says that the process stood still, and the other requests with it. */
+const late = 25;
 
 /** The clock and the timer of the window. */
 export interface Time {
@@ -56,7 +58,10 @@ export class RefreshWindow {
     window.waiting += 1;
     try {
       for (let left = this.#left(window, arrived); left > 0; left = this.#left(window, arrived)) {
+        const due = this.#time.now() + left;
         await this.#time.pass(left);
+        // What was sent meanwhile may still be on its way in: a connection takes turns of its own before its request.
+        if (this.#time.now() - due > late) window.latest = this.#time.now();
       }
     } finally {
       window.waiting -= 1;

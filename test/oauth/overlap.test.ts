@@ -139,11 +139,17 @@ class StandingTime implements Time {
     return new Promise((wake) => this.#sleepers.push({ at: this.#now + millis, wake }));
   }
 
+  /** Lets the time go on at once, as for a process that stands still: whom it was time to wake wakes at its end. */
+  async standStillUntil(moment: number): Promise<void> {
+    this.#now = moment;
+    await this.goTo(moment);
+  }
+
   /** Lets the time go on, and wakes everybody at their moment. */
   async goTo(moment: number): Promise<void> {
     await setImmediate();
     for (let next = this.#next(); next <= moment; next = this.#next()) {
-      this.#now = next;
+      this.#now = Math.max(this.#now, next);
       const due = this.#sleepers.filter(({ at }) => at <= next);
       this.#sleepers = this.#sleepers.filter(({ at }) => at > next);
       for (const { wake } of due) wake();
@@ -185,6 +191,18 @@ describe('the window', () => {
 
   test('one that comes when those before have gone on is held for itself', async () => {
     expect(await held(0, 50, 301, 400)).toEqual([300, 300, 650, 650]);
+  });
+
+  test('what came in while the process stood still is waited for anew, for no longer than a second in all', async () => {
+    const time = new StandingTime();
+    const window = new RefreshWindow(time);
+    const gone = [window.gathered('a', 0).then(() => time.now())];
+    await time.standStillUntil(400);
+    await time.goTo(450);
+    gone.push(window.gathered('a', 450).then(() => time.now()));
+    await time.standStillUntil(900);
+    await time.goTo(100_000);
+    expect(await Promise.all(gone)).toEqual([1_000, 1_150]);
   });
 
   test('none is held longer than a second, and nothing is remembered', async () => {

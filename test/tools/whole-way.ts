@@ -97,28 +97,45 @@ export interface Exchanged {
   readonly form: URLSearchParams | null;
 }
 
-/** The fetch of a client: writes down what it does, and can hold back refusals until so many have come. */
+/** Lets nobody through before so many have come; then everybody. */
+class Barrier {
+  #awaited: number;
+  readonly #open = Promise.withResolvers<void>();
+
+  constructor(count: number) {
+    this.#awaited = count;
+    if (count === 0) this.#open.resolve();
+  }
+
+  arrived(): Promise<void> {
+    this.#awaited -= 1;
+    if (this.#awaited === 0) this.#open.resolve();
+    return this.#open.promise;
+  }
+}
+
+/** The fetch of a client: writes down what it does, and can see to it that requests are made at once. */
 export class Wire {
   readonly exchanged: Exchanged[] = [];
-  #awaited = 0;
-  #gathered = Promise.withResolvers<void>();
+  #refused = new Barrier(0);
+  #asking = new Barrier(0);
 
-  /** The next `count` answers of 401 are given to the client only when all of them are there. */
+  /**
+   * The next `count` answers of 401 are given to the client only when all of them are there, and what it then sends to
+   * the token endpoint leaves together, however long it takes over each.
+   */
   gather(count: number): void {
-    this.#awaited = count;
-    this.#gathered = Promise.withResolvers<void>();
+    this.#refused = new Barrier(count);
+    this.#asking = new Barrier(count);
   }
 
   readonly fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
-    const response = await fetch(url, init);
     const { pathname } = new URL(url);
     const form = pathname === '/api/mcp/token' ? new URLSearchParams(String(init?.body)) : null;
+    if (form) await this.#asking.arrived();
+    const response = await fetch(url, init);
     this.exchanged.push({ line: `${init?.method ?? 'GET'} ${pathname} ${response.status}`, form });
-    if (response.status === 401 && this.#awaited > 0) {
-      this.#awaited -= 1;
-      if (this.#awaited === 0) this.#gathered.resolve();
-      await this.#gathered.promise;
-    }
+    if (response.status === 401) await this.#refused.arrived();
     return response;
   };
 }
