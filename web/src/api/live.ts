@@ -10,14 +10,17 @@ import { refreshList } from './paged.ts';
 import type { LiveEvent } from './shapes.ts';
 
 const pollEvery = 20_000;
-const reopenAfter = 5_000;
+/** After how long a connection that was refused is tried again, in milliseconds: twice as long each time, up to the most. */
+const reopening = { first: 2_000, most: 60_000 } as const;
+/** When everybody is told that anything may have changed, the pages ask within so many milliseconds, not all at once. */
+const spread = 3_000;
 
 /** What tabs tell each other: a change, whether the connection stands, or the question whether it does. */
 type Word = { event: LiveEvent } | { connected: boolean } | { asking: true };
 
 function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
   if (topic === 'deal' && deal === null) {
-    void client.invalidateQueries();
+    setTimeout(() => void client.invalidateQueries(), Math.random() * spread);
     return;
   }
   if (topic === 'contacts') {
@@ -40,23 +43,33 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
   void refreshActivity(client, deal);
 }
 
-/** Holds a connection until `signal` ends. A browser gives up after an answer that is no stream; then we open again. */
+/**
+ * Holds a connection until `signal` ends. When it breaks, the browser opens it again after the time that the server names,
+ * another for each stream. After an answer that is no stream it gives up; then we open again.
+ */
 function listen(signal: AbortSignal, hear: (event: LiveEvent) => void, stands: (yes: boolean) => void): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let source: EventSource;
-  let reopening: ReturnType<typeof setTimeout> | undefined;
+  let again: ReturnType<typeof setTimeout> | undefined;
+  let refusals = 0;
   const open = () => {
     source = new EventSource('/api/web/events');
-    source.addEventListener('open', () => stands(true));
+    source.addEventListener('open', () => {
+      refusals = 0;
+      stands(true);
+    });
     source.addEventListener('message', (message: MessageEvent<string>) => hear(JSON.parse(message.data) as LiveEvent));
     source.addEventListener('error', () => {
       stands(false);
-      if (source.readyState === EventSource.CLOSED) reopening = setTimeout(open, reopenAfter);
+      if (source.readyState !== EventSource.CLOSED) return;
+      const wait = Math.min(reopening.first * 2 ** refusals, reopening.most);
+      refusals += 1;
+      again = setTimeout(open, wait * (0.5 + Math.random()));
     });
   };
   open();
   signal.addEventListener('abort', () => {
-    clearTimeout(reopening);
+    clearTimeout(again);
     source.close();
     resolve();
   });
