@@ -8,11 +8,16 @@ export type Redis = Awaited<ReturnType<typeof openRedis>>;
 /** How long a start waits for the connection, in milliseconds. */
 const patience = 2_000;
 
+export interface RedisOptions {
+  /** After how long without a word from Redis the connection is given up, in milliseconds; for one that is never idle so long. */
+  readonly silenceMillis?: number;
+}
+
 /**
  * A client that connects by itself, now and whenever its connection was lost, and refuses commands meanwhile instead of
  * keeping them; `url` is redis:// or rediss://. Resolves when it is connected, or after 2 s. `destroy` ends it.
  */
-export async function openRedis(url: string) {
+export async function openRedis(url: string, { silenceMillis }: RedisOptions = {}) {
   const client = createClient({
     url,
     name: 'dealkeep',
@@ -20,7 +25,11 @@ export async function openRedis(url: string) {
     RESP: 2,
     maintNotifications: 'disabled',
     disableOfflineQueue: true,
-    socket: { connectTimeout: patience, reconnectStrategy: (tries) => Math.min(100 * 2 ** tries, 2_000) },
+    socket: {
+      connectTimeout: patience,
+      reconnectStrategy: (tries) => Math.min(100 * 2 ** tries, 2_000),
+      ...(silenceMillis !== undefined && { socketTimeout: silenceMillis }),
+    },
   });
   // Whoever sends a command hears that the connection is away; without a listener the process would end.
   client.on('error', () => {});

@@ -1,6 +1,6 @@
 /** The services that a request handler needs, opened once at start. */
 
-import type pg from 'pg';
+import pg from 'pg';
 import type { Config } from './config.ts';
 import { openChanges, type Changes } from './database/changes.ts';
 import { openDatabase, type Database } from './database/database.ts';
@@ -62,6 +62,27 @@ async function limitStore(
   return redisStore(await openRedis(redisUrl), keepSeconds, waitMillis);
 }
 
+/** Hears what changes from the database, or through Redis where there is one. */
+async function openChangesOf({ redisUrl }: Config, listening: pg.ClientConfig, log: Logger): Promise<Changes> {
+  const onAway = (reason: string) => log.warn({ reason }, 'not hearing what changes: connecting again');
+  if (redisUrl === undefined) return openChanges(listening, onAway);
+  const [{ openRedis }, { openSharedChanges }] = await Promise.all([
+    import('./redis.ts'),
+    import('./shared-changes.ts'),
+  ]);
+  const [reader, writer] = await Promise.all([
+    openRedis(redisUrl, { silenceMillis: 5_000 }),
+    openRedis(redisUrl, { silenceMillis: 5_000 }),
+  ]);
+  return openSharedChanges({
+    reader,
+    writer,
+    database: new pg.Client(listening).database ?? '',
+    listen: () => openChanges(listening, onAway, true),
+    onAway: (reason) => log.warn({ reason }, 'not hearing what changes through Redis: listening to the database'),
+  });
+}
+
 /** Opens the services of one node on a database that is there and migrated; `connection` is the server's login. */
 export async function openServices(
   config: Config,
@@ -86,9 +107,7 @@ export async function openServices(
   if (!config.prepare && !listenDatabaseUrl)
     log.warn('pages do not hear what changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
   const listening = listenDatabaseUrl ? { connectionString: listenDatabaseUrl } : connection;
-  const changes = openChanges(listening, (reason) =>
-    log.warn({ reason }, 'not hearing what changes: connecting again'),
-  );
+  const changes = await openChangesOf(config, listening, log);
   const leaving = new AbortController();
   const stopping = new AbortController();
   return {

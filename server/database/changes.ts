@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 
-/** A change of a record, as 012_live_changes.sql announces it. */
+/** A change of a record, as 025_told_by_deal.sql announces it. */
 export interface Change {
   topic: string;
   table: string;
@@ -25,8 +25,15 @@ export interface Changes {
   close(): Promise<void>;
 }
 
-/** Starts listening on the channel `dealkeep_changes`; a lost connection is reported and made again by itself. */
-export function openChanges(connection: pg.ClientConfig, onAway: (reason: string) => void): Changes {
+/**
+ * Starts listening on the channel `dealkeep_changes`; a lost connection is reported and made again by itself. With
+ * `saysMissed` the first word is that anything may have changed, too.
+ */
+export function openChanges(
+  connection: pg.ClientConfig,
+  onAway: (reason: string) => void,
+  saysMissed = false,
+): Changes {
   const listeners = new Set<Listener>();
   let client: pg.Client | undefined;
   let closed = false;
@@ -61,7 +68,7 @@ export function openChanges(connection: pg.ClientConfig, onAway: (reason: string
     }
   }
 
-  const connecting = connect(false);
+  const connecting = connect(saysMissed);
   const resume = () => void client?.connection.stream.resume();
   return {
     follow(listener) {

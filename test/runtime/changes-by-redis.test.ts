@@ -1,0 +1,112 @@
+/** Live changes of several nodes that hear them through Redis. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openService, type TestService } from '../harness.ts';
+import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { openTestRedis, withoutRedis, type TestRedis } from '../redis.ts';
+import { signInAs } from '../web/person.ts';
+
+describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' : `, but ${withoutRedis}`}`, () => {
+  let redis: TestRedis;
+  let service: TestService;
+  let scene: Scene;
+  beforeAll(async () => {
+    redis = await openTestRedis();
+    service = await openService({ nodes: 2, config: { redisUrl: redis.url, streamHeartbeatSeconds: 60 } });
+    const owner = await connect(service.connections.owner);
+    scene = await setScene(owner);
+    await owner.end();
+  });
+  afterAll(async () => {
+    await service?.close();
+    await redis?.close();
+  });
+
+  const patience = { timeout: 60_000, interval: 100 };
+  const anything = { topic: 'deal', deal_id: null };
+
+  /** How many connections listen to the database. */
+  async function listening(): Promise<number> {
+    const [found] = await service.sql<{ count: string }>(
+      `select count(*) from pg_stat_activity where application_name = 'dealkeep changes' and datname = current_database()`,
+    );
+    return Number(found?.count);
+  }
+
+  /** A stream of each node: what it heard so far, and whether it ended. */
+  async function follow(caller: string) {
+    const person = await signInAs(service, scene.people[caller]!);
+    return Promise.all(
+      service.nodes.map(async ({ origin }) => {
+        const response = await fetch(`${origin}/api/web/events`, { headers: person.headers });
+        const stream = { heard: [] as unknown[], ended: false };
+        void (async () => {
+          for await (const part of response.body!.pipeThrough(new TextDecoderStream()))
+            for (const line of part.split('\n'))
+              if (line.startsWith('data: ')) stream.heard.push(JSON.parse(line.slice(6)));
+          stream.ended = true;
+        })().catch(() => {});
+        return stream;
+      }),
+    );
+  }
+
+  let changes = 0;
+  /** Changes the deal until every stream has heard of it. */
+  async function isHeard(streams: readonly { heard: unknown[] }[]): Promise<void> {
+    const deal = { topic: 'deal', deal_id: scene.deal };
+    for (const stream of streams) stream.heard.length = 0;
+    await expect
+      .poll(async () => {
+        await service.sql('update deals set industry = $2 where id = $1', [scene.deal, `Trade ${(changes += 1)}`]);
+        return streams.every(({ heard }) => heard.some((event) => JSON.stringify(event) === JSON.stringify(deal)));
+      }, patience)
+      .toBe(true);
+  }
+
+  test('one node listens to the database, and people of every node hear what they see', async () => {
+    await expect.poll(listening, patience).toBe(1);
+    const [brokers, outsiders] = await Promise.all(['broker', 'outsider'].map(follow));
+    await isHeard(brokers!);
+    const { length } = outsiders!
+      .flatMap(({ heard }) => heard)
+      .filter((event) => JSON.stringify(event) !== JSON.stringify(anything));
+    expect(length).toBe(0);
+    expect(await listening()).toBe(1);
+  });
+
+  test('a session that ends closes its streams on every node', async () => {
+    const streams = await follow('viewer');
+    await isHeard(streams);
+    await service.sql('update vault.sessions set ended_at = app.now() where user_id = $1', [scene.people['viewer']]);
+    await expect.poll(() => streams.map(({ ended }) => ended), patience).toEqual([true, true]);
+  });
+
+  test('without Redis each node listens, and with it again one does', { timeout: 120_000 }, async () => {
+    const streams = await follow('broker');
+    await isHeard(streams);
+    await redis.stop();
+    await expect.poll(listening, patience).toBe(2);
+    await isHeard(streams);
+    for (const stream of streams) stream.heard.length = 0;
+    await redis.start();
+    await expect.poll(listening, patience).toBe(1);
+    // What happened between the one and the other may have been missed.
+    await expect
+      .poll(
+        () => streams.map(({ heard }) => heard.some((event) => JSON.stringify(event) === JSON.stringify(anything))),
+        patience,
+      )
+      .toEqual([true, true]);
+    await isHeard(streams);
+  });
+
+  test('when a node stops, the other one listens', async () => {
+    const streams = await follow('broker');
+    await isHeard(streams);
+    for (const stream of streams) stream.heard.length = 0;
+    await service.nodes[0]!.services.changes.close();
+    await expect.poll(listening, patience).toBe(1);
+    await isHeard(streams.slice(1));
+  });
+});
