@@ -11,8 +11,8 @@ const introduction = `-- The schema that database/migrations make, for reading a
 -- CURRENT_USER in a policy is the owner of the database.
 `;
 
-/** Schemas of ours, by their names. */
-const ours = `(select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema')`;
+/** Schemas of ours, by their names; what PostgreSQL's own extensions bring is in `extensions`. */
+const ours = `(select oid from pg_namespace where nspname !~ '^pg_' and nspname not in ('information_schema', 'extensions'))`;
 
 // One row an object, as its statements. Rights are those of everybody but the owner; without an entry of its own in the
 // catalogue an object has those that PostgreSQL gives it at first.
@@ -140,8 +140,13 @@ const moves = `
       order by m.subject collate "C", m.from_state collate "C", m.to_state collate "C") || ';'
   from app.moves m`;
 
+const extensions = `
+  select format('CREATE EXTENSION %I WITH SCHEMA %I;', e.extname, n.nspname)
+  from pg_extension e join pg_namespace n on n.oid = e.extnamespace where n.nspname = 'extensions' order by e.extname collate "C"`;
+
 const parts: readonly (readonly [heading: string, query: string])[] = [
   ['Schemas', schemas],
+  ['Extensions, in a schema of their own', extensions],
   ['Rights on what is made from now on, in the place of those that PostgreSQL gives', defaults],
   ['Types', types],
   ['Tables', tables],

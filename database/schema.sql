@@ -15,6 +15,12 @@ GRANT USAGE ON SCHEMA public TO dealkeep_server;
 
 CREATE SCHEMA vault;
 
+-- Extensions, in a schema of their own
+
+CREATE EXTENSION btree_gin WITH SCHEMA extensions;
+
+CREATE EXTENSION pg_trgm WITH SCHEMA extensions;
+
 -- Rights on what is made from now on, in the place of those that PostgreSQL gives
 
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO CURRENT_USER;
@@ -90,6 +96,7 @@ CREATE TABLE public.accounting_snapshots (
 );
 CREATE INDEX accounting_snapshots_by_deal ON public.accounting_snapshots USING btree (deal_id, requested_at DESC, id DESC);
 CREATE INDEX accounting_snapshots_completed ON public.accounting_snapshots USING btree (deal_id, completed_at DESC, id DESC) WHERE status = 'completed'::text;
+CREATE INDEX snapshots_under_way ON public.accounting_snapshots USING btree (requested_at) WHERE status = ANY (ARRAY['requested'::text, 'processing'::text]);
 ALTER TABLE public.accounting_snapshots ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.accounting_snapshots FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.accounting_snapshots TO CURRENT_USER
@@ -220,9 +227,7 @@ CREATE POLICY as_owner ON public.brokerages TO CURRENT_USER
 CREATE POLICY members_see_it ON public.brokerages FOR SELECT TO dealkeep_server
     USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]));
 CREATE POLICY people_of_its_deals_see_it ON public.brokerages FOR SELECT TO dealkeep_server
-    USING ((EXISTS ( SELECT
-   FROM public.deals d
-  WHERE d.organization_id = brokerages.id)));
+    USING (id = ANY ((( SELECT app.brokerages_of_deals() AS brokerages_of_deals))::uuid[]));
 CREATE POLICY admins_change_it ON public.brokerages FOR UPDATE TO dealkeep_server
     USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
 CREATE TRIGGER touch BEFORE UPDATE ON public.brokerages FOR EACH ROW EXECUTE FUNCTION app.touch();
@@ -331,6 +336,11 @@ CREATE TABLE public.contacts (
     CONSTRAINT contacts_phone_check CHECK (length(phone) <= 65536),
     CONSTRAINT contacts_type_check CHECK (type = ANY (ARRAY['person'::text, 'company'::text]))
 );
+CREATE INDEX contacts_archived ON public.contacts USING btree (brokerage_id, created_at DESC, id DESC) WHERE archived_at IS NOT NULL;
+CREATE INDEX contacts_archived_by_name ON public.contacts USING btree (brokerage_id, "left"(lower(display_name), 100), id) WHERE archived_at IS NOT NULL;
+CREATE INDEX contacts_by_email ON public.contacts USING btree (brokerage_id, lower(email), id) WHERE archived_at IS NULL AND email IS NOT NULL;
+CREATE INDEX contacts_by_name ON public.contacts USING btree (brokerage_id, "left"(lower(display_name), 100), id) WHERE archived_at IS NULL;
+CREATE INDEX contacts_by_words ON public.contacts USING gin (brokerage_id, app.contact_text(display_name, email, phone) extensions.gin_trgm_ops);
 CREATE INDEX contacts_in_order ON public.contacts USING btree (brokerage_id, created_at DESC, id DESC) WHERE archived_at IS NULL;
 ALTER TABLE public.contacts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.contacts FORCE ROW LEVEL SECURITY;
@@ -406,6 +416,7 @@ CREATE TABLE public.deal_stages (
     CONSTRAINT deal_stages_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id) DEFERRABLE INITIALLY DEFERRED,
     CONSTRAINT deal_stages_state_check CHECK (state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text]))
 );
+CREATE INDEX stages_of_exclusivity ON public.deal_stages USING btree (deal_id) WHERE state = 'exclusivity'::text;
 ALTER TABLE public.deal_stages ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.deal_stages FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.deal_stages TO CURRENT_USER
@@ -811,6 +822,7 @@ CREATE TABLE public.ndas (
 );
 CREATE INDEX ndas_by_deal ON public.ndas USING btree (deal_id, sent_at DESC);
 CREATE INDEX ndas_by_participant ON public.ndas USING btree (participant_id);
+CREATE INDEX ndas_running_out ON public.ndas USING btree (expires_at) WHERE status = ANY (ARRAY['sent'::text, 'active'::text]);
 CREATE INDEX ndas_sent ON public.ndas USING btree (deal_id) INCLUDE (participant_id, sent_at, expires_at) WHERE status = 'sent'::text;
 CREATE INDEX ndas_sent_to ON public.ndas USING btree (participant_id) INCLUDE (deal_id, sent_at, expires_at) WHERE status = 'sent'::text;
 ALTER TABLE public.ndas ENABLE ROW LEVEL SECURITY;
@@ -2349,6 +2361,22 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerages_for(text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.brokerages_of_deals()
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  deals constant uuid[] := array(
+    select p.deal_id from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer'));
+begin
+  return array(select distinct d.organization_id from public.deals d where d.id = any (deals));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.brokerages_of_deals() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.change_address(session bytea, token bytea, address inet, request_id text)
  RETURNS TABLE(old_email text, new_email text)
  LANGUAGE plpgsql
@@ -2843,6 +2871,62 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.connections() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.contact_list(brokerage uuid, archived boolean, patterns text[], sort text, after_key text, after_id uuid, most integer)
+ RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  by_name constant boolean := ltrim(sort, '-') = 'display_name';
+  key constant text := case when by_name then '"left"(lower(c.display_name), 100)' else 'c.created_at' end;
+  backwards constant boolean := starts_with(sort, '-');
+begin
+  if not brokerage = any (app.brokerages_for('contacts:read')) or (archived and app.key_id() is not null) then
+    return;
+  end if;
+  return query execute format(
+    'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
+     from public.contacts c
+     where c.brokerage_id = $1 and c.archived_at is %2$s null %3$s %4$s
+     order by %1$s %5$s, c.id %5$s limit $4',
+    key,
+    case when archived then 'not' end,
+    (select string_agg(format('and app.contact_text(c.display_name, c.email, c.phone) like %L', pattern), ' ') from unnest(patterns) pattern),
+    case when after_key is not null
+      then format('and (%s, c.id) %s ($2::%s, $3)', key, case when backwards then '<' else '>' end, case when by_name then 'text' else 'timestamptz' end) end,
+    case when backwards then 'desc' else 'asc' end)
+    using brokerage, after_key, after_id, most;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.contact_list(uuid,boolean,text[],text,text,uuid,integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.contact_text(display_name text, email text, phone text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN lower((((display_name || ' '::text) || COALESCE((email || ' '::text), ''::text)) || COALESCE(phone, ''::text)));
+GRANT EXECUTE ON FUNCTION app.contact_text(text,text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.contacts_with_emails(brokerage uuid, emails text[])
+ RETURNS TABLE(email text, id uuid)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  if not brokerage = any (app.brokerages_for('contacts:read')) then
+    return;
+  end if;
+  return query
+    select distinct on (lower(c.email)) lower(c.email), c.id from public.contacts c
+    where c.brokerage_id = brokerage and c.archived_at is null and c.email is not null and lower(c.email) = any (emails)
+    order by lower(c.email), c.id;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.contacts_with_emails(uuid,text[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.count_address_change()
  RETURNS trigger
@@ -6619,6 +6703,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- d67cff6d3a35e8c34a16330f6bafc4f2f916225ddae0d6c2c6594a5210e0fe75  017_tools.sql
 -- 7db8ff69f4ead1ccac1c0c357eb7be791325aa01e5e024033187408608c7f32d  018_live_changes.sql
 -- 64305d611e250e311df8b24ea041b65c1de489206f11130fa58d8eb39f0f98df  022_lists_at_size.sql
+-- c8c4f395101f577fae5956cb548bdc32113212ec1a85e625dd1517346306c007  023_contacts_by_index.sql
 -- e0b64474f689e8678d7ffe354463cae0935112689bb5966033afbf51b2df35fc  025_told_by_deal.sql
 -- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql

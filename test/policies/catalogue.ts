@@ -14,7 +14,7 @@ interface Catalogue {
 }
 
 /** Schemas of ours. */
-const ours = `(select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema')`;
+const ours = `(select oid from pg_namespace where nspname !~ '^pg_' and nspname not in ('information_schema', 'extensions'))`;
 
 /** What the checks add to the functions of the service (stage.ts). */
 const helpers = ['attempts', 'enter_as', 'enter_through', 'as_owner'];
@@ -176,6 +176,7 @@ check(
     union all select concat(pg_get_expr(polqual, polrelid), ' ', pg_get_expr(polwithcheck, polrelid)) from pg_policy
     union all select pg_get_constraintdef(oid) from pg_constraint where contype = 'c'
     union all select pg_get_expr(adbin, adrelid) from pg_attrdef
+    union all select pg_get_indexdef(indexrelid) from pg_index
     union all select pg_get_triggerdef(oid) from pg_trigger`);
     const given = await found(`select distinct p.proname from pg_proc p where p.pronamespace = 'app'::regnamespace
     and has_function_privilege('dealkeep_server', p.oid, 'execute') order by 1`);

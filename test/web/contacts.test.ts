@@ -342,4 +342,17 @@ describe('exporting', () => {
         phone: '+1 555 0101',
       });
   });
+
+  test('gives all of them in the order of their names, also when they are read in several portions', async () => {
+    const many = 3_000;
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name) select '${scene.brokerage}', 'person', 'Name ' || lpad(n::text, 6, '0')
+       from generate_series(1, ${many}) n`,
+    );
+    const csv = await (await exported('colleague')).text();
+    const names = csv.split('\r\n').flatMap((line) => /^person,(Name \d{6}),/.exec(line)?.slice(1) ?? []);
+    expect(names.length).toBe(many);
+    expect(names).toEqual(names.toSorted());
+    await service.sql(`delete from contacts where brokerage_id = '${scene.brokerage}' and display_name like 'Name %'`);
+  });
 });

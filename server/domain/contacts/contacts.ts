@@ -111,19 +111,9 @@ export interface ContactInput {
 
 const fields = 'c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.created_at, c.updated_at';
 
-// Names can be long, and the place behind which a page begins stands in a URL.
-const byName = 'left(lower(c.display_name), 100)';
-
-/** What the list can be sorted by: SQL and its type. */
-const orders = {
-  created_at: { sql: 'c.created_at', type: 'timestamptz', direction: 'asc' },
-  '-created_at': { sql: 'c.created_at', type: 'timestamptz', direction: 'desc' },
-  display_name: { sql: byName, type: 'text', direction: 'asc' },
-  '-display_name': { sql: byName, type: 'text', direction: 'desc' },
-} as const;
-
-export type ContactSort = keyof typeof orders;
-export const contactSorts = Object.keys(orders) as ContactSort[];
+/** What the list can be sorted by. Names can be long, and the place behind which a page begins stands in a URL: a hundred characters count. */
+export const contactSorts = ['created_at', '-created_at', 'display_name', '-display_name'] as const;
+export type ContactSort = (typeof contactSorts)[number];
 
 export interface ContactFilter {
   readonly brokerageId: string;
@@ -134,21 +124,10 @@ export interface ContactFilter {
   readonly limit: number;
 }
 
-const listings = new Map(
-  contactSorts.map((sort) => {
-    const { sql, type, direction } = orders[sort];
-    return [
-      sort,
-      rows<Placed<ListedContact>>(
-        `contact_list_${sort.replace('-', 'down_')}`,
-        `select ${fields}, (${sql})::text as place from contacts c
-         where c.brokerage_id = $1 and (c.archived_at is not null) = $2
-           and lower(concat_ws(' ', c.display_name, c.email, c.phone)) like all ($3::text[])
-           and ($4::text is null or (${sql}, c.id) ${direction === 'asc' ? '>' : '<'} ($4::${type}, $5::uuid))
-         order by ${sql} ${direction}, c.id ${direction} limit $6`,
-      ),
-    ] as const;
-  }),
+const list = rows<Placed<ListedContact>>(
+  'contact_list',
+  `select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at, c.created_at, c.updated_at, c.place
+   from app.contact_list($1, $2, $3, $4, $5, $6, $7) c`,
 );
 
 /** The contacts of a brokerage that the caller is a member of, in pages. */
@@ -156,18 +135,9 @@ export function contactList(
   sort: ContactSort,
   { brokerageId, words, archived, after, limit }: ContactFilter,
 ): Statement<Page<ListedContact>> {
-  const list = listings.get(sort);
-  if (!list) throw new Error(`There is no order ${sort}.`);
-  const found = list(brokerageId, archived, words.map(anywhere), after?.key, after?.id, limit + 1);
+  const found = list(brokerageId, archived, words.map(anywhere), sort, after?.key, after?.id, limit + 1);
   return paged(found, limit, (contact) => contact);
 }
-
-/** The contacts of a brokerage for an export, by name, at most 50,000. */
-export const contactsForExport = rows<ListedContact, [brokerageId: string]>(
-  'contacts_for_export',
-  `select ${fields} from contacts c where c.brokerage_id = $1 and c.archived_at is null
-   order by lower(c.display_name), c.id limit 50000`,
-);
 
 // Contacts belong to no deal, so that the record names the brokerage.
 const brokerage = 'changed.brokerage_id';
@@ -234,8 +204,7 @@ export const restoreContact = (id: string, origin: Origin) => withoutBrokerage(r
 
 const sameAddress = rows<{ email: string; id: string }>(
   'contacts_by_email',
-  `select distinct on (lower(c.email)) lower(c.email) as email, c.id from contacts c
-   where c.brokerage_id = $1 and c.archived_at is null and lower(c.email) = any ($2::text[]) order by lower(c.email), c.id`,
+  'select email, id from app.contacts_with_emails($1, $2)',
 );
 
 /** Which of these e-mail addresses (in lower case) the brokerage's contacts have already, and which contact it is. */

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ContactInput, ListedContact } from '../../domain/contacts/contacts.ts';
-import { othersFirst, parseCsv, readCell, unreadable, writeCsv, type RowError } from './csv.ts';
+import { othersFirst, parseCsv, readCell, unreadable, type RowError } from './csv.ts';
 import { emailAddress, line, optional } from './input.ts';
 
 /** The most rows of one import. */
@@ -86,9 +86,12 @@ export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; fa
   return { rows, faults, count: filled.length };
 }
 
-/** Contacts as a CSV file that {@link readContactCsv} reads again. */
-export const contactCsv = (contacts: readonly ListedContact[]): string =>
-  writeCsv(
-    ['type', 'name', 'email', 'phone', 'created'],
-    contacts.map(({ type, display_name, email, phone, created_at }) => [type, display_name, email, phone, created_at]),
-  );
+/** The heading of a CSV file of contacts that {@link readContactCsv} reads again, and the cells of one. */
+export const contactHeading: readonly string[] = ['type', 'name', 'email', 'phone', 'created'];
+export const contactCells = ({ type, display_name, email, phone, created_at }: ListedContact) => [
+  type,
+  display_name,
+  email,
+  phone,
+  created_at,
+];

@@ -16,10 +16,33 @@ function cell(value: string | null): string {
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
+const linesOf = (rows: Iterable<readonly (string | null)[]>): string =>
+  Array.from(rows, (cells) => `${cells.map(cell).join(',')}\r\n`).join('');
+
 /** Rows of cells as CSV, with a byte order mark so that spreadsheets read it as UTF-8. */
-export function writeCsv(heading: readonly string[], rows: Iterable<readonly (string | null)[]>): string {
-  const lines = [heading, ...rows].map((cells) => cells.map(cell).join(','));
-  return `\ufeff${lines.join('\r\n')}\r\n`;
+export const writeCsv = (heading: readonly string[], rows: Iterable<readonly (string | null)[]>): string =>
+  `\ufeff${linesOf([heading, ...rows])}`;
+
+/**
+ * The same a portion at a time, as whoever reads it asks for more: `first` is at hand, `next` gives the portions after it and null
+ * when there is none. When `next` fails the answer breaks off, so that nobody takes what they have for all of it.
+ */
+export function streamCsv(
+  heading: readonly string[],
+  first: Iterable<readonly (string | null)[]>,
+  next: () => Promise<Iterable<readonly (string | null)[]> | null>,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(encoder.encode(writeCsv(heading, first)));
+    },
+    async pull(controller) {
+      const more = await next();
+      if (more === null) controller.close();
+      else controller.enqueue(encoder.encode(linesOf(more)));
+    },
+  });
 }
 
 /** What is wrong in a row of a file, the heading being row 1; `column` null: in the row as a whole. */
