@@ -28,8 +28,8 @@ export default defineConfig(({ mode }) => ({
     globalSetup: ['test/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    // Reading the modules of the server takes longer than most of these tests.
-    isolate: mode !== 'fast',
+    // Reading the modules of the server anew for each file would take longer than most of the tests.
+    isolate: false,
     sequence: { sequencer: SlowFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,

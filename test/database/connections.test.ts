@@ -21,7 +21,10 @@ import {
   sleep,
   sql,
   write,
+  useSetting,
 } from './setting.ts';
+
+useSetting();
 
 describe('under load', () => {
   test('64 callers, a quarter of whose runs fail, leak neither rows, identities nor connections', async () => {

@@ -20,7 +20,10 @@ import {
   sleep,
   sql,
   write,
+  useSetting,
 } from './setting.ts';
+
+useSetting();
 
 describe('one transaction', () => {
   test('every statement is answered, in order, the same one twice too', async () => {

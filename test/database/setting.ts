@@ -65,12 +65,15 @@ export async function countJottings(): Promise<number> {
   return found?.['count'];
 }
 
-beforeAll(async () => {
-  service = await openService();
-  await sql(arrangement);
-});
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((database) => database.close()));
-  await sql('truncate jottings, pairs, owned');
-});
-afterAll(() => service.close());
+/** Gives the test file that calls it the database, and an empty one again after each test. */
+export function useSetting(): void {
+  beforeAll(async () => {
+    service = await openService();
+    await sql(arrangement);
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((database) => database.close()));
+    await sql('truncate jottings, pairs, owned');
+  });
+  afterAll(() => service.close());
+}

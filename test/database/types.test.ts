@@ -3,7 +3,9 @@
 import { expect, test } from 'vitest';
 import { row } from '../../server/database/statement.ts';
 import { decoderOf, encode, timestamp, type Value } from '../../server/database/types.ts';
-import { open } from './setting.ts';
+import { open, useSetting } from './setting.ts';
+
+useSetting();
 
 test('each type arrives as the value that stands for it', async () => {
   const every = row(
