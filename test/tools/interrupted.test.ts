@@ -149,8 +149,10 @@ test('clients that are gone before their calls are done: those are finished, onc
   for (const [at, label] of labels.entries()) {
     const body = JSON.stringify(write(label));
     sockets[at]?.write(head(body.length) + body);
+    await heldUp(at + 1);
+    // The time of a transaction tells which record is whose.
+    service.clock.advance(1);
   }
-  await heldUp(3);
   for (const socket of sockets) socket.destroy();
   // Others are answered although those still wait.
   expect((await send(service, buyer.token, read())).status).toBe(200);
