@@ -6,6 +6,7 @@ import type { Results } from '../database/database.ts';
 import { Denied, Refusal } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import { enterWithSession, type SessionCaller } from '../domain/accounts/sessions.ts';
+import type { Within } from '../domain/visibility/within.ts';
 import { Problem } from './problem.ts';
 import { sessionDigest } from './session.ts';
 
@@ -20,10 +21,11 @@ const isAttended = (c: Context): boolean => c.req.header('x-unattended') === und
 
 /**
  * Runs statements in the name of whoever is signed in: the person and the answers, in one transaction and one round trip.
- * What `nobody` gives is thrown when the session is missing or has ended.
+ * What `nobody` gives is thrown when the session is missing or has ended. `within`: what the statements are about, so that
+ * of the person's deals none but this one is looked at.
  */
 export const personOr =
-  (nobody: () => Problem) =>
+  (nobody: () => Problem, within: Within | null = null) =>
   async <const S extends readonly Statement<unknown>[]>(
     { database }: Services,
     c: Context,
@@ -31,7 +33,7 @@ export const personOr =
   ): Promise<[SessionCaller, ...Results<S>]> => {
     const digest = sessionDigest(c);
     if (digest === null) throw nobody();
-    const enter = enterWithSession(digest, isAttended(c));
+    const enter = enterWithSession(digest, isAttended(c), within);
     const [person, ...answers] = await database.together(enter, ...statements).catch(async (error: unknown) => {
       // Whoever is not signed in any more is denied what follows, which is not what they should read.
       const refused = error instanceof Denied || error instanceof Refusal;
@@ -45,12 +47,25 @@ export const personOr =
 /** The person and the answers. Throws 401 when nobody is signed in. */
 export const withPerson = personOr(signedOut);
 
+/** The same of statements about one deal, or about a record of one. */
+export const withPersonWithin = (within: Within | null) => personOr(signedOut, within);
+
 /** The answers alone. Throws 401 when nobody is signed in. */
 export async function asPerson<const S extends readonly Statement<unknown>[]>(
   services: Services,
   c: Context,
   ...statements: S
 ): Promise<Results<S>> {
-  const [, ...answers] = await withPerson(services, c, ...statements);
+  return asPersonWithin(services, c, null, ...statements);
+}
+
+/** The same of statements about one deal, or about a record of one. */
+export async function asPersonWithin<const S extends readonly Statement<unknown>[]>(
+  services: Services,
+  c: Context,
+  within: Within | null,
+  ...statements: S
+): Promise<Results<S>> {
+  const [, ...answers] = await withPersonWithin(within)(services, c, ...statements);
   return answers as Results<S>;
 }

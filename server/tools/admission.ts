@@ -31,7 +31,8 @@ export function presentedDigest(c: Context, services: Services, path: ResourcePa
 
 /** Who calls; the database is asked unless it has been. Throws a problem of 401 when the token is not valid. */
 export async function admit(exchange: Exchange, path: ResourcePath): Promise<TokenCaller> {
-  const caller = exchange.caller === undefined ? await exchange.services.database.run(exchange.enter) : exchange.caller;
+  const caller =
+    exchange.caller === undefined ? await exchange.services.database.run(exchange.enter()) : exchange.caller;
   if (caller === null) throw unauthorized(exchange.services, path, 'invalid_token');
   return caller;
 }

@@ -4,6 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
 import { recordToolCall, recordToolRead } from '../domain/audit/tool-calls.ts';
 import { passSecondFactor } from '../domain/clients/tool-gate.ts';
+import { withinDeal, withinDealOf, type Within } from '../domain/visibility/within.ts';
 import { isUuid } from '../http/uuid.ts';
 import type { Tool } from './define.ts';
 import { isObject, type Exchange } from './exchange.ts';
@@ -22,6 +23,14 @@ function recorder({ from }: Exchange, tool: Tool, { deal_id, finding_id, source_
   return (outcome: string) => record(tool.name, subject, outcome, asId(deal_id), from.address, from.requestId);
 }
 
+/** The one deal that a call is about, where its input names a deal or a record of one. */
+function within({ deal_id, finding_id, source_id }: Input): Within | null {
+  const [deal, finding, source] = [asId(deal_id), asId(finding_id), asId(source_id)];
+  if (deal !== null) return withinDeal(deal);
+  if (finding !== null) return withinDealOf('findings', finding);
+  return source === null ? null : withinDealOf('financing_sources', source);
+}
+
 /**
  * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
  * writing tool, the work, and the record. That the token carries mcp:read goes without saying: every token does.
@@ -33,7 +42,7 @@ async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown
   if (!exchange.holder?.scopes.includes(tool.scope))
     throw new ToolRefusal(missingScope(factsOf(exchange, tool, input)));
   const plan = tool.plan(given, exchange.from);
-  const before = [exchange.enter, passSecondFactor(), ...(plan.gate ? [plan.gate] : [])];
+  const before = [exchange.enter(within(input)), passSecondFactor(), ...(plan.gate ? [plan.gate] : [])];
   const found = await database.together(...before, ...plan.work, recorder(exchange, tool, input)('ok'));
   const result = plan.answer(found.slice(before.length, -1));
   if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
@@ -60,7 +69,7 @@ function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): 
 async function recordFailure(exchange: Exchange, tool: Tool, input: Input, outcome: string): Promise<void> {
   const { services, from } = exchange;
   try {
-    await services.database.together(exchange.enter, recorder(exchange, tool, input)(outcome));
+    await services.database.together(exchange.enter(), recorder(exchange, tool, input)(outcome));
   } catch (error) {
     services.log.warn(
       { requestId: from.requestId, tool: tool.name, outcome, err: error },

@@ -5,6 +5,7 @@ import { mapped, type Statement } from '../database/statement.ts';
 import type { RequestOrigin } from '../http/origin.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
 import { enterWithAccessToken, type TokenCaller } from '../domain/clients/tokens.ts';
+import type { Within } from '../domain/visibility/within.ts';
 import { canonicalResource } from '../http/resource-metadata.ts';
 
 /** The person and the client that a token was issued to, and its scopes: a token never changes hands, nor what it is good for. */
@@ -21,8 +22,11 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 export interface Exchange {
   readonly services: Services;
   readonly from: RequestOrigin;
-  /** Goes in front of the statements of a transaction; the answer is kept in {@link Exchange.caller}. */
-  readonly enter: Statement<TokenCaller | null>;
+  /**
+   * Goes in front of the statements of a transaction; the answer is kept in {@link Exchange.caller}. `within`: what the
+   * statements are about.
+   */
+  enter(within?: Within | null): Statement<TokenCaller | null>;
   holder: Holder | null;
   /** By the ids of their messages: what calls have sent for arguments that is no object. */
   readonly misfits: Map<unknown, unknown>;
@@ -32,13 +36,12 @@ export interface Exchange {
 
 /** The exchange of a request that carries the token with this digest. */
 export function openExchange(services: Services, digest: Buffer, from: Exchange['from']): Exchange {
+  const resource = canonicalResource(services.config.baseUrl);
+  const keep = (caller: TokenCaller | null) => (exchange.caller = caller);
   const exchange: Exchange = {
     services,
     from,
-    enter: mapped(enterWithAccessToken(digest, canonicalResource(services.config.baseUrl)), (caller) => {
-      exchange.caller = caller;
-      return caller;
-    }),
+    enter: (within = null) => mapped(enterWithAccessToken(digest, resource, within), keep),
     holder: null,
     misfits: new Map(),
     caller: undefined,

@@ -6,6 +6,7 @@ import { catalogueChecks } from '../policies/catalogue.ts';
 import { circumventions } from '../policies/circumvention.ts';
 import { readExpectations, type Expectation } from '../policies/expectations.ts';
 import { callers, connect, type Check, type Stage } from '../policies/scene.ts';
+import { narrowingChecks } from '../policies/narrowing.ts';
 import { particulars } from '../policies/particulars.ts';
 import { enterStage, leaveStage, prepareStage } from '../policies/stage.ts';
 import { triggerChecks } from '../policies/triggers.ts';
@@ -55,13 +56,18 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   if (triggersFirst) yield* triggerChecks;
   yield* cellChecks;
   if (!ownersFirst) yield* catalogueChecks;
+  yield* narrowingChecks;
   yield* particulars;
   yield* circumventions;
   if (!triggersFirst) yield* triggerChecks;
 }
 
 /** Checks that take everything back, however they end. */
-const leavesNothing = new Set(['visibility', 'additions', ...triggerChecks.map(({ title }) => title)]);
+const leavesNothing = new Set([
+  'visibility',
+  'additions',
+  ...[...narrowingChecks, ...triggerChecks].map(({ title }) => title),
+]);
 
 const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ table }) => tables.includes(table));
 

@@ -10,7 +10,7 @@ export interface Connections {
 }
 
 // What the checks need of the database beyond what the service has: entering without a credential, through a client,
-// in a session or kept out of a brokerage, and trying many
+// in a session, kept out of a brokerage or narrowed to a deal, and trying many
 // statements in one round trip, each taken back. `attempts` runs as whoever calls it, behind every policy: how many
 // rows each statement touched, -1 where it was refused, and null where it failed for another reason. `as_owner` runs one
 // statement past every policy, with that person entered: its value, or how many rows it touched.
@@ -25,6 +25,11 @@ const helpers = `
   create function app.enter_through(user_id uuid, client_id uuid, session_id uuid, barred uuid[]) returns void
   language sql volatile security definer set search_path = '' as $$
     select app.enter(user_id, client_id, null, null, null, session_id, barred)
+  $$;
+  create function app.enter_within(user_id uuid, deal_id uuid) returns void
+  language sql volatile security definer set search_path = '' as $$
+    select app.enter_as_person(enter_within.user_id, null, null, null, true, m.asking, m.administered, 'deals', enter_within.deal_id)
+    from app.memberships_of(enter_within.user_id) m
   $$;
   create function app.attempts(statements text[]) returns table (touched bigint, failure text)
   language plpgsql volatile set search_path = public as $$
@@ -70,6 +75,7 @@ const helpers = `
   end
   $$;
   grant execute on function app.enter_as(uuid), app.enter_as(uuid, uuid, uuid), app.enter_through(uuid, uuid, uuid, uuid[]),
+    app.enter_within(uuid, uuid),
     app.attempts(text[]), app.as_owner(text, uuid) to dealkeep_server`;
 
 /** Puts the scene and what the checks need into an empty, migrated database; the ids of what is in it. */
@@ -103,4 +109,9 @@ export async function leaveStage({ owner, server }: Stage): Promise<void> {
 export async function enter({ server, scene }: Stage, caller: string): Promise<void> {
   if (caller === 'API key') await server.query('select app.enter_as(null, $1, $2)', [scene.key, scene.brokerage]);
   else if (caller !== 'nobody') await server.query('select app.enter_as($1, null, null)', [scene.people[caller]]);
+}
+
+/** Enters as a person with the transaction narrowed to a deal. */
+export async function enterWithin({ server, scene }: Stage, caller: string, deal: string | null): Promise<void> {
+  await server.query('select app.enter_within($1, $2)', [scene.people[caller], deal]);
 }

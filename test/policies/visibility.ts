@@ -4,7 +4,7 @@ import pg from 'pg';
 import { additions } from './additions.ts';
 import type { Expectation } from './expectations.ts';
 import type { Stage } from './scene.ts';
-import { enter } from './stage.ts';
+import { enter, enterWithin } from './stage.ts';
 
 /** A change that any record of the table can take, and the column that names a record where it is not `id`. */
 const changes: Record<string, string> = {
@@ -72,14 +72,22 @@ function attemptsOf({ table, record }: Expectation, stage: Stage): Attempt[] {
   ];
 }
 
-/** What the caller may do in each of the cells, in their order; every attempt is taken back. */
-export async function measure(stage: Stage, caller: string, cells: readonly Expectation[]): Promise<string[][]> {
+/**
+ * What the caller may do in each of the cells, in their order, with the transaction narrowed to a deal if one is named;
+ * every attempt is taken back.
+ */
+export async function measure(
+  stage: Stage,
+  caller: string,
+  cells: readonly Expectation[],
+  deal?: string,
+): Promise<string[][]> {
   const attempts = cells.map((cell) => attemptsOf(cell, stage));
   const texts = attempts.flat().map(({ text }) => text);
   const { server } = stage;
   await server.query('begin');
   try {
-    await enter(stage, caller);
+    await (deal === undefined ? enter(stage, caller) : enterWithin(stage, caller, deal));
     const { rows } = await server.query<{ touched: string | null; failure: string | null }>(
       'select touched, failure from app.attempts($1)',
       [texts],

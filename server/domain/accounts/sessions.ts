@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
+import type { Within } from '../visibility/within.ts';
 
 /** The person behind a live session. */
 export interface SessionCaller {
@@ -19,16 +20,20 @@ export interface SessionCaller {
 const enter = row<SessionCaller>(
   'enter_with_session',
   `select user_id, email, name, session_id, authenticated_at, recently_authenticated, second_factor
-  from app.enter_with_session($1, $2)`,
+  from app.enter_with_session($1, $2, $3, $4)`,
 );
 
 /**
  * Enters as the person whose session token has this digest: sent before every query of a signed-in person, in the same
  * transaction. Null, and nobody has entered, when the session is unknown, ended, idle for 12 hours or 30 days old, or
- * the person suspended. `attended` false: a page asks by itself, which is no use of the session.
+ * the person suspended. `attended` false: a page asks by itself, which is no use of the session. `within`: of the person's
+ * deals the transaction looks at this one alone.
  */
-export const enterWithSession = (digest: Buffer | null, attended = true): Statement<SessionCaller | null> =>
-  enter(digest, attended);
+export const enterWithSession = (
+  digest: Buffer | null,
+  attended = true,
+  within: Within | null = null,
+): Statement<SessionCaller | null> => enter(digest, attended, within?.table, within?.id);
 
 const alive = rows<{ id: string }>('sessions_alive', 'select app.sessions_alive($1) as id');
 

@@ -4,6 +4,7 @@ import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'n
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/audited.ts';
+import type { Within } from '../visibility/within.ts';
 
 /** The seconds that an access token lives (specification, section 8). */
 export const accessTokenSeconds = 3600;
@@ -160,11 +161,18 @@ export interface TokenCaller {
   expires_at: string;
 }
 
+const enter = row<TokenCaller>(
+  'enter_with_access_token',
+  'select user_id, client_id, client_name, family_id, scopes, expires_at from app.enter_with_access_token($1, $2, $3, $4)',
+);
+
 /**
  * Enters as the person and client of the access token with this digest, for the rest of the transaction; null when the
- * token is unknown, expired, revoked or for another resource, or the client no longer works for the person.
+ * token is unknown, expired, revoked or for another resource, or the client no longer works for the person. `within`: of
+ * the person's deals the transaction looks at this one alone.
  */
-export const enterWithAccessToken = row<TokenCaller, [digest: Buffer, resource: string]>(
-  'enter_with_access_token',
-  'select user_id, client_id, client_name, family_id, scopes, expires_at from app.enter_with_access_token($1, $2)',
-);
+export const enterWithAccessToken = (
+  digest: Buffer,
+  resource: string,
+  within: Within | null = null,
+): Statement<TokenCaller | null> => enter(digest, resource, within?.table, within?.id);

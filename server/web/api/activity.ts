@@ -4,10 +4,9 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { activityOfDeal } from '../../domain/audit/activity.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
-import { withPerson } from '../../http/person.ts';
 import { deploymentCursors } from './cursor.ts';
 import { pathId, query } from './input.ts';
+import { withPersonAndDeal } from './visible-record.ts';
 
 const pageSize = 50;
 const Page = z.object({ cursor: z.string().max(500).optional() });
@@ -21,7 +20,7 @@ export function activityRoutes(services: Services) {
     const list = `activity ${dealId}`;
     const after = cursor === undefined ? null : unseal(cursor);
     const statement = activityOfDeal(dealId, after?.place ?? null, pageSize);
-    const [person, , { items, next }] = await withPerson(services, c, mustSee('deals', dealId), statement);
+    const [person, { items, next }] = await withPersonAndDeal(services, c, dealId, statement);
     after?.check(list, person.user_id);
     return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
   });

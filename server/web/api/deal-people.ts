@@ -15,15 +15,14 @@ import {
   type PersonOfDeal,
 } from '../../domain/deals/participants.ts';
 import type { DealInvitation } from '../../domain/people/invitations.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
 import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mailInvitation } from '../../http/mails.ts';
 import { originOf } from '../../http/origin.ts';
-import { asPerson, withPerson } from '../../http/person.ts';
+import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, emailAddress, id, pathId, properName } from './input.ts';
-import { changeDeal } from './visible-record.ts';
+import { changeDeal, withPersonAndDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
 
 const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
@@ -56,7 +55,7 @@ export function dealPeopleRoutes(services: Services) {
     const token = mintToken();
     const mailed = smtpUrl !== undefined && deliver !== 'link';
     const link = { token: tokenDigest(token), mailed };
-    const [caller, , invited, participant] = await withPerson(services, c, mustSee('deals', dealId), change(link), who);
+    const [caller, invited, participant] = await withPersonAndDeal(services, c, dealId, change(link), who);
     if (!invited || !participant) throw nothingThere();
     const toWhat = `the deal ${invited.deal_title} of ${invited.brokerage_name}`;
     if (mailed) void mailInvitation(services, invited, { by: caller.name, toWhat }, token);

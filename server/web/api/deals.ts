@@ -101,7 +101,7 @@ export function dealRoutes(services: Services) {
     .post('/deals', body(Opening), async (c) => {
       const { organization_id, ...said } = c.req.valid('json');
       const [opened] = await asPerson(services, c, openDeal(organization_id, said, originOf(c)));
-      const [deal] = await asPerson(services, c, fullDeal(opened));
+      const [deal] = await withDeal(services, c, opened, fullDeal(opened));
       return c.json(orNotFound(deal), 201);
     })
 

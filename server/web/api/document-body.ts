@@ -5,7 +5,8 @@ import type { Services } from '../../services.ts';
 import { openDocument, previewedTypes, type DocumentSource } from '../../domain/documents/documents.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { isStorageKey, type Span } from '../../storage/storage.ts';
-import { asPerson } from '../../http/person.ts';
+import { withinDocument } from '../../domain/visibility/within.ts';
+import { asPersonWithin } from '../../http/person.ts';
 import { nothingThere, Problem } from '../../http/problem.ts';
 
 /** `filename` for a Content-Disposition: in ASCII for whoever reads no more, and exactly (RFC 6266, RFC 8187). */
@@ -62,7 +63,7 @@ export async function sendDocument(
   id: string,
   how: 'attachment' | 'inline',
 ): Promise<Response> {
-  const [opened] = await asPerson(services, c, openDocument(source, id, readsOn(c)));
+  const [opened] = await asPersonWithin(services, c, withinDocument(source, id), openDocument(source, id, readsOn(c)));
   if (!opened) throw nothingThere();
   const { filename, media_type, sha256, storage_key } = opened;
   if (how === 'inline' && !(previewedTypes as readonly string[]).includes(media_type))

@@ -21,7 +21,8 @@ import {
 } from '../../domain/documents/documents.ts';
 import { newStorageKey } from '../../storage/storage.ts';
 import { originOf } from '../../http/origin.ts';
-import { asPerson } from '../../http/person.ts';
+import { withinDocument } from '../../domain/visibility/within.ts';
+import { asPersonWithin } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
 import { sendDocument } from './document-body.ts';
 import { body, line, optional, pathId, query } from './input.ts';
@@ -105,9 +106,10 @@ export function documentRoutes(services: Services) {
         if (!(error instanceof Unavailable)) await clear(storageKey);
         throw error;
       });
-      const [added] = await asPerson(
+      const [added] = await withDeal(
         services,
         c,
+        dealId,
         documentOnPage(diligence_request === null ? 'simple' : 'production', id),
       );
       return c.json(orNotFound(added), 201);
@@ -119,15 +121,16 @@ export function documentRoutes(services: Services) {
       const change = c.req.valid('json');
       if (change.filename !== undefined) {
         // The ending tells programs what a file is, and what it is was looked at when it came.
-        const [before] = await asPerson(services, c, documentOnPage(source, id));
+        const [before] = await asPersonWithin(services, c, withinDocument(source, id), documentOnPage(source, id));
         if (before === null) throw nothingThere();
         const ending = endingOf(before.filename);
         if (endingOf(change.filename) !== ending)
           throw invalid([{ path: 'filename', message: `The name must end in .${ending}, as it did.` }]);
       }
-      const [changed, now] = await asPerson(
+      const [changed, now] = await asPersonWithin(
         services,
         c,
+        withinDocument(source, id),
         changeDocument(source, id, change, originOf(c)),
         documentOnPage(source, id),
       );
@@ -139,9 +142,10 @@ export function documentRoutes(services: Services) {
     .delete('/documents/:source/:id', async (c) => {
       const source = sourceOf(c);
       const id = pathId(c);
-      const [before, removed] = await asPerson(
+      const [before, removed] = await asPersonWithin(
         services,
         c,
+        withinDocument(source, id),
         documentOnPage(source, id),
         removeDocument(source, id, originOf(c)),
       );
@@ -153,9 +157,10 @@ export function documentRoutes(services: Services) {
     .post('/documents/:source/:id/restore', async (c) => {
       const source = sourceOf(c);
       const id = pathId(c);
-      const [restored, now] = await asPerson(
+      const [restored, now] = await asPersonWithin(
         services,
         c,
+        withinDocument(source, id),
         restoreDocument(source, id, originOf(c)),
         documentOnPage(source, id),
       );
@@ -170,7 +175,13 @@ export function documentRoutes(services: Services) {
     .get('/documents/:source/:id/openings', async (c) => {
       const source = sourceOf(c);
       const id = pathId(c);
-      const [seen, items] = await asPerson(services, c, documentOnPage(source, id), documentOpenings(source, id));
+      const [seen, items] = await asPersonWithin(
+        services,
+        c,
+        withinDocument(source, id),
+        documentOnPage(source, id),
+        documentOpenings(source, id),
+      );
       if (seen === null) throw nothingThere();
       if (seen.openings === null) throw notAllowed();
       return c.json({ items });

@@ -17,13 +17,11 @@ import {
   submitOffer,
 } from '../../domain/offers/offers.ts';
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
-import { asPerson, withPerson } from '../../http/person.ts';
 import { notAllowed } from '../../http/problem.ts';
 import { deploymentCursors } from './cursor.ts';
 import { body, day, decimal, instant, optional, pathId, query, text } from './input.ts';
-import { withDeal, withRecord } from './visible-record.ts';
+import { withDeal, withPersonAndDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const amount = optional(decimal());
@@ -67,10 +65,10 @@ export function offerRoutes(services: Services) {
       const { seal, unseal } = await cursors();
       const list = `offers ${dealId}`;
       const after = cursor === undefined ? null : unseal(cursor);
-      const [person, , { items, next }, agreed] = await withPerson(
+      const [person, { items, next }, agreed] = await withPersonAndDeal(
         services,
         c,
-        mustSee('deals', dealId),
+        dealId,
         dealOffers(dealId, after?.place ?? null, limit),
         agreedOffer(dealId),
       );
@@ -86,7 +84,7 @@ export function offerRoutes(services: Services) {
       const list = `offers ${dealId} ${buyer}`;
       const after = cursor === undefined ? null : unseal(cursor);
       const statement = offerRevisions(dealId, buyer, after?.place ?? null, limit);
-      const [person, , { items, next }] = await withPerson(services, c, mustSee('deals', dealId), statement);
+      const [person, { items, next }] = await withPersonAndDeal(services, c, dealId, statement);
       after?.check(list, person.user_id);
       return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
     })
@@ -104,8 +102,7 @@ export function offerRoutes(services: Services) {
       const change = acceptOffer(offerId, expires_at, originOf(c));
       const [accepted, dealId] = await withRecord(services, c, 'offers', offerId, change, dealOfOffer(offerId));
       if (!accepted) throw notAllowed();
-      const page = asDealPage(await asPerson(services, c, ...dealPage(dealId ?? '')));
-      return c.json(orNotFound(page));
+      return c.json(orNotFound(dealId && asDealPage(await withDeal(services, c, dealId, ...dealPage(dealId)))));
     })
 
     .post('/offers/:id/decision', body(Decision), async (c) => {
@@ -114,7 +111,6 @@ export function offerRoutes(services: Services) {
       const change = decideOffer(offerId, decision, originOf(c));
       const [decided, dealId] = await withRecord(services, c, 'offers', offerId, change, dealOfOffer(offerId));
       if (!decided) throw notAllowed();
-      const page = asDealPage(await asPerson(services, c, ...dealPage(dealId ?? '')));
-      return c.json(orNotFound(page));
+      return c.json(orNotFound(dealId && asDealPage(await withDeal(services, c, dealId, ...dealPage(dealId)))));
     });
 }

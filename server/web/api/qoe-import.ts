@@ -15,7 +15,8 @@ import {
 import { boundedBytes } from '../../http/bounded-body.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { originOf } from '../../http/origin.ts';
-import { asPerson } from '../../http/person.ts';
+import { withinDeal } from '../../domain/visibility/within.ts';
+import { asPerson, asPersonWithin } from '../../http/person.ts';
 import { notAllowed, Problem, problemOf } from '../../http/problem.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders } from './csv.ts';
@@ -61,16 +62,18 @@ export function qoeImportRoutes(services: Services) {
       const dealId = pathId(c);
       const { snapshot_type, filename } = c.req.valid('query');
       const books = await read(c, dealId, snapshot_type);
+      const within = withinDeal(dealId);
       const request = requestSnapshot(dealId, snapshot_type, filename, originOf(c));
-      const [, id] = await asPerson(services, c, failAbandonedSnapshots(), request);
-      await asPerson(services, c, processSnapshot(id));
-      if (books.faults.length > 0) await asPerson(services, c, failSnapshot(id, reasonOf(books), originOf(c)));
+      const [, id] = await asPersonWithin(services, c, within, failAbandonedSnapshots(), request);
+      await asPersonWithin(services, c, within, processSnapshot(id));
+      if (books.faults.length > 0)
+        await asPersonWithin(services, c, within, failSnapshot(id, reasonOf(books), originOf(c)));
       else
-        await asPerson(services, c, ...completeSnapshot(dealId, id, books, originOf(c))).catch(
+        await asPersonWithin(services, c, within, ...completeSnapshot(dealId, id, books, originOf(c))).catch(
           async (error: unknown) => {
             services.log.warn({ requestId: requestIdOf(c), err: error }, 'the rows of a snapshot could not be stored');
             const reason = problemOf(error)?.message ?? 'The rows could not be stored: upload the file again.';
-            await asPerson(services, c, failSnapshot(id, reason, originOf(c)));
+            await asPersonWithin(services, c, within, failSnapshot(id, reason, originOf(c)));
           },
         );
       const [snapshot] = await withDeal(services, c, dealId, snapshotOnPage(id));

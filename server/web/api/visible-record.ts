@@ -5,13 +5,31 @@ import type { Services } from '../../services.ts';
 import type { Results } from '../../database/database.ts';
 import type { Statement } from '../../database/statement.ts';
 import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts';
+import type { SessionCaller } from '../../domain/accounts/sessions.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
-import { asPerson } from '../../http/person.ts';
+import { withinDealOf } from '../../domain/visibility/within.ts';
+import { withPersonWithin } from '../../http/person.ts';
 import { notAllowed, nothingThere, type Problem } from '../../http/problem.ts';
 
 type Table = Parameters<typeof mustSee>[0];
 
-/** The answers of the statements, in one transaction and one round trip. Throws 404 when the person does not see the record. */
+/**
+ * The person and the answers of the statements, in one transaction and one round trip, which looks at the record's deal
+ * and no other. Throws 404 when the person does not see the record.
+ */
+async function withPersonAndRecord<const S extends readonly Statement<unknown>[]>(
+  services: Services,
+  c: Context,
+  table: Table,
+  id: string,
+  ...statements: S
+): Promise<[SessionCaller, ...Results<S>]> {
+  const inDeal = withPersonWithin(withinDealOf(table, id));
+  const [person, , ...answers] = await inDeal(services, c, mustSee(table, id), ...statements);
+  return [person, ...(answers as unknown as Results<S>)];
+}
+
+/** The answers alone. */
 export async function withRecord<const S extends readonly Statement<unknown>[]>(
   services: Services,
   c: Context,
@@ -19,11 +37,19 @@ export async function withRecord<const S extends readonly Statement<unknown>[]>(
   id: string,
   ...statements: S
 ): Promise<Results<S>> {
-  const [, ...answers] = await asPerson(services, c, mustSee(table, id), ...statements);
+  const [, ...answers] = await withPersonAndRecord(services, c, table, id, ...statements);
   return answers as unknown as Results<S>;
 }
 
-/** The same for a deal. */
+/** The person and the answers of statements about a deal. Throws 404 when the person does not see it. */
+export const withPersonAndDeal = <const S extends readonly Statement<unknown>[]>(
+  services: Services,
+  c: Context,
+  dealId: string,
+  ...statements: S
+): Promise<[SessionCaller, ...Results<S>]> => withPersonAndRecord(services, c, 'deals', dealId, ...statements);
+
+/** The answers alone. */
 export const withDeal = <const S extends readonly Statement<unknown>[]>(
   services: Services,
   c: Context,

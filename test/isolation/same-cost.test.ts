@@ -1,0 +1,158 @@
+/**
+ * A request about one deal reads as many rows for somebody on a few deals as for somebody on hundreds: what the service
+ * sends for it is run again, and PostgreSQL says how many rows it read, also within functions.
+ */
+
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Statement } from '../../server/database/statement.ts';
+import { catalog } from '../../server/tools/catalog/index.ts';
+import { openService, type TestService } from '../harness.ts';
+import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { addToken } from '../tools/scene.ts';
+import { signInAs } from '../web/person.ts';
+
+let service: TestService;
+let scene: Scene;
+let owner: pg.Client;
+let server: pg.Client;
+/** What the service has sent, a transaction at a time. */
+let sent: Statement<unknown>[][] = [];
+
+beforeAll(async () => {
+  service = await openService({ config: { features: { findings: true, financing: true } } });
+  owner = await connect(service.connections.owner);
+  scene = await setScene(owner);
+  server = await connect(service.connections.server);
+  const { database } = service.services;
+  const { together } = database;
+  database.together = (...statements) => {
+    sent.push([...statements]);
+    return together(...statements);
+  };
+});
+afterAll(async () => {
+  await owner?.end();
+  await server?.end();
+  await service?.close();
+});
+
+/** How many rows of some tables this connection has read; what is not yet handed on counts. */
+async function readSoFar(): Promise<Map<string, number>> {
+  const { rows } = await server.query<{ name: string; n: number }>(
+    `select relname as name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n from pg_stat_xact_user_tables
+     where relname in ('deals', 'participants', 'ndas', 'exclusivities', 'deal_stages', 'users', 'qoe_workspace_members')
+     order by 1`,
+  );
+  return new Map(rows.map(({ name, n }) => [name, n]));
+}
+
+/** The rows that a transaction reads in tables of which a deal, or a person on deals, has more than a few. */
+async function rowsRead(statements: readonly Statement<unknown>[]): Promise<Record<string, number>> {
+  await server.query('begin');
+  try {
+    const before = await readSoFar();
+    for (const { text, values } of statements) {
+      await server.query('savepoint this');
+      await server.query(text, [...values]).catch(() => server.query('rollback to this'));
+    }
+    const after = await readSoFar();
+    return Object.fromEntries([...after].map(([name, n]) => [name, n - (before.get(name) ?? 0)]));
+  } finally {
+    await server.query('rollback');
+  }
+}
+
+async function costOf(ask: () => Promise<unknown>): Promise<Record<string, number>[]> {
+  sent = [];
+  await ask();
+  const read: Record<string, number>[] = [];
+  for (const statements of sent) read.push(await rowsRead(statements));
+  return read;
+}
+
+/** Hundreds of deals on which nobody of the scene is, and who is. */
+async function addDeals(role: string): Promise<string> {
+  const { rows } = await owner.query<{ id: string }>(
+    `with other as (insert into users (email, name) values ($2 || '@example.test', 'O') returning id),
+     made as (
+       insert into deals (organization_id, title, state) select $1, 'Another', 'listed' from generate_series(1, 400) returning id)
+     insert into participants (deal_id, user_id, role, status) select made.id, other.id, $3, 'active' from made, other
+     returning user_id as id`,
+    [
+      scene.brokerage,
+      `other-${role.replaceAll(/\W/g, '-')}`,
+      ['broker', 'seller', 'viewer'].includes(role) ? role : 'buyer',
+    ],
+  );
+  for (const table of ['deals', 'participants', 'users']) await owner.query(`vacuum (analyze) ${table}`);
+  return rows[0]!.id;
+}
+
+const pages = [
+  '',
+  '/documents',
+  '/questions',
+  '/offers',
+  '/conditions',
+  '/qoe',
+  '/qoe/snapshots',
+  '/qoe/normalizations',
+  '/qoe/members',
+  '/findings',
+  '/financing',
+  '/ndas',
+  '/activity',
+  '/tools',
+];
+
+test.each(['broker', 'seller', 'exclusive buyer', "seller's advisor", 'viewer'])(
+  'a request about one deal reads no more when its caller is on hundreds: %s',
+  async (who) => {
+    const id = scene.people[who]!;
+    const person = await signInAs(service, id);
+    const { token } = await addToken(service, id);
+    const call = (name: string) =>
+      fetch(`${service.origin}/api/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          accept: 'application/json, text/event-stream',
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name, arguments: { deal_id: scene.deal } },
+        }),
+      }).then((response) => response.text());
+    const finding = scene.records["findings/the broker's"];
+    const asked: Record<string, () => Promise<unknown>> = {
+      ...Object.fromEntries(pages.map((page) => [page, () => person.ask(`/deals/${scene.deal}${page}`)])),
+      'a finding': () => person.ask(`/findings/${finding}`),
+    };
+    for (const { name, listed, scope } of catalog)
+      if (scope === 'mcp:read' && 'deal_id' in (listed.inputSchema.properties ?? {})) asked[name] = () => call(name);
+
+    const costs = async () => {
+      const read: Record<string, Record<string, number>[]> = {};
+      for (const [name, ask] of Object.entries(asked)) read[name] = await costOf(ask);
+      return read;
+    };
+    const other = await addDeals(who);
+    const few = await costs();
+    // Nothing changes but whose they are, so that PostgreSQL plans as before.
+    await owner.query('update participants set user_id = $1 where user_id = $2', [id, other]);
+    await owner.query('vacuum participants');
+    const many = await costs();
+    for (const [name, transactions] of Object.entries(few))
+      transactions.forEach((before, at) => {
+        // Entries of an index that PostgreSQL cleaned up in between make a row more or less.
+        for (const [table, read] of Object.entries(before))
+          expect(many[name]?.[at]?.[table], `${name}: rows of ${table}, where they were ${read}`).toBeLessThan(
+            read + 20,
+          );
+      });
+  },
+);
