@@ -213,6 +213,8 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
         );
       }
       await client.query(wake);
+      // Copied, it goes with the store beside the copy.
+      await client.query('delete from vault.document_store');
       await client.query(
         `update vault.token_families f set resource = $1 from bench.people p where p.user_id = f.user_id`,
         [`${baseUrl}/api/mcp`],

@@ -296,7 +296,8 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     return true;
   }
   const directory = values.keep ? path.resolve(values.keep) : await mkdtemp(path.join(os.tmpdir(), 'dealkeep-scale-'));
-  const dataDir = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-scale-service-'));
+  // A database goes with one store of documents: they are kept together.
+  const dataDir = path.join(directory, 'service');
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const deals = values.deals ? Number(values.deals) : values.keep ? null : 100_000;
@@ -350,7 +351,6 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     return over.length === 0;
   } finally {
     await platform.close();
-    await rm(dataDir, { recursive: true, force: true });
     if (!values.keep) await rm(directory, { recursive: true, force: true });
   }
 }

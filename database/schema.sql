@@ -224,10 +224,10 @@ ALTER TABLE public.brokerages FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.brokerages TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE POLICY by_a_deal_of_theirs ON public.brokerages FOR SELECT TO dealkeep_server
+    USING (id = ANY ((( SELECT app.brokerages_of_deals() AS brokerages_of_deals))::uuid[]));
 CREATE POLICY members_see_it ON public.brokerages FOR SELECT TO dealkeep_server
     USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]));
-CREATE POLICY people_of_its_deals_see_it ON public.brokerages FOR SELECT TO dealkeep_server
-    USING (id = ANY ((( SELECT app.brokerages_of_deals() AS brokerages_of_deals))::uuid[]));
 CREATE POLICY admins_change_it ON public.brokerages FOR UPDATE TO dealkeep_server
     USING (id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
 CREATE TRIGGER touch BEFORE UPDATE ON public.brokerages FOR EACH ROW EXECUTE FUNCTION app.touch();
@@ -1272,16 +1272,16 @@ ALTER TABLE public.users FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.users TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE POLICY by_a_deal_in_common ON public.users FOR SELECT TO dealkeep_server
+    USING ((EXISTS ( SELECT
+   FROM public.participants p
+  WHERE p.user_id = users.id AND p.joined_at IS NOT NULL)));
 CREATE POLICY colleagues ON public.users FOR SELECT TO dealkeep_server
     USING ((EXISTS ( SELECT
    FROM public.members m
   WHERE m.user_id = users.id AND m.joined_at IS NOT NULL)));
 CREATE POLICY oneself ON public.users FOR SELECT TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
-CREATE POLICY people_of_ones_deals ON public.users FOR SELECT TO dealkeep_server
-    USING ((EXISTS ( SELECT
-   FROM public.participants p
-  WHERE p.user_id = users.id AND p.joined_at IS NOT NULL)));
 CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
 CREATE TRIGGER on_suspension AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN ((old.suspended_at IS NULL) <> (new.suspended_at IS NULL)) EXECUTE FUNCTION app.on_suspension();
@@ -2154,6 +2154,52 @@ begin
   perform set_config('dealkeep.seal', coalesce(seal, ''), true);
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.audit_of_brokerage(brokerage uuid, by_user uuid, beginning text, done boolean, since timestamp with time zone, before timestamp with time zone, after_at timestamp with time zone, after_id uuid, most integer)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  brokered constant uuid[] := app.deals_acting_as('broker');
+  seen constant uuid[] := app.deals_as('broker', 'seller', 'buyer', 'viewer');
+  fits constant text := concat_ws(' and ', 'r.brokerage_id = $1',
+    case when by_user is not null then 'r.user_id = $2' end,
+    case when beginning is not null then 'starts_with(r.action, $3)' end,
+    case when done is not null then '(r.outcome in (''done'', ''ok'')) = $4' end,
+    case when since is not null then 'r.at >= $5' end,
+    case when before is not null then 'r.at < $6' end,
+    case when after_at is not null then '(r.at, r.id) < ($7, $8)' end);
+  latest constant text := 'order by r.at desc, r.id desc limit ';
+begin
+  if me is null then
+    return;
+  end if;
+  if brokerage = any (app.brokerages_as('admin')) then
+    return query execute format('select r.id from public.audit_records r where %s %s $9', fits, latest)
+      using brokerage, by_user, beginning, done, since, before, after_at, after_id, most;
+    return;
+  end if;
+  return query execute format(
+    'with latest as materialized (
+       select d.id, r.at, r.id as record
+       from public.deals d cross join lateral (select r.at, r.id from public.audit_records r where r.deal_id = d.id and %1$s %2$s 1) r
+       where d.id = any ($10) and d.organization_id = $1),
+     busiest as materialized (select l.id from latest l order by l.at desc, l.record desc limit $9)
+     select f.id from (
+       select r.id, r.at from busiest b cross join lateral (
+         select r.id, r.at from public.audit_records r where r.deal_id = b.id and %1$s %2$s $9) r
+       union
+       (select r.id, r.at from public.audit_records r
+         where r.user_id = $11 and (r.deal_id is null or r.deal_id = any ($12)) and %1$s %2$s $9)) f
+     order by f.at desc, f.id desc limit $9', fits, latest)
+    using brokerage, by_user, beginning, done, since, before, after_at, after_id, most, brokered, me, seen;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.audit_of_brokerage(uuid,uuid,text,boolean,timestamp with time zone,timestamp with time zone,timestamp with time zone,uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.authorizing_client(client_id uuid, redirect_uri text)
  RETURNS TABLE(redirect_matches boolean, works boolean, name text, registered_by text, registered_by_caller boolean, shared_with text, registered_at timestamp with time zone)
@@ -6704,6 +6750,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 7db8ff69f4ead1ccac1c0c357eb7be791325aa01e5e024033187408608c7f32d  018_live_changes.sql
 -- 64305d611e250e311df8b24ea041b65c1de489206f11130fa58d8eb39f0f98df  022_lists_at_size.sql
 -- c8c4f395101f577fae5956cb548bdc32113212ec1a85e625dd1517346306c007  023_contacts_by_index.sql
+-- 24f91157376123b7005192c238a297426c27ace6c11fe3caef07ff5d002cf6f3  024_audit_and_names.sql
 -- e0b64474f689e8678d7ffe354463cae0935112689bb5966033afbf51b2df35fc  025_told_by_deal.sql
 -- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql

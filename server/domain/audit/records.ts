@@ -35,22 +35,13 @@ export interface AuditFilter {
 }
 
 // Records first and names after: a name is looked up only for what is shown.
-const list = (name: string, whose: string) =>
+const shown = (name: string, records: string) =>
   rows<Placed<AuditRecord>>(
     name,
     `select a.id, a.at, a.user_id, u.name as user_name, c.name as client_name, k.name as key_name, a.deal_id,
        d.title as deal_title, host(a.address) as address, a.request_id, a.action, a.subject_id, a.outcome, a.details,
        a.at::text as place
-     from (
-       select r.* from audit_records r
-       where ${whose}
-         and ($2::uuid is null or r.user_id = $2)
-         and ($3::text is null or starts_with(r.action, $3))
-         and ($4::text is null or (r.outcome in ('done', 'ok')) = ($4 = 'done'))
-         and ($5::timestamptz is null or r.at >= $5)
-         and ($6::timestamptz is null or r.at < $6)
-         and ($7::text is null or (r.at, r.id) < ($7::timestamptz, $8::uuid))
-       order by r.at desc, r.id desc limit $9) a
+     from ${records}
      left join users u on u.id = a.user_id
      left join connected_clients c on c.id = a.client_id
      left join api_keys k on k.id = a.key_id
@@ -58,14 +49,23 @@ const list = (name: string, whose: string) =>
      order by a.at desc, a.id desc`,
   );
 
-// A call on a deal that its caller does not see is a record of the deal's brokerage, for the admins: to the caller it
-// would tell that there is such a deal.
-const ofBrokerage = list(
+const ofBrokerage = shown(
   'audit_of_brokerage',
-  `r.brokerage_id = $1 and (r.deal_id is null or r.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[])
-     or exists (select from deals seen where seen.id = r.deal_id))`,
+  `(select r.* from audit_records r where r.id = any (array(
+      select app.audit_of_brokerage($1, $2, $3, $4::text = 'done', $5, $6, $7, $8, $9)))) a`,
 );
-const ofCaller = list('audit_of_caller', '$1::uuid is null and r.user_id = (select app.user_id())');
+const ofCaller = shown(
+  'audit_of_caller',
+  `(select r.* from audit_records r
+     where $1::uuid is null and r.user_id = (select app.user_id())
+       and ($2::uuid is null or r.user_id = $2)
+       and ($3::text is null or starts_with(r.action, $3))
+       and ($4::text is null or (r.outcome in ('done', 'ok')) = ($4 = 'done'))
+       and ($5::timestamptz is null or r.at >= $5)
+       and ($6::timestamptz is null or r.at < $6)
+       and ($7::text is null or (r.at, r.id) < ($7::timestamptz, $8::uuid))
+     order by r.at desc, r.id desc limit $9) a`,
+);
 
 /** The records that fit, the latest first, as far as the caller may see them, in pages. */
 export function auditRecords(filter: AuditFilter): Statement<Page<AuditRecord>> {
