@@ -1,0 +1,128 @@
+/** Trying statements as people of the scene and as the owner of the tables, in a transaction that is taken back. */
+
+import pg from 'pg';
+import type { Check, Stage } from './scene.ts';
+
+type Values = readonly (string | number | null | undefined)[];
+
+/** What can be tried in the transaction of a check. */
+export interface Trial {
+  /** User ids of a person of the scene, by name, or the id itself. */
+  person(who: string): string;
+  readonly brokerage: string;
+  readonly ids: Readonly<Record<string, string>>;
+  /** What became of a statement of the server's role, for somebody: "done", "nothing", the reason, or the code of the error. */
+  as(who: string, text: string, ...values: Values): Promise<string>;
+  /** The same past every policy and right: as the owner of the tables, with somebody entered or, for null, nobody. */
+  past(who: string | null, text: string): Promise<string>;
+  /** One value, as the owner. */
+  value(text: string): Promise<unknown>;
+  /** Puts a row into a table as the owner; its id. */
+  put(table: string, values: Record<string, unknown>): Promise<string>;
+  /** From now on it is so many days later than it is. */
+  at(days: number): Promise<void>;
+}
+
+/** A value as it stands in SQL. */
+export const literal = (value: unknown): string => {
+  if (value === null || value === undefined) return 'null';
+  if (value instanceof Date) return pg.escapeLiteral(value.toISOString());
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return pg.escapeLiteral(String(value));
+};
+
+/** Runs what a check tries in a transaction of its own, and takes it back. */
+async function inTrial(
+  { server, scene, particulars: ids }: Stage,
+  run: (trial: Trial) => Promise<void>,
+): Promise<void> {
+  const person = (who: string) => scene.people[who] ?? ids[who] ?? who;
+  const owner = async (who: string | null, text: string): Promise<unknown> =>
+    (await server.query('select app.as_owner($1, $2) as result', [text, who === null ? null : person(who)])).rows[0]
+      .result;
+  async function outcome(attempt: () => Promise<number>): Promise<string> {
+    await server.query('savepoint attempt');
+    try {
+      return (await attempt()) > 0 ? 'done' : 'nothing';
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) throw error;
+      await server.query('rollback to savepoint attempt');
+      return error.code === 'DK001' ? (error.hint ?? '') : (error.code ?? '');
+    }
+  }
+  await server.query('begin');
+  try {
+    await run({
+      person,
+      ids,
+      brokerage: scene.brokerage,
+      as: (who, text, ...values) =>
+        outcome(async () => {
+          await server.query('select app.enter_as($1)', [person(who)]);
+          return (await server.query(text, [...values])).rowCount ?? 0;
+        }),
+      past: (who, text) => outcome(async () => Number(await owner(who, text))),
+      value: (text) => owner(null, `select to_jsonb((${text}))`),
+      put: async (table, values) =>
+        String(
+          await owner(
+            null,
+            `insert into ${table} as added (${Object.keys(values).join(', ')})
+              values (${Object.values(values).map(literal).join(', ')}) returning to_jsonb(added) -> 'id'`,
+          ),
+        ),
+      at: async (days) =>
+        void (await server.query(
+          `select set_config('dealkeep.now', (transaction_timestamp() + $1 * interval '1 day')::text, true)`,
+          [days],
+        )),
+    });
+  } finally {
+    await server.query('rollback');
+  }
+}
+
+/** Adds checks to a list: each rejects when a trigger lets pass, or brings about, more or less than it should. */
+export const checkInto =
+  (checks: Check[]) =>
+  (title: string, run: (trial: Trial) => Promise<void>): void => {
+    checks.push({ title, run: (stage) => inTrial(stage, run) });
+  };
+
+/** A deal of the scene's brokerage with a broker, a seller, a viewer, two buyers and one who left; the ids of their parts. */
+export async function dealOf({ put, person, brokerage }: Trial, values: Record<string, unknown> = { state: 'listed' }) {
+  const deal = await put('deals', { organization_id: brokerage, title: 'Mill', ...values });
+  const joins = (who: string, role: string, status = 'active', more: Record<string, unknown> = {}) =>
+    put('participants', { deal_id: deal, user_id: person(who), role, status, ...more });
+  return {
+    deal,
+    joins,
+    broker: await joins('broker', 'broker'),
+    seller: await joins('seller', 'seller'),
+    viewer: await joins('viewer', 'viewer'),
+    buyer: await joins('exclusive buyer', 'buyer'),
+    otherBuyer: await joins('other buyer', 'buyer'),
+    gone: await joins('removed', 'buyer', 'removed'),
+  };
+}
+
+export type Deal = Awaited<ReturnType<typeof dealOf>>;
+
+/** Grants exclusivity for so many days. */
+export const granting = (deal: string, part: string, days: number) =>
+  `insert into exclusivities (deal_id, participant_id, expires_at)
+    values ('${deal}', '${part}', app.now() + ${days} * interval '1 day')`;
+/** Moves a deal to a state. */
+export const moving = (deal: string, state: string) => `update deals set state = '${state}' where id = '${deal}'`;
+/** The state in which a deal is now. */
+export const stateOf = ({ value }: Trial, deal: string) => value(`select app.actual_state('${deal}')`);
+/** A row of an active NDA with a participant. */
+export const nda = (of: Deal, part: string, more: Record<string, unknown> = {}) => ({
+  deal_id: of.deal,
+  participant_id: part,
+  terms: 'Keep it.',
+  status: 'active',
+  signed_at: '2020-01-01',
+  signed_name: 'B',
+  ...more,
+});

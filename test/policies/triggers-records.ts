@@ -1,0 +1,362 @@
+/** What the triggers do about the records of a deal: conditions, questions, offers, NDAs, workspaces, documents and findings. */
+
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import type { Check } from './scene.ts';
+import { checkInto, dealOf, literal, granting, moving, nda } from './trial.ts';
+
+export const recordsChecks: Check[] = [];
+const check = checkInto(recordsChecks);
+
+check('what a condition says, whose it is and whether it is waived, is for brokers', async (trial) => {
+  const { as, past, put, person } = trial;
+  const on = await dealOf(trial);
+  const id = await put('closing_conditions', { deal_id: on.deal, name: 'N', owner_user_id: person('seller') });
+  const set = (what: string) => `update closing_conditions set ${what} where id = '${id}'`;
+  assert.equal(await as('seller', set(`name = 'X'`)), 'broker_only');
+  assert.equal(await as('seller', set(`status = 'waived'`)), 'broker_only');
+  assert.equal(await as('seller', set(`status = 'in_progress'`)), 'done');
+  assert.equal(await as('broker', set(`status = 'waived', name = 'X'`)), 'done');
+  assert.equal(await as('seller', set(`status = 'open'`)), 'broker_only');
+  assert.equal(await as('seller', set('status = status')), 'done');
+  assert.equal(await past(null, set(`name = 'Y'`)), 'done');
+});
+
+check('a condition is for somebody who takes part, and whom the selected buyer may know', async (trial) => {
+  const { as, past, put, person } = trial;
+  const on = await dealOf(trial);
+  const adding = (who: string | null) =>
+    `insert into closing_conditions (deal_id, name, owner_user_id)
+      values ('${on.deal}', 'N', ${literal(who === null ? null : person(who))})`;
+  assert.equal(await as('broker', adding(null)), 'done');
+  for (const who of ['outsider', 'removed']) assert.equal(await as('broker', adding(who)), 'owner_takes_no_part');
+  assert.equal(await as('broker', adding('other buyer')), 'done');
+  assert.equal(await as('broker', granting(on.deal, on.buyer, 9)), 'done');
+  assert.equal(await as('broker', adding('other buyer')), 'owner_not_known_to_buyer');
+  assert.equal(await as('broker', adding('broker')), 'done');
+  assert.equal(await past(null, adding('other buyer')), 'done');
+  assert.equal(
+    await past(
+      null,
+      `insert into findings (deal_id, participant_id, category, title, severity, owner_user_id)
+        values ('${on.deal}', '${on.buyer}', 'tax', 'T', 'minor', '${person('other buyer')}')`,
+    ),
+    'done',
+  );
+  const id = await put('closing_conditions', { deal_id: on.deal, name: 'N', owner_user_id: person('viewer') });
+  const own = (value: string) => `update closing_conditions set owner_user_id = ${value} where id = '${id}'`;
+  assert.equal(await past(null, `update participants set status = 'removed' where id = '${on.viewer}'`), 'done');
+  assert.equal(await as('broker', own('owner_user_id')), 'done');
+  assert.equal(await as('broker', own(`'${person('outsider')}'`)), 'owner_takes_no_part');
+});
+
+check('a question is moved by whoever has the next word, and no more once it is closed', async (trial) => {
+  const { past, put, person, value } = trial;
+  const on = await dealOf(trial);
+  await put('ndas', nda(on, on.buyer));
+  const ask = (status: string, more: Record<string, unknown> = {}) =>
+    put('questions', {
+      deal_id: on.deal,
+      category: 'tax',
+      question_text: 'Why?',
+      asked_by: person('exclusive buyer'),
+      participant_id: on.buyer,
+      status,
+      ...more,
+    });
+  const move = (who: string | null, id: string, what: string) =>
+    past(who, `update questions set ${what} where id = '${id}'`);
+  const first = await ask('pending_broker_review');
+  for (const status of ['with_seller', 'rejected'])
+    assert.equal(await move('seller', first, `status = '${status}'`), 'broker_only');
+  assert.equal(await move('broker', first, `status = 'withdrawn'`), 'asker_only');
+  assert.equal(await move('seller', first, `rejection_reason = 'No.'`), 'broker_only');
+  assert.equal(await move('broker', first, `rejection_reason = 'No.'`), 'done');
+  assert.equal(await move('broker', first, `status = 'with_seller'`), 'done');
+  assert.equal(await move('seller', first, `status = 'answered'`), 'answer_missing');
+  await put('question_answers', { question_id: first, deal_id: on.deal, answer_text: 'So.' });
+  assert.equal(await move('broker', first, `status = 'answered'`), 'seller_only');
+  assert.equal(await move('seller', first, `status = 'answered'`), 'done');
+  assert.equal(await move('broker', first, `status = 'distributed'`), 'response_missing');
+  assert.equal(await move('broker', first, `status = 'distributed', distributed_response = 'So.'`), 'done');
+  assert.equal(await value(`select distributed_at = app.now() from questions where id = '${first}'`), true);
+  assert.equal(await move('broker', first, `distributed_response = 'Else.'`), 'question_closed');
+  assert.equal(await move(null, first, `distributed_response = 'Else.'`), 'done');
+  const second = await ask('pending_broker_review');
+  assert.equal(await move('exclusive buyer', second, `status = 'withdrawn'`), 'done');
+});
+
+check('a question is asked in the name of who asks, under an NDA, of a deal that somebody runs', async (trial) => {
+  const { past, value, put, person } = trial;
+  const asked = (deal: string, by = 'null') => `insert into questions (deal_id, category, question_text, asked_by)
+    values ('${deal}', 'tax', 'Why?', ${by})`;
+  const on = await dealOf(trial);
+  assert.equal(await past('exclusive buyer', asked(on.deal)), 'no_active_nda');
+  assert.equal(await past('seller', asked(on.deal)), 'not_a_buyer');
+  assert.equal(await past('outsider', asked(on.deal)), '23502');
+  await put('ndas', nda(on, on.buyer));
+  assert.equal(await past('exclusive buyer', asked(on.deal, `'${person('outsider')}'`)), 'done');
+  assert.deepEqual(await value(`select array[asked_by, participant_id] from questions where deal_id = '${on.deal}'`), [
+    person('exclusive buyer'),
+    on.buyer,
+  ]);
+  assert.equal(
+    await past(
+      null,
+      `insert into questions (deal_id, category, question_text, asked_by, participant_id)
+        values ('${on.deal}', 'tax', 'Why?', '${person('other buyer')}', '${on.otherBuyer}')`,
+    ),
+    'done',
+  );
+  await past(null, moving(on.deal, 'withdrawn'));
+  assert.equal(await past('exclusive buyer', asked(on.deal)), 'deal_over');
+  const alone = await dealOf(trial);
+  await put('ndas', nda(alone, alone.buyer));
+  await past(null, `update participants set status = 'removed' where id = '${alone.broker}'`);
+  assert.equal(await past('exclusive buyer', asked(alone.deal)), 'no_broker_review');
+});
+
+check('an offer is of the buyer who sends it, and each of theirs has its number', async (trial) => {
+  const { as, past, value, put, person } = trial;
+  const on = await dealOf(trial);
+  const sending = (more = 'null', payload = '{}', deal = on.deal) =>
+    `insert into offers (deal_id, payload, buyer_user_id) values ('${deal}', '${payload}', ${more})`;
+  const loaded = (who: string, part: string, number: number, more: Record<string, unknown> = {}) =>
+    put('offers', {
+      deal_id: on.deal,
+      participant_id: part,
+      buyer_user_id: person(who),
+      revision_number: number,
+      payload: '{}',
+      is_current: false,
+      ...more,
+    });
+  for (let number = 1; number <= 20; number += 1)
+    await loaded('other buyer', on.otherBuyer, number, { is_current: number === 20 });
+  for (let number = 1; number <= 19; number += 1)
+    await loaded('exclusive buyer', on.buyer, number, { submitted_at: '2020-01-01', is_current: number === 19 });
+  for (const who of ['viewer', 'removed', 'outsider']) assert.equal(await past(who, sending()), '23502', who);
+  assert.equal(await past('other buyer', sending()), 'too_many_today');
+  assert.equal(await past('exclusive buyer', sending(`'${person('viewer')}'`)), 'done');
+  assert.equal(await past('exclusive buyer', sending()), 'done');
+  assert.deepEqual(
+    await value(`select array_agg(concat_ws(' ', participant_id, revision_number) order by buyer_user_id = '${person('other buyer')}')
+      from offers where deal_id = '${on.deal}' and is_current`),
+    [`${on.buyer} 21`, `${on.otherBuyer} 20`],
+  );
+  assert.equal(await past('exclusive buyer', sending('null', '{"expires_at": "2020-01-01T00:00:00Z"}')), 'DK002');
+  await past(null, moving(on.deal, 'withdrawn'));
+  assert.equal(await past('exclusive buyer', sending()), 'deal_takes_no_offers');
+  // Who takes no part in the deal does not learn of its state.
+  assert.equal(await as('outsider', `insert into offers (deal_id, payload) values ($1, '{}')`, on.deal), '42501');
+});
+
+check('an offer that was revised since is not accepted, the latest is', async (trial) => {
+  const { as, put, person, value } = trial;
+  const on = await dealOf(trial);
+  const offer = (number: number, is_current: boolean) =>
+    put('offers', {
+      deal_id: on.deal,
+      participant_id: on.buyer,
+      buyer_user_id: person('exclusive buyer'),
+      revision_number: number,
+      payload: '{}',
+      is_current,
+    });
+  const accept = (id: string) =>
+    as(
+      'broker',
+      `insert into exclusivities (deal_id, participant_id, offer_id, expires_at) values ($1, $2, $3, app.now() + interval '9 days')`,
+      on.deal,
+      on.buyer,
+      id,
+    );
+  const [earlier, latest] = [await offer(1, false), await offer(2, true)];
+  assert.equal(await accept(earlier), 'offer_superseded');
+  assert.equal(await accept(latest), 'done');
+  assert.equal(await value(`select decision from offer_decisions where offer_id = '${latest}'`), 'accepted');
+});
+
+check('an NDA is sent to a buyer of the deal who has none, by a broker', async (trial) => {
+  const { as, past, put, value, at } = trial;
+  const on = await dealOf(trial);
+  const other = await dealOf(trial);
+  const sending = (part: string, expires = 'null') =>
+    `insert into ndas (deal_id, participant_id, terms, expires_at) values ('${on.deal}', '${part}', 'T', ${expires})`;
+  for (const part of [other.buyer, on.viewer, on.gone]) assert.equal(await as('broker', sending(part)), 'not_a_buyer');
+  assert.equal(await as('seller', sending(on.viewer)), '42501');
+  assert.equal(await as('broker', sending(on.buyer, `app.now() - interval '1 day'`)), 'expires_in_the_past');
+  await put('ndas', nda(on, on.buyer, { status: 'revoked' }));
+  await put('ndas', nda(on, on.buyer, { expires_at: '2020-02-01' }));
+  assert.equal(await as('broker', sending(on.buyer)), 'done');
+  assert.equal(await as('broker', sending(on.buyer)), 'nda_there_already');
+  const lasting = await put('ndas', nda(on, on.otherBuyer, { expires_at: '2999-01-01' }));
+  assert.equal(await as('broker', sending(on.otherBuyer)), 'nda_there_already');
+  assert.equal(await past(null, sending(on.otherBuyer)), 'done');
+
+  const sent = await put('ndas', nda(other, other.buyer, { status: 'sent', signed_at: null, signed_name: null }));
+  const set = (id: string, what: string) => past(null, `update ndas set ${what} where id = '${id}'`);
+  assert.equal(await set(sent, `status = 'active'`), 'nda_unsigned');
+  assert.equal(await set(sent, `status = 'active', signed_at = app.now(), signed_name = 'B'`), 'done');
+  assert.equal(await set(sent, 'signed_at = null'), '23514');
+  assert.equal(await set(lasting, `status = 'revoked'`), 'done');
+  const revoked = `select revoked_at from ndas where id = '${lasting}'`;
+  const since = await value(revoked);
+  assert.ok(since !== null);
+  await at(1);
+  assert.equal(await set(lasting, `terms = 'T'`), 'done');
+  assert.equal(await value(revoked), since);
+  assert.equal(await value(`select revoked_at from ndas where id = '${sent}'`), null);
+});
+
+check('the workspace takes in buyers under an NDA and others of the deal, and lets go who leaves', async (trial) => {
+  const { as, past, put, value } = trial;
+  const on = await dealOf(trial);
+  const other = await dealOf(trial);
+  const letting = (part: string) =>
+    `insert into qoe_workspace_members (deal_id, participant_id) values ('${on.deal}', '${part}')`;
+  const former = await on.joins('colleague', 'viewer', 'removed');
+  for (const part of [other.viewer, on.seller, former])
+    assert.equal(await as('broker', letting(part)), 'not_to_let_in');
+  assert.equal(await as('seller', letting(on.broker)), '42501');
+  assert.equal(await as('broker', letting(on.buyer)), 'no_active_nda');
+  const lapsed = await put('ndas', nda(on, on.buyer, { expires_at: '2020-02-01' }));
+  assert.equal(await as('broker', letting(on.buyer)), 'no_active_nda');
+  await past(null, `update ndas set expires_at = '2999-01-01' where id = '${lapsed}'`);
+  assert.equal(await as('broker', letting(on.buyer)), 'done');
+  await put('ndas', nda(on, on.otherBuyer));
+  assert.equal(await as('broker', letting(on.otherBuyer)), 'done');
+  const sent = await on.joins('new buyer', 'buyer');
+  await put('ndas', nda(on, sent, { status: 'sent' }));
+  assert.equal(await as('broker', letting(sent)), 'no_active_nda');
+  assert.equal(await past(null, letting(sent)), 'done');
+  await past(null, `update participants set status = 'removed' where id = '${on.buyer}'`);
+  assert.deepEqual(
+    new Set(
+      (await value(
+        `select array_agg(participant_id) from qoe_workspace_members where deal_id = '${on.deal}'`,
+      )) as string[],
+    ),
+    new Set([on.otherBuyer, sent]),
+  );
+});
+
+check('a document that has come ends the notice of its own upload', async (trial) => {
+  const { put, value } = trial;
+  const on = await dealOf(trial);
+  for (const key of ['key-of-this-document', 'key-of-another-one']) await put('vault.uploads', { storage_key: key });
+  await put('documents', {
+    deal_id: on.deal,
+    filename: 'a.pdf',
+    category: 'tax',
+    confidentiality: 'public',
+    size_bytes: 1,
+    media_type: 'application/pdf',
+    storage_key: 'key-of-this-document',
+  });
+  assert.deepEqual(await value(`select array_agg(storage_key) from vault.uploads where storage_key like 'key-of-%'`), [
+    'key-of-another-one',
+  ]);
+});
+
+check('a person, a deal and a finding take only so many records; loading takes more', async (trial) => {
+  const { as, past, put, person } = trial;
+  const on = await dealOf(trial);
+  const finding = { deal_id: on.deal, participant_id: on.broker, category: 'tax', title: 'T', severity: 'minor' };
+  const full = await put('findings', finding);
+  const fresh = await put('findings', finding);
+  const comment = (id: string) => `insert into finding_comments (finding_id, body) values ('${id}', 'B')`;
+  const many = (text: string, times: number) => `${text} from generate_series(1, ${times})`;
+  assert.equal(
+    await past(null, many(`insert into finding_comments (finding_id, body) select '${full}', 'B'`, 501)),
+    'done',
+  );
+  assert.equal(await as('broker', comment(full)), 'finding_full');
+  assert.equal(await as('broker', comment(fresh)), 'done');
+  const conditions = `insert into closing_conditions (deal_id, name) select '${on.deal}', 'N'`;
+  assert.equal(await past(null, many(conditions, 501)), 'done');
+  assert.equal(await as('broker', conditions), 'deal_full');
+  const add = `insert into findings (deal_id, participant_id, category, title, severity, created_by)
+    select '${on.deal}', '${on.broker}', 'tax', 'T', 'minor', '${person('broker')}'`;
+  assert.equal(await past(null, many(add, 200)), 'done');
+  assert.equal(await past('broker', add), 'too_many_today');
+  assert.equal(await past('seller', add.replace(person('broker'), person('seller'))), 'done');
+});
+
+check('a finding is of the side of who records it, in whose history each change of status is', async (trial) => {
+  const { as, past, put, value } = trial;
+  await dealOf(trial);
+  const on = await dealOf(trial, { state: 'listed', currency: 'SEK' });
+  const add = `insert into findings (deal_id, category, title, severity) values ('${on.deal}', 'tax', 'T', 'minor')`;
+  assert.equal(await past('broker', add), 'done');
+  assert.equal(await value(`select participant_id from findings where deal_id = '${on.deal}'`), on.broker);
+  assert.equal(await as('broker', `update findings set status = 'mitigated' where deal_id = $1`, on.deal), 'done');
+  assert.equal(await as('broker', `update findings set title = 'U' where deal_id = $1`, on.deal), 'done');
+  assert.deepEqual(
+    await value(`select array_agg(concat_ws(' ', c.from_status, c.to_status) order by c.from_status is not null)
+      from finding_changes c join findings f on f.id = c.finding_id where f.deal_id = '${on.deal}'`),
+    ['open', 'open mitigated'],
+  );
+  const source = `insert into financing_sources (deal_id, source_type, source_name, commitment_amount, currency)
+    values ('${on.deal}', 'other', 'S', 1, 'USD')`;
+  assert.equal(await past('broker', source), 'done');
+  assert.equal(await value(`select currency from financing_sources where deal_id = '${on.deal}'`), 'SEK');
+  await put('financing_sources', {
+    deal_id: on.deal,
+    participant_id: on.seller,
+    source_type: 'other',
+    source_name: 'T',
+    commitment_amount: 1,
+    currency: 'USD',
+  });
+  assert.equal(
+    await value(`select currency from financing_sources where deal_id = '${on.deal}' and source_name = 'T'`),
+    'USD',
+  );
+});
+
+check('what is completed says since when', async (trial) => {
+  const { past, put, value, at } = trial;
+  const on = await dealOf(trial);
+  const condition = (values: Record<string, unknown>) =>
+    put('closing_conditions', { deal_id: on.deal, name: 'N', ...values });
+  const since = (id: string) => value(`select completed_at from closing_conditions where id = '${id}'`);
+  const set = (id: string, what: string) => past(null, `update closing_conditions set ${what} where id = '${id}'`);
+  const open = await condition({ completed_at: '2020-01-01' });
+  assert.equal(await since(open), null);
+  assert.equal(await set(open, `status = 'satisfied'`), 'done');
+  const first = await since(open);
+  assert.ok(first !== null);
+  await at(1);
+  assert.equal(await set(open, 'status = status'), 'done');
+  assert.equal(await since(open), first);
+  assert.equal(await set(open, `status = 'open'`), 'done');
+  assert.equal(await since(open), null);
+  assert.ok((await since(await condition({ status: 'satisfied' }))) !== null);
+  assert.match(
+    String(await since(await condition({ status: 'satisfied', completed_at: '2020-01-01' }))),
+    /^2020-01-01/,
+  );
+});
+
+recordsChecks.push({
+  title: 'open pages are told of a change, and that a document which was taken out is gone',
+  async run({ owner, scene }) {
+    const told: unknown[] = [];
+    const hear = ({ payload = '' }: pg.Notification) => void told.push(JSON.parse(payload));
+    owner.on('notification', hear);
+    const record = scene.records['documents/public'];
+    try {
+      await owner.query('listen dealkeep_changes');
+      for (const removed of ['app.now()', 'null'])
+        await owner.query(`update documents set removed_at = ${removed} where id = $1`, [record]);
+    } finally {
+      await owner.query('unlisten dealkeep_changes');
+      owner.off('notification', hear);
+    }
+    assert.deepEqual(
+      told,
+      [true, false].map((gone) => ({ topic: 'documents', table: 'documents', record, deal_id: scene.deal, gone })),
+    );
+  },
+});
