@@ -6,6 +6,7 @@ import type { Bench } from './bench.ts';
 import { openCluster, urlOf } from './cluster.ts';
 import { openData, type Data } from './data.ts';
 import { startGenerator, type Generator } from './load.ts';
+import { benchLoad } from './overload.ts';
 import { benchRest } from './rest.ts';
 import { benchScale } from './scale.ts';
 import { benchStreams } from './streams.ts';
@@ -16,6 +17,7 @@ const suites: Record<string, (bench: Bench) => Promise<void>> = {
   rest: benchRest,
   tools: benchTools,
   streams: benchStreams,
+  load: benchLoad,
 };
 
 // This one has a database and options of its own.
