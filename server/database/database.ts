@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { classify, NotWritable, unavailable } from './errors.ts';
 import { bound, forgetPrepared, oneSync, type Bound } from './one-sync.ts';
+import { openLine, type RunKind } from './line.ts';
 import { row, type Row, type Statement } from './statement.ts';
 
 /** The answers of several statements, in their order. */
@@ -29,7 +30,7 @@ export interface DatabaseOptions {
   poolSize?: number;
   /** False behind a transaction-mode pooler: no prepared statements and no settings at connection. */
   prepare?: boolean;
-  /** How long a run may wait for a connection, in milliseconds. */
+  /** How long a run may wait for a connection, and for one to be made, in milliseconds. */
   waitMillis?: number;
   /** How long one statement may take, in milliseconds; enforced by the database, so not behind a pooler. */
   statementMillis?: number;
@@ -53,25 +54,32 @@ class PoolClient extends pg.Client {
   }
 }
 
+/** The most runs that wait for a connection. */
+const mostWaiting = 500;
+/** How long a statement waits for a lock, in milliseconds: meanwhile it holds a connection. */
+const lockMillis = 3_000;
+
 const setClock = row('set_clock', `select set_config('dealkeep.now', $1, true)`);
 
 /** Opens a pool; the first connection is made by the first run. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { prepare = true, statementMillis = 9_000, silenceMillis = 10_000, clock } = options;
+  const { poolSize = 10, waitMillis = 3_000 } = options;
+  const line = openLine({ size: poolSize, waitMillis, most: mostWaiting });
   const pool = new pg.Pool({
     Client: PoolClient,
     ...options.connection,
     ...(options.url ? { connectionString: options.url } : {}),
     application_name: 'dealkeep',
-    max: options.poolSize ?? 10,
-    connectionTimeoutMillis: options.waitMillis ?? 5_000,
+    max: poolSize,
+    connectionTimeoutMillis: Math.max(waitMillis, 2_000),
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     // A pooler refuses what it does not know at connection: there, set these on the login (alter role … set …).
     ...(prepare
       ? {
           statement_timeout: statementMillis,
-          lock_timeout: Math.min(statementMillis, 5_000),
+          lock_timeout: Math.min(statementMillis, lockMillis),
           idle_in_transaction_session_timeout: statementMillis,
           options: '-c TimeZone=UTC -c DateStyle=ISO',
         }
@@ -137,11 +145,16 @@ export function openDatabase(options: DatabaseOptions): Database {
   async function send(statements: readonly Statement<unknown>[]): Promise<Row[][]> {
     const sent = statements.map(bound);
     if (clock) sent.unshift(bound(setClock(clock().toISOString())));
+    const giveBack = await line.enter(kindOf(statements));
+    let succeeded = false;
     try {
       const answers = await transact(sent);
+      succeeded = true;
       return clock ? answers.slice(1) : answers;
     } catch (error) {
       throw classify(error);
+    } finally {
+      giveBack(succeeded);
     }
   }
 
@@ -156,9 +169,20 @@ export function openDatabase(options: DatabaseOptions): Database {
       const answers = await send(statements);
       return statements.map((statement, index) => statement.read(answers[index] as Row[])) as Results<S>;
     },
-    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: line.waiting() }),
     close: () => (closed ??= pool.end()),
   };
+}
+
+/** Whose share of the connections statements take, and which. */
+function kindOf(statements: readonly Statement<unknown>[]): RunKind {
+  let holder: string | null = null;
+  let shape = '';
+  for (const statement of statements) {
+    holder ??= statement.holder ?? null;
+    shape += `${statement.name} `;
+  }
+  return { holder, shape, first: statements[0]?.first ?? false };
 }
 
 /** A prepared statement that is gone (failover, pooler) or whose columns have changed (migration). */

@@ -97,7 +97,7 @@ export async function appliedMigrations(client: pg.Client): Promise<Applied[]> {
 
 /** How many migrations the database lacks. Rejects with {@link SchemaMismatch}, or with 3F000/42P01 on an empty database. */
 export function missingMigrations(migrations: readonly Migration[]): Statement<number> {
-  return mapped(listApplied(), (applied) => pending(migrations, applied).length);
+  return { ...mapped(listApplied(), (applied) => pending(migrations, applied).length), first: true };
 }
 
 const bookkeeping = `

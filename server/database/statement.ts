@@ -13,6 +13,10 @@ export interface Statement<Result> {
   readonly text: string;
   readonly values: readonly Value[];
   readonly read: (rows: Row[]) => Result;
+  /** The credential that the transaction enters with, whose share of the connections it takes. */
+  readonly holder?: string;
+  /** Goes before what waits for a connection: whether the database answers is asked so that others do not wait. */
+  readonly first?: boolean;
 }
 
 const texts = new Map<string, string>();
@@ -48,6 +52,11 @@ export function row<R, V extends readonly Value[] = readonly Value[]>(
 
 /** The same query, its answer passed through `f`. */
 export function mapped<A, B>(statement: Statement<A>, f: (answer: A) => B): Statement<B> {
-  const { name, text, values, read } = statement;
-  return { name, text, values, read: (found) => f(read(found)) };
+  const { read, ...rest } = statement;
+  return { ...rest, read: (found) => f(read(found)) };
+}
+
+/** The same query, which enters with the credential of this digest. */
+export function entering<T>(digest: Buffer | null, statement: Statement<T>): Statement<T> {
+  return digest === null ? statement : { ...statement, holder: digest.toString('latin1') };
 }

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Invalid, NotWritable, Unavailable } from '../../server/database/errors.ts';
+import { Busy, Invalid, NotWritable, Unavailable } from '../../server/database/errors.ts';
 import { row } from '../../server/database/statement.ts';
 import { startNetwork, startPooler } from './network.ts';
 import {
@@ -57,7 +57,7 @@ describe('under load', () => {
   test('who waits too long for a connection is told', async () => {
     const database = open({ waitMillis: 100 });
     const busy = database.run(sleep(0.5));
-    await expect(database.run(one())).rejects.toBeInstanceOf(Unavailable);
+    await expect(database.run(one())).rejects.toBeInstanceOf(Busy);
     await busy;
     expect(await database.run(one())).toEqual({ answer: 1 });
   });

@@ -1,6 +1,6 @@
 /** Sessions of people who signed in: entering with one, listing and ending them. Their rules are in 013_sign_in.sql. */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { entering, mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { Within } from '../visibility/within.ts';
 
@@ -33,7 +33,7 @@ export const enterWithSession = (
   digest: Buffer | null,
   attended = true,
   within: Within | null = null,
-): Statement<SessionCaller | null> => enter(digest, attended, within?.table, within?.id);
+): Statement<SessionCaller | null> => entering(digest, enter(digest, attended, within?.table, within?.id));
 
 const alive = rows<{ id: string }>('sessions_alive', 'select app.sessions_alive($1) as id');
 

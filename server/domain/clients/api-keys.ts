@@ -1,7 +1,7 @@
 /** API keys of a brokerage: who may call the REST API, how much, and as which tenant (specification, section 5.1). */
 
 import { hash, randomBytes } from 'node:crypto';
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { entering, mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
 export type KeyScope = 'contacts:read' | 'contacts:write';
@@ -38,11 +38,13 @@ export interface KeyCaller {
   ceiling: number | null;
 }
 
-/** Enters as the key with this digest for the rest of the transaction; null when no key that is in force has it. */
-export const enterWithApiKey = row<KeyCaller, [Buffer]>(
+const enter = row<KeyCaller, [Buffer]>(
   'enter_with_api_key',
   'select key_id, brokerage_id, scopes, ceiling from app.enter_with_api_key($1)',
 );
+
+/** Enters as the key with this digest for the rest of the transaction; null when no key that is in force has it. */
+export const enterWithApiKey = (digest: Buffer): Statement<KeyCaller | null> => entering(digest, enter(digest));
 
 export interface ApiKey {
   id: string;

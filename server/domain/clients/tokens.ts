@@ -1,7 +1,7 @@
 /** Access and refresh tokens of the tool server: opaque, kept as digests, rotated in families (specification, section 3). */
 
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
-import { mapped, row, type Statement } from '../../database/statement.ts';
+import { entering, mapped, row, type Statement } from '../../database/statement.ts';
 import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { Within } from '../visibility/within.ts';
@@ -175,4 +175,4 @@ export const enterWithAccessToken = (
   digest: Buffer,
   resource: string,
   within: Within | null = null,
-): Statement<TokenCaller | null> => enter(digest, resource, within?.table, within?.id);
+): Statement<TokenCaller | null> => entering(digest, enter(digest, resource, within?.table, within?.id));

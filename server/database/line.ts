@@ -1,0 +1,176 @@
+/**
+ * Who gets the next connection. A connection goes to whoever has waited longest among those whose share is not used up: a
+ * credential has at most half of the connections and of the places in the line, the same statements two fifths, and
+ * whatever has been slow of late half in all. So neither one caller nor a lock on one table holds everybody else up.
+ */
+
+import { Busy } from './errors.ts';
+
+/** What a run is, for its share of the connections. */
+export interface RunKind {
+  /** Whose credential it enters with; null where it enters with none. */
+  readonly holder: string | null;
+  /** The same for the same statements. */
+  readonly shape: string;
+  /** Goes first, and takes no share. */
+  readonly first?: boolean;
+}
+
+export interface Line {
+  /** Resolves when a connection is free for this run, with how to give it back. Rejects with {@link Busy}. */
+  enter(kind: RunKind): Promise<(succeeded: boolean) => void>;
+  waiting(): number;
+}
+
+interface LineOptions {
+  /** How many connections there are. */
+  readonly size: number;
+  /** How long a run may wait, in milliseconds. */
+  readonly waitMillis: number;
+  /** How many may wait. */
+  readonly most: number;
+}
+
+/** A run that takes longer, in milliseconds, is slow: most take less than a hundredth of it. */
+const slowAfter = 250;
+/** How many shapes are remembered. */
+const mostShapes = 2_000;
+
+interface Shape {
+  /** When the runs that are under way began. */
+  readonly running: Set<{ readonly since: number }>;
+  /** Whether the last run that ended was slow, or failed because it could not go on. */
+  slow: boolean;
+}
+
+interface Waiting {
+  readonly kind: RunKind;
+  readonly until: number;
+  readonly begin: () => void;
+  readonly refuse: () => void;
+}
+
+const busy = (): Busy => new Busy('Too much is asked for at this moment: try again in a moment.');
+
+/** Opens the line in front of so many connections. */
+export function openLine({ size, waitMillis, most }: LineOptions): Line {
+  const half = Math.max(1, Math.floor(size / 2));
+  const shapeShare = Math.ceil(size * 0.4);
+  const holders = new Map<string, number>();
+  const waitingOf = new Map<string, number>();
+  const shapes = new Map<string, Shape>();
+  let line: Waiting[] = [];
+  let running = 0;
+  let sweep: NodeJS.Timeout | undefined;
+
+  function shapeOf(name: string): Shape {
+    const known = shapes.get(name);
+    if (known) return known;
+    if (shapes.size >= mostShapes)
+      for (const [other, { running: now }] of shapes) if (now.size === 0) shapes.delete(other);
+    const shape: Shape = { running: new Set(), slow: false };
+    shapes.set(name, shape);
+    return shape;
+  }
+
+  function isSlow({ slow, running: now }: Shape, moment: number): boolean {
+    if (slow) return true;
+    // The first of a set is the eldest.
+    const [eldest] = now;
+    return eldest !== undefined && moment - eldest.since > slowAfter;
+  }
+
+  function heldBySlow(moment: number): number {
+    let held = 0;
+    for (const shape of shapes.values())
+      if (shape.running.size > 0 && isSlow(shape, moment)) held += shape.running.size;
+    return held;
+  }
+
+  function mayBegin({ holder, shape: name, first }: RunKind): boolean {
+    if (running >= size) return false;
+    if (first) return true;
+    if (holder !== null && (holders.get(holder) ?? 0) >= half) return false;
+    const shape = shapes.get(name);
+    if (shape === undefined) return true;
+    if (shape.running.size >= shapeShare) return false;
+    const now = performance.now();
+    return !isSlow(shape, now) || heldBySlow(now) < half;
+  }
+
+  const add = (counts: Map<string, number>, name: string | null, change: 1 | -1) => {
+    if (name === null) return;
+    const count = (counts.get(name) ?? 0) + change;
+    if (count === 0) counts.delete(name);
+    else counts.set(name, count);
+  };
+
+  /** Counts a run that begins, and tells how it ends. */
+  function begun({ holder, shape: name }: RunKind): (succeeded: boolean) => void {
+    const shape = shapeOf(name);
+    const run = { since: performance.now() };
+    running += 1;
+    shape.running.add(run);
+    add(holders, holder, 1);
+    return (succeeded) => {
+      running -= 1;
+      shape.running.delete(run);
+      add(holders, holder, -1);
+      const isQuick = performance.now() - run.since <= slowAfter;
+      // What failed quickly tells nothing of how long it takes.
+      if (succeeded || !isQuick) shape.slow = !isQuick;
+      next();
+    };
+  }
+
+  function leave(waiting: Waiting): void {
+    line.splice(line.indexOf(waiting), 1);
+    add(waitingOf, waiting.kind.holder, -1);
+    if (line.length === 0) {
+      clearInterval(sweep);
+      sweep = undefined;
+    }
+  }
+
+  /** Lets everybody begin who may. */
+  function next(): void {
+    if (line.length === 0 || running >= size) return;
+    for (const waiting of [...line]) {
+      if (running >= size) return;
+      if (!mayBegin(waiting.kind)) continue;
+      leave(waiting);
+      waiting.begin();
+    }
+  }
+
+  /** Sends away who has waited too long; what has become slow meanwhile has another share. */
+  function look(): void {
+    const now = performance.now();
+    for (const waiting of line.filter(({ until }) => until <= now)) {
+      leave(waiting);
+      waiting.refuse();
+    }
+    next();
+  }
+
+  return {
+    enter(kind) {
+      if (mayBegin(kind)) return Promise.resolve(begun(kind));
+      const own = kind.holder === null ? 0 : (waitingOf.get(kind.holder) ?? 0);
+      if (!kind.first && (line.length >= most || own >= most / 2)) return Promise.reject(busy());
+      return new Promise((resolve, reject) => {
+        const waiting: Waiting = {
+          kind,
+          until: performance.now() + waitMillis,
+          begin: () => resolve(begun(kind)),
+          refuse: () => reject(busy()),
+        };
+        if (kind.first) line = [waiting, ...line];
+        else line.push(waiting);
+        add(waitingOf, kind.holder, 1);
+        sweep ??= setInterval(look, Math.min(50, waitMillis)).unref();
+      });
+    },
+    waiting: () => line.length,
+  };
+}
