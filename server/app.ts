@@ -14,6 +14,8 @@ import { publicOrigin, sessionLookup } from './http/session.ts';
 import { interfaceAt, interfaces, refuseMalformed } from './interfaces.ts';
 import { staticRoutes } from './web/static.ts';
 
+export { interfaceAt } from './interfaces.ts';
+
 /** The whole service as one handler of requests. */
 export function createApp(services: Services): Hono {
   const { config } = services;

@@ -90,6 +90,8 @@ const variables = {
   RATE_LIMIT_SIGN_IN_DEVICE: perMinute,
   RATE_LIMIT_SIGN_IN_SUCCESS: perMinute,
   RATE_LIMIT_AUTHORIZE_IP: perMinute,
+  REQUESTS_AT_ONCE: variable(whole(1, 10_000).optional(), 'a whole number from 1 to 10000'),
+  REQUEST_WAIT_MS: variable(whole(1, 60_000).default(2_000), 'a whole number of milliseconds from 1 to 60000'),
   STREAM_HEARTBEAT_SECONDS: variable(whole(1, 60).default(25), 'a whole number of seconds from 1 to 60'),
   LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -167,6 +169,8 @@ export interface Config {
   readonly redisUrl: string | undefined;
   readonly rateLimitStore: 'memory' | 'postgres' | 'redis';
   readonly rateLimits: Ceilings;
+  /** How many requests are answered at once, and how long others wait for their turn. */
+  readonly load: { readonly atOnce: number; readonly waitMillis: number };
   /** How often an open stream is looked after, and a word sent on it. */
   readonly streamHeartbeatSeconds: number;
   readonly logLevel: Values['LOG_LEVEL'];
@@ -257,6 +261,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       sign_in_device: values.RATE_LIMIT_SIGN_IN_DEVICE ?? 10,
       sign_in_success: values.RATE_LIMIT_SIGN_IN_SUCCESS ?? 60,
       authorize_ip: values.RATE_LIMIT_AUTHORIZE_IP ?? 300,
+    },
+    load: {
+      // Enough to keep every connection to the database at work while others are read and written.
+      atOnce: values.REQUESTS_AT_ONCE ?? Math.max(32, 4 * values.DATABASE_POOL),
+      waitMillis: values.REQUEST_WAIT_MS,
     },
     streamHeartbeatSeconds: values.STREAM_HEARTBEAT_SECONDS,
     logLevel: values.LOG_LEVEL,

@@ -6,6 +6,7 @@ import { openChanges, type Changes } from './database/changes.ts';
 import { openDatabase, type Database } from './database/database.ts';
 import { postgresStore, redisStore, type LimitStore } from './http/limit-stores.ts';
 import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
+import { openLoadShedding, type LoadShedding } from './http/load-shedding.ts';
 import type { Logger } from './log.ts';
 import { createMailer, type Mailer } from './mail.ts';
 import { openStorage } from './storage/open.ts';
@@ -19,6 +20,7 @@ export interface Services {
   readonly log: Logger;
   readonly mail: Mailer;
   readonly limits: RateLimits;
+  readonly load: LoadShedding;
   /** The bodies of documents. */
   readonly storage: Storage;
   /** What changes in the database, as it happens. */
@@ -118,6 +120,7 @@ export async function openServices(
       log,
       mail: mail ?? createMailer(config, log),
       limits,
+      load: openLoadShedding(config.load, log),
       storage,
       changes,
       leaving: leaving.signal,

@@ -80,6 +80,9 @@ function createClock(): TestClock {
   };
 }
 
+/** Room for whatever a test sends at once, however slow the machine is. */
+const roomy: Config['load'] = { atOnce: 1_000, waitMillis: 60_000 };
+
 /** The same store, into which the bodies of the demo's documents are put when the first body is asked for. */
 function withDemoBodies(storage: Storage): Storage {
   let kept: Promise<void> | undefined;
@@ -128,12 +131,18 @@ export async function openService({
     const listener = await listen('127.0.0.1', 0);
     const origin = `http://127.0.0.1:${listener.port}`;
     const read = readConfig({ HOST: '127.0.0.1', PORT: String(listener.port), LOG_LEVEL: 'debug' });
-    const config: Config = { ...read, dataDir, rateLimitStore: count > 1 ? 'postgres' : 'memory', ...changes };
+    const config: Config = {
+      ...read,
+      dataDir,
+      rateLimitStore: count > 1 ? 'postgres' : 'memory',
+      load: roomy,
+      ...changes,
+    };
     const log = createLog(config.logLevel, { write: (line) => void lines.push(line) });
     const mail = { send: async (sent: Mail) => void mails.push(sent) };
     const opened = await openServices(config, server, { log, clock: clock.now, mail, waitMillis });
     const services = demo ? { ...opened.services, storage: withDemoBodies(opened.services.storage) } : opened.services;
-    listener.answerWith(createApp(services));
+    listener.answerWith(createApp(services), services.load);
     closers.push(() => opened.close(() => listener.close(1)));
     return { origin, restUrl: `${config.baseUrl}/api/v1`, mcpUrl: config.baseUrl, services };
   }

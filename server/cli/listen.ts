@@ -7,13 +7,15 @@ import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { keepPace, usualPace } from '../http/body-pace.ts';
 import { malformation, markRefused, onWire, pathNear, refusedWith, type RefusalStatus } from '../http/malformed.ts';
+import type { LoadShedding } from '../http/load-shedding.ts';
 import type { Problem } from '../http/problem.ts';
+import { refuser } from './prepared-refusal.ts';
 
 export interface Listener {
   /** The port, also when a free one was asked for. */
   readonly port: number;
-  /** From now on `app` answers; before, everything gets 503 with Retry-After. */
-  answerWith(app: Hono): void;
+  /** From now on `app` answers, as much at once as `load` lets it; before, everything gets 503 with Retry-After. */
+  answerWith(app: Hono, load?: LoadShedding): void;
   /** From now on every answer is the last on its connection, so that clients go elsewhere; requests are still taken. */
   leave(): void;
   /** Takes no new connections, waits for the requests in flight, at most `seconds`, then drops what is left. May be called again. */
@@ -135,11 +137,23 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
   });
   return {
     port: (server.address() as AddressInfo).port,
-    answerWith(app) {
+    answerWith(app, load) {
       known = app;
       // Its own Request and Response stand in for the global ones: an answer of text goes out without a stream, which
       // saves a good part of the time that we add.
-      answer = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
+      const answerAtOnce = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
+      if (load === undefined) {
+        answer = answerAtOnce;
+        return;
+      }
+      const refuseAsTooMuch = refuser(app, load);
+      answer = (request, response) =>
+        load.admit(
+          request,
+          response,
+          () => void answerAtOnce(request, response),
+          () => refuseAsTooMuch(request, response),
+        );
     },
     leave() {
       isLeaving = true;

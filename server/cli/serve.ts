@@ -60,7 +60,7 @@ export async function start(config: Config, log: Logger, prepare: Prepare, signa
     }
     await prepare(services, connections);
     signal.throwIfAborted();
-    listener.answerWith(createApp(services));
+    listener.answerWith(createApp(services), services.load);
     const drain = async (seconds: number, hurry: AbortSignal) => {
       leave();
       listener.leave();

@@ -135,7 +135,7 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
   /** Lets everybody begin who may. */
   function next(): void {
     if (line.length === 0 || running >= size) return;
-    for (const waiting of [...line]) {
+    for (const waiting of line.slice()) {
       if (running >= size) return;
       if (!mayBegin(waiting.kind)) continue;
       leave(waiting);

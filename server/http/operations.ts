@@ -21,7 +21,7 @@ export interface Metrics {
 }
 
 /** Starts counting, by the interface that `nameAt` finds for a path; the pool's state is read whenever the metrics are. */
-export function startMetrics({ database, log }: Services, nameAt: (path: string) => string): Metrics {
+export function startMetrics({ database, load, log }: Services, nameAt: (path: string) => string): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const requests = new Counter({
@@ -47,6 +47,27 @@ export function startMetrics({ database, log }: Services, nameAt: (path: string)
       this.set({ state: 'busy' }, total - idle);
       this.set({ state: 'idle' }, idle);
       this.set({ state: 'waiting' }, waiting);
+    },
+  });
+  new Gauge({
+    name: 'dealkeep_requests',
+    help: 'Requests that are being answered, and those that wait for their turn.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { answering, waiting } = load.state();
+      this.set({ state: 'answering' }, answering);
+      this.set({ state: 'waiting' }, waiting);
+    },
+  });
+  new Counter({
+    name: 'dealkeep_requests_refused_total',
+    help: 'Requests refused with 503 because more was asked for than could be answered; they are in no other count.',
+    labelNames: ['interface'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [name, count] of load.state().refused) this.inc({ interface: name }, count);
     },
   });
   new Gauge({

@@ -5,10 +5,13 @@ import type { Context, MiddlewareHandler } from 'hono';
 
 const acceptable = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** The caller's X-Request-Id when it is short and plain, else null. */
+export const idFrom = (given: string | readonly string[] | undefined): string | null =>
+  typeof given === 'string' && acceptable.test(given) ? given : null;
+
 /** Sets `c.var.requestId`: the caller's X-Request-Id when it is short and plain, else a new UUID. */
 export const requestId: MiddlewareHandler<{ Variables: { requestId: string } }> = async (c, next) => {
-  const given = c.req.header('x-request-id') ?? '';
-  const id = acceptable.test(given) ? given : randomUUID();
+  const id = idFrom(c.req.header('x-request-id')) ?? randomUUID();
   c.set('requestId', id);
   await next();
   c.res.headers.set('X-Request-Id', id);

@@ -16,7 +16,6 @@ const rpcCodes = new Map([
 
 function inOurWords(c: Context, problem: Problem): Problem {
   switch (problem.code) {
-    case 'busy':
     case 'unavailable': {
       const message =
         'The service cannot reach its database: try again in a moment. Whether a change under way was kept is not known.';

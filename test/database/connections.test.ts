@@ -2,9 +2,10 @@
 
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Busy, Invalid, NotWritable, Unavailable } from '../../server/database/errors.ts';
-import { row } from '../../server/database/statement.ts';
+import { entering, row } from '../../server/database/statement.ts';
 import { startNetwork, startPooler } from './network.ts';
 import {
   backend,
@@ -17,6 +18,7 @@ import {
   link,
   one,
   open,
+  ownerConnection,
   series,
   sleep,
   sql,
@@ -61,6 +63,29 @@ describe('under load', () => {
     await busy;
     expect(await database.run(one())).toEqual({ answer: 1 });
   });
+});
+
+test('one credential holds half of the connections at most, the same statements two fifths, whoever sends them', async () => {
+  const database = open({ poolSize: 10 });
+  const lock = (nth: number) => row(`t_wait_${nth}`, 'select pg_advisory_xact_lock(9)')();
+  const owner = new pg.Client(ownerConnection());
+  await owner.connect();
+  onTestFinished(() => owner.end());
+  const held = async () => (await sql('select count(*)::int as n from pg_locks where not granted'))[0]?.['n'];
+  const [greedy, modest] = [Buffer.from('greedy'), Buffer.from('modest')];
+  const kinds: Record<string, [number, (nth: number) => Promise<unknown>]> = {
+    'one credential': [5, (nth) => database.run(entering(greedy, lock(nth)))],
+    'the same statements': [4, (nth) => database.run(entering(Buffer.from(`${nth}`), lock(100)))],
+  };
+  for (const [kind, [most, send]] of Object.entries(kinds)) {
+    await owner.query('select pg_advisory_lock(9)');
+    const runs = Array.from({ length: 9 }, (_, nth) => send(nth));
+    await expect.poll(held, { message: kind }).toBe(most);
+    expect(await database.run(entering(modest, one()))).toEqual({ answer: 1 });
+    expect(database.connections().waiting).toBe(9 - most);
+    await owner.query('select pg_advisory_unlock(9)');
+    await Promise.all(runs);
+  }
 });
 
 describe('a connection that breaks', () => {
@@ -114,8 +139,9 @@ describe('a connection that breaks', () => {
     const lost: string[] = [];
     const database = open({ poolSize: 3, onConnectionLost: ({ message }) => lost.push(message) });
     const demote = row('t_demote', `select set_config('default_transaction_read_only', 'on', false)`);
-    // Each holds its connection until the others have theirs.
-    await Promise.all([1, 2, 3].map(() => database.together(sleep(0.3), demote())));
+    // Each holds its connection until the others have theirs; the same statements have no more than two of three.
+    const others = [[], [one()], [one(), one()]];
+    await Promise.all(others.map((more) => database.together(sleep(0.3), demote(), ...more)));
     expect(database.connections().total).toBe(3);
     await expect(database.run(write(1, 'a'))).rejects.toBeInstanceOf(NotWritable);
     await Promise.all([2, 3, 4, 5, 6].map((id) => database.run(write(id, 'a'))));

@@ -50,6 +50,9 @@ const opened: Database[] = [];
 /** How the server connects. */
 export const connection = (): pg.ClientConfig => service.connections.server;
 
+/** How the owner connects. */
+export const ownerConnection = (): pg.ClientConfig => service.connections.owner;
+
 /** The rows of a query as the owner. */
 export const sql = (text: string, values?: unknown[]) => service.sql(text, values);
 

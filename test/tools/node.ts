@@ -21,7 +21,7 @@ export async function startNode(
   const { config, clock, log, mail } = service.services;
   const listener = await listen('127.0.0.1', 0);
   const { services, close } = await openServices(config, connection, { clock, log, mail, ...options });
-  listener.answerWith(createApp(services));
+  listener.answerWith(createApp(services), services.load);
   const origin = `http://127.0.0.1:${listener.port}`;
   return {
     origin,

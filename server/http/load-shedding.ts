@@ -1,0 +1,205 @@
+/**
+ * Keeps what is done at once to what can be done at once. A request that comes when enough are being answered waits for its
+ * turn. While few wait, the first goes first; when many wait, the last: whoever came first has waited long already, and of
+ * more than can be answered some are answered in time this way instead of all too late. As long as more keep coming, those that
+ * have waited too long are refused. A burst after which nothing comes is answered whole. Nothing of a request is looked
+ * at before its turn but its first lines.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from '../log.ts';
+import { Problem, retryAfter } from './problem.ts';
+
+export interface LoadLimits {
+  /** How many requests are answered at once. */
+  readonly atOnce: number;
+  /** How long a request may wait for its turn, in milliseconds. */
+  readonly waitMillis: number;
+}
+
+export interface LoadShedding {
+  /** Has `start` called when it is the turn of the request, or `refuse`. */
+  admit(request: IncomingMessage, response: ServerResponse, start: () => void, refuse: () => void): void;
+  /** Notes that a request to this interface was refused. */
+  refused(name: string): void;
+  /** How many are being answered, how many wait, and how many were refused, by interface. */
+  state(): { answering: number; waiting: number; refused: ReadonlyMap<string, number> };
+}
+
+/** What a request that is refused is told, in the form of the interface that was meant. */
+export const tooMuch = (): Problem =>
+  new Problem(
+    503,
+    'busy',
+    'More is asked for at this moment than can be answered, and nothing was done: try again in a moment.',
+    retryAfter(1),
+  );
+
+/** The most requests that wait. */
+const mostWaiting = 1_000;
+/** How long a request waits at most while many wait and more come, in milliseconds. */
+const hurriedMillis = 80;
+/** How often those that have waited too long are looked for, in milliseconds. */
+const every = 50;
+/** How often the log says that requests are refused, in milliseconds. */
+const saidEvery = 10_000;
+
+const operators = new Set(['/healthz', '/readyz', '/metrics']);
+
+const programs = /^\/(?:api\/v1|api\/mcp|mcp)(?:\/|\?|$)/;
+const sessionCookie = /(?:^|;\s*)(?:__Host-)?dealkeep=([^;]*)/;
+
+/** Whose request it is, as far as it says so itself: by its token or session, else by the address it comes from. */
+function credentialOf({ url = '', headers, socket }: IncomingMessage): string {
+  const own = programs.test(url)
+    ? /\S+$/.exec(headers.authorization?.trimEnd() ?? '')?.[0]
+    : sessionCookie.exec(headers.cookie ?? '')?.[1];
+  return own ?? `${socket.remoteAddress} ${headers['x-forwarded-for']?.toString().split(',').at(-1) ?? ''}`;
+}
+
+interface Waiting {
+  readonly credential: string;
+  readonly response: ServerResponse;
+  readonly since: number;
+  readonly start: () => void;
+  readonly refuse: () => void;
+}
+
+class Counts {
+  readonly #counts = new Map<string, number>();
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+  add(name: string, change: 1 | -1): void {
+    const count = this.of(name) + change;
+    if (count === 0) this.#counts.delete(name);
+    else this.#counts.set(name, count);
+  }
+}
+
+export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger): LoadShedding {
+  /** Of one credential: so that what others ask for is always being answered as well. */
+  const share = Math.max(1, Math.ceil(atOnce / 2));
+  const answering = new Map<ServerResponse, { credential: string; request: IncomingMessage }>();
+  const answeringFor = new Counts();
+  const waitingFor = new Counts();
+  /** More than this is many. */
+  const many = 2 * atOnce;
+  /** In the order in which they came. */
+  let line: Waiting[] = [];
+  let sweeping: NodeJS.Timeout | undefined;
+  let resting = 0;
+  let lookedAt = -Infinity;
+  const refusedAt = new Map<string, number>();
+  let unsaid = 0;
+  let saidAt = -Infinity;
+
+  function release(response: ServerResponse): void {
+    const known = answering.get(response);
+    if (!known) return;
+    answering.delete(response);
+    answeringFor.add(known.credential, -1);
+  }
+
+  /** Looks who takes up a turn: an answer under way takes what the client's connection takes, and a body not yet here nothing. */
+  function look(now: number): void {
+    if (now - lookedAt < 1) return;
+    lookedAt = now;
+    resting = 0;
+    for (const [response, { request }] of answering) {
+      if (response.headersSent) release(response);
+      else if (!request.complete) resting += 1;
+    }
+  }
+
+  const isFull = (): boolean => answering.size - Math.min(resting, answering.size) >= atOnce;
+  const hasShare = (credential: string): boolean => answeringFor.of(credential) < share;
+
+  /** Whether one more can be answered now. */
+  function mayBegin(credential: string, now: number): boolean {
+    if (isFull() || !hasShare(credential)) look(now);
+    return !isFull() && hasShare(credential);
+  }
+
+  function begin({ credential, response, start }: Omit<Waiting, 'since' | 'refuse'>, request: IncomingMessage): void {
+    answering.set(response, { credential, request });
+    answeringFor.add(credential, 1);
+    response.once('close', () => {
+      release(response);
+      next();
+    });
+    start();
+  }
+
+  function leave(at: number): Waiting {
+    const [waiting] = line.splice(at, 1) as [Waiting];
+    waitingFor.add(waiting.credential, -1);
+    if (line.length === 0) {
+      clearInterval(sweeping);
+      sweeping = undefined;
+    }
+    return waiting;
+  }
+
+  /** Where in the line the next one stands whose credential has turns left, or -1. */
+  function nextAt(): number {
+    const may = ({ credential }: Waiting) => hasShare(credential);
+    return line.length > many ? line.findLastIndex(may) : line.findIndex(may);
+  }
+
+  function next(): void {
+    const now = performance.now();
+    if (line.length > 0 && isFull()) look(now);
+    while (line.length > 0 && !isFull()) {
+      const at = nextAt();
+      if (at < 0) return;
+      const waiting = leave(at);
+      // Gone meanwhile.
+      if (waiting.response.destroyed) continue;
+      begin(waiting, waiting.response.req);
+    }
+  }
+
+  /** One more waits: of those who have waited long, up to two go, so that a line that grows becomes short again. */
+  function makeRoom(now: number): void {
+    for (let gone = 0; gone < 2 && line.length > many; gone += 1) {
+      const isLate = line[0] !== undefined && now - line[0].since >= hurriedMillis;
+      if (!isLate && line.length <= mostWaiting) return;
+      leave(0).refuse();
+    }
+  }
+
+  /** Refuses those who have waited as long as anybody may. */
+  function sweep(): void {
+    const now = performance.now();
+    while (line[0] && now - line[0].since >= waitMillis) leave(0).refuse();
+    next();
+  }
+
+  return {
+    admit(request, response, start, refuse) {
+      const { url = '' } = request;
+      if (operators.has(url)) return start();
+      const now = performance.now();
+      const credential = credentialOf(request);
+      if (mayBegin(credential, now)) return begin({ credential, response, start }, request);
+      if (waitingFor.of(credential) >= mostWaiting / 2) return refuse();
+      line.push({ credential, response, since: now, start, refuse });
+      waitingFor.add(credential, 1);
+      makeRoom(now);
+      sweeping ??= setInterval(sweep, Math.min(every, waitMillis)).unref();
+    },
+    refused(name) {
+      refusedAt.set(name, (refusedAt.get(name) ?? 0) + 1);
+      unsaid += 1;
+      if (performance.now() - saidAt < saidEvery) return;
+      log.warn({ refused: unsaid }, 'more is asked for than can be answered: requests are refused with 503');
+      saidAt = performance.now();
+      unsaid = 0;
+    },
+    state() {
+      look(performance.now());
+      return { answering: answering.size, waiting: line.length, refused: refusedAt };
+    },
+  };
+}

@@ -1,0 +1,229 @@
+/** What becomes of requests when more are sent than can be answered, or when a table is locked. */
+
+import { request as send, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { Hono } from 'hono';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createApp } from '../../server/app.ts';
+import { listen } from '../../server/cli/listen.ts';
+import { openLoadShedding, type LoadLimits, type LoadShedding } from '../../server/http/load-shedding.ts';
+import { openService, type TestService } from '../harness.ts';
+import { brokerage, type Brokerage } from '../rest/scene.ts';
+import { signInAs } from '../web/person.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Sends a request on a connection of its own: fetch would keep some back until others are answered. */
+function ask(origin: string, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = send(`${origin}${path}`, { agent: false, headers, method }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => (text += part));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+const bearer = ({ token }: { token: string }) => ({ Authorization: `Bearer ${token}` });
+
+/** Locks contacts, as a migration would, until the returned function is called. */
+async function lockContacts(service: TestService): Promise<() => Promise<void>> {
+  const owner = new pg.Client(service.connections.owner);
+  await owner.connect();
+  await owner.query('begin; lock table contacts in access exclusive mode');
+  let ended: Promise<void> | undefined;
+  const end = () => (ended ??= owner.end());
+  onTestFinished(end);
+  return end;
+}
+
+const waitingForLocks = async (service: TestService): Promise<number> => {
+  const [found] = await service.sql<{ n: number }>(
+    `select count(*)::int as n from pg_locks
+     where not granted and database = (select oid from pg_database where datname = current_database())`,
+  );
+  return found!.n;
+};
+
+interface Node {
+  readonly origin: string;
+  readonly load: LoadShedding;
+  /** The names at /hold/ that are being answered, in the order in which they began. */
+  readonly begun: readonly string[];
+  /** Lets the answer at /hold/ go out that has waited longest. */
+  letGo(): void;
+}
+
+/** The app of the service behind limits of its own, with a path /hold/:name at which an answer waits for the test. */
+async function openNode(service: TestService, limits: LoadLimits): Promise<Node> {
+  const load = openLoadShedding(limits, service.services.log);
+  const begun: string[] = [];
+  const held: (() => void)[] = [];
+  const app = new Hono();
+  app.route('/', createApp({ ...service.services, load }));
+  app.get('/hold/:name', async (c) => {
+    begun.push(c.req.param('name'));
+    await new Promise<void>((resolve) => held.push(resolve));
+    return c.text('held');
+  });
+  app.post('/read', async (c) => c.text(await c.req.text().catch(() => 'gone')));
+  const listener = await listen('127.0.0.1', 0);
+  listener.answerWith(app, load);
+  onTestFinished(async () => {
+    for (const go of held) go();
+    await listener.close(1);
+  });
+  return { origin: `http://127.0.0.1:${listener.port}`, load, begun, letGo: () => held.shift()?.() };
+}
+
+const session = (name: string) => ({ Cookie: `dealkeep=${name}` });
+
+describe('when as many requests are being answered as there is room for', () => {
+  let service: TestService;
+  let tenant: Brokerage;
+  beforeAll(async () => {
+    service = await openService();
+    tenant = await brokerage(service);
+  });
+  afterAll(() => service.close());
+
+  test('what has waited too long gets 503 with Retry-After in the form of each interface, and operators are answered', async () => {
+    const { origin, load, letGo } = await openNode(service, { atOnce: 2, waitMillis: 200 });
+    const held = ['a', 'b'].map((name) => ask(origin, `/hold/${name}`, session(name)));
+    await expect.poll(() => load.state().answering).toBe(2);
+
+    const key = bearer(await tenant.key());
+    const [rest, web, auth, tools, token, html, other] = await Promise.all([
+      ask(origin, '/api/v1/contacts', { ...key, 'X-Request-Id': 'mine-1' }),
+      ask(origin, '/api/web/home', session('c')),
+      ask(origin, '/api/auth/session'),
+      ask(origin, '/api/mcp', bearer({ token: 'dka_none' }), 'POST'),
+      ask(origin, '/api/mcp/token', {}, 'POST'),
+      ask(origin, '/deals', { Accept: 'text/html' }),
+      ask(origin, '/nothing/at/all'),
+    ]);
+    for (const { status, headers } of [rest, web, auth, tools, token, html, other]) {
+      expect(status).toBe(503);
+      expect(headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['x-request-id']).toMatch(/^[\w-]{1,64}$/);
+    }
+    expect(rest.headers['x-request-id']).toBe('mine-1');
+    const ours = { code: 'internal_error', details: { request_id: 'mine-1' } };
+    expect(JSON.parse(rest.text)).toMatchObject({ error: ours });
+    expect(JSON.parse(web.text)).toMatchObject({ error: { code: 'busy' } });
+    expect(JSON.parse(auth.text)).toMatchObject({ error: { code: 'busy' } });
+    expect(JSON.parse(tools.text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: 503 } });
+    expect(JSON.parse(token.text)).toMatchObject({ error: 'temporarily_unavailable' });
+    expect(html.headers['content-type']).toContain('text/html');
+    expect(html.text).toContain('try again in a moment');
+    expect(JSON.parse(other.text)).toMatchObject({ error: { code: 'busy' } });
+
+    // From now on the answer is ready: the same, with an id of its own.
+    const again = await ask(origin, '/api/v1/contacts', key);
+    expect(again.text).toBe(rest.text.replaceAll('mine-1', String(again.headers['x-request-id'])));
+    expect(Object.keys(again.headers).toSorted()).toEqual(Object.keys(rest.headers).toSorted());
+
+    for (const path of ['/healthz', '/readyz']) expect((await ask(origin, path)).status).toBe(200);
+    const metrics = (await ask(origin, '/metrics')).text;
+    expect(metrics).toMatch(/dealkeep_requests_refused_total\{interface="rest"\} 2/);
+    expect(metrics).toMatch(/dealkeep_requests\{state="answering"\} 2/);
+    expect(service.log.filter((line) => line.includes('requests are refused with 503'))).toHaveLength(1);
+
+    letGo();
+    letGo();
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await ask(origin, '/api/v1/contacts', key)).status).toBe(200);
+  });
+
+  test('one credential takes half of the turns at most', async () => {
+    const { origin, load, begun, letGo } = await openNode(service, { atOnce: 4, waitMillis: 60_000 });
+    const held = ['1', '2', '3', '4'].map((name) => ask(origin, `/hold/${name}`, session('greedy')));
+    await expect.poll(() => load.state()).toMatchObject({ answering: 2, waiting: 2 });
+    // A token or session that is another's is not said by another cookie beside it.
+    held.push(ask(origin, '/hold/5', { Cookie: 'theme=dark; dealkeep=greedy' }));
+    await expect.poll(() => load.state()).toMatchObject({ answering: 2, waiting: 3 });
+    expect((await ask(origin, '/api/v1/contacts', bearer(await tenant.key()))).status).toBe(200);
+    expect(begun).toHaveLength(2);
+    for (let nth = 0; nth < 5; nth += 1) {
+      await expect.poll(() => begun.length).toBeGreaterThan(nth);
+      letGo();
+    }
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
+  test('few who wait have their turn in order, of many the last comes first', async () => {
+    const { origin, load, begun, letGo } = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
+    // On one connection they come in this order, and at once.
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    const lines = (name: string) => `GET /hold/${name} HTTP/1.1\r\nHost: localhost\r\nCookie: dealkeep=${name}\r\n\r\n`;
+    socket.write(['1', '2', '3', '4', '5', '6'].map(lines).join(''));
+    await expect.poll(() => load.state()).toMatchObject({ answering: 1, waiting: 5 });
+    for (let nth = 1; nth <= 6; nth += 1) {
+      await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(nth);
+      letGo();
+    }
+    expect(begun).toEqual(['1', '6', '5', '4', '2', '3']);
+  });
+
+  test('while many wait and more come, whoever has waited long is refused', async () => {
+    const { origin, load, begun, letGo } = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
+    const held: Promise<Answer>[] = [];
+    const come = async (name: string, waiting: number) => {
+      held.push(ask(origin, `/hold/${name}`, session(name)));
+      await expect.poll(() => load.state()).toMatchObject({ answering: 1, waiting });
+    };
+    await come('1', 0);
+    await come('2', 1);
+    await come('3', 2);
+    await setTimeout(100);
+    await come('4', 2);
+    expect((await held[1]!).status).toBe(503);
+    for (let nth = 1; nth <= 3; nth += 1) {
+      await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(nth);
+      letGo();
+    }
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 503, 200, 200]);
+  });
+
+  test('a body that does not come takes no turn', async () => {
+    const { origin, load } = await openNode(service, { atOnce: 4, waitMillis: 60_000 });
+    const slow = Array.from({ length: 8 }, (_, nth) => {
+      const headers = { ...session(`slow ${nth}`), 'Content-Length': '100' };
+      const request = send(`${origin}/read`, { agent: false, headers, method: 'POST' });
+      request.on('error', () => {});
+      request.write('{');
+      return request;
+    });
+    await expect.poll(() => load.state().answering).toBe(8);
+    expect((await ask(origin, '/api/v1/contacts', bearer(await tenant.key()))).status).toBe(200);
+    for (const request of slow) request.destroy();
+    await expect.poll(() => load.state().answering).toBe(0);
+  });
+});
+
+test('a lock on one table does not hold up pages that do not touch it', async () => {
+  const service = await openService();
+  onTestFinished(() => service.close());
+  const tenant = await brokerage(service);
+  const keys = await Promise.all(Array.from({ length: 30 }, () => tenant.key()));
+  const person = await signInAs(service, tenant.admin);
+  const unlock = await lockContacts(service);
+  const held = keys.map((key) => ask(service.origin, '/api/v1/contacts', bearer(key)));
+  await expect.poll(() => waitingForLocks(service), { timeout: 10_000 }).toBeGreaterThanOrEqual(4);
+  // None of the thirty is answered before these: they hold four of ten connections, whoever sends them.
+  for (let round = 0; round < 5; round += 1) expect((await person.ask('/me')).status).toBe(200);
+  expect(await waitingForLocks(service)).toBeLessThanOrEqual(4);
+  await unlock();
+  for (const { status } of await Promise.all(held)) expect([200, 503]).toContain(status);
+});
