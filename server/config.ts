@@ -90,6 +90,8 @@ const variables = {
   RATE_LIMIT_SIGN_IN_DEVICE: perMinute,
   RATE_LIMIT_SIGN_IN_SUCCESS: perMinute,
   RATE_LIMIT_AUTHORIZE_IP: perMinute,
+  RATE_LIMIT_WEB_PERSON: perMinute,
+  RATE_LIMIT_WEB_IP: perMinute,
   REQUESTS_AT_ONCE: variable(whole(1, 10_000).optional(), 'a whole number from 1 to 10000'),
   REQUEST_WAIT_MS: variable(whole(1, 60_000).default(2_000), 'a whole number of milliseconds from 1 to 60000'),
   STREAM_HEARTBEAT_SECONDS: variable(whole(1, 60).default(25), 'a whole number of seconds from 1 to 60'),
@@ -129,6 +131,8 @@ export interface Ceilings {
   readonly sign_in_device: number;
   readonly sign_in_success: number;
   readonly authorize_ip: number;
+  readonly web_person: number;
+  readonly web_ip: number;
 }
 
 /** An S3-compatible store for the bodies of documents. */
@@ -261,6 +265,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       sign_in_device: values.RATE_LIMIT_SIGN_IN_DEVICE ?? 10,
       sign_in_success: values.RATE_LIMIT_SIGN_IN_SUCCESS ?? 60,
       authorize_ip: values.RATE_LIMIT_AUTHORIZE_IP ?? 300,
+      web_person: values.RATE_LIMIT_WEB_PERSON ?? 1_200,
+      web_ip: values.RATE_LIMIT_WEB_IP ?? 12_000,
     },
     load: {
       // Enough to keep every connection to the database at work while others are read and written.

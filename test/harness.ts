@@ -136,6 +136,7 @@ export async function openService({
       dataDir,
       rateLimitStore: count > 1 ? 'postgres' : 'memory',
       load: roomy,
+      rateLimits: { ...read.rateLimits, web_person: 1_000_000, web_ip: 1_000_000 },
       ...changes,
     };
     const log = createLog(config.logLevel, { write: (line) => void lines.push(line) });

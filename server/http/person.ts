@@ -41,8 +41,12 @@ export const personOr =
       throw error;
     });
     if (person === null) throw nobody();
+    c.set('personId', person.user_id);
     return [person, ...(answers as Results<S>)];
   };
+
+/** The id of the person in whose name this request was answered, or null. */
+export const personIdOf = (c: Context): string | null => (c.get('personId') as string | undefined) ?? null;
 
 /** The person and the answers. Throws 401 when nobody is signed in. */
 export const withPerson = personOr(signedOut);

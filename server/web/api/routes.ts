@@ -18,6 +18,7 @@ import { dealRoutes } from './deals.ts';
 import { documentRoutes } from './documents.ts';
 import { eventRoutes } from './events.ts';
 import { homeRoutes } from './home.ts';
+import { limitRequests } from './limits.ts';
 import { keyRoutes } from './keys.ts';
 import { meRoutes } from './me.ts';
 import { ndaRoutes } from './ndas.ts';
@@ -37,6 +38,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     await next();
     c.header('Cache-Control', 'no-store');
   });
+  routes.use(limitRequests(services));
   // Who asks is known before the first byte of a body is read, whichever route it is for.
   routes.use(csrfGuardWith((c) => answerProblem(c, signedOut())));
 

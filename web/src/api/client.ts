@@ -13,9 +13,12 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly details: readonly { path: string; message: string }[];
+  /** In how many seconds to try again, when the server says so. */
+  readonly retryAfter: number | null;
 
-  constructor(status: number, error: ErrorBody['error']) {
+  constructor(status: number, error: ErrorBody['error'], retryAfter: number | null = null) {
     super(error.message);
+    this.retryAfter = retryAfter;
     this.name = 'ApiError';
     this.status = status;
     this.code = error.code;
@@ -96,14 +99,15 @@ export function noAnswer(method: string): ApiError {
 }
 
 /** The error of an answer, from its text; what is no error of ours is reported as a fault on our side. */
-export function errorOf(status: number, text: string): ApiError {
+export function errorOf(status: number, text: string, retryAfter: string | null = null): ApiError {
+  const seconds = retryAfter !== null && /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : null;
   try {
     const body: unknown = JSON.parse(text);
-    if (isErrorBody(body)) return new ApiError(status, body.error);
+    if (isErrorBody(body)) return new ApiError(status, body.error, seconds);
   } catch {
     // No JSON: a proxy's page, perhaps.
   }
-  return new ApiError(status, broken);
+  return new ApiError(status, broken, seconds);
 }
 
 /** Whether, after an answer that says that the session has ended, the person has signed in again. All wait for one sign-in. */
@@ -137,7 +141,7 @@ async function request(method: string, path: string, options: Options, again = f
   }
   const text = await response.text();
   if (!response.ok) {
-    const error = errorOf(response.status, text);
+    const error = errorOf(response.status, text, response.headers.get('retry-after'));
     if (!again && (await isSignedInAgain(error, path))) return request(method, path, options, true);
     throw error;
   }

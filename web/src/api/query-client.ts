@@ -1,10 +1,20 @@
 /** How queries behave: kept for a while, retried when that can help, shown from the cache while they are asked again. */
 import { QueryClient } from '@tanstack/react-query';
 import { ApiError } from './client.ts';
+import { noteWait } from './patience.ts';
 
-/** A failure that may pass by itself: no connection, or a fault on the server's side. Only reads are ever retried. */
+/** A failure that may pass by itself: no connection, a fault on the server's side, or too much at once. Only reads are ever retried. */
 function mayPass(error: Error): boolean {
-  return error instanceof ApiError && (error.status === 0 || error.status >= 500);
+  return error instanceof ApiError && (error.status === 0 || error.status >= 500 || error.code === 'rate_limited');
+}
+
+/** When to ask again, in milliseconds: as the server says, where it does, and not all at the same moment. */
+function delayOf(attempt: number, error: Error): number {
+  const seconds = error instanceof ApiError ? error.retryAfter : null;
+  if (seconds === null) return Math.min(500 * 2 ** attempt, 4_000);
+  const millis = (seconds + Math.random()) * 1_000;
+  noteWait(millis);
+  return millis;
 }
 
 export const queryClient = new QueryClient({
@@ -13,7 +23,7 @@ export const queryClient = new QueryClient({
       staleTime: 30_000,
       gcTime: 10 * 60_000,
       retry: (failures, error) => failures < 2 && mayPass(error),
-      retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 4_000),
+      retryDelay: delayOf,
       refetchOnWindowFocus: true,
     },
     mutations: {

@@ -11,8 +11,8 @@ import { cx } from '../lib/cx.ts';
 import { LayerContext } from '../components/layer.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { Brand } from './brand.tsx';
+import { ConnectionNotice } from './connection-notice.tsx';
 import { placesFor } from './navigation.ts';
-import { OfflineNotice } from './offline-notice.tsx';
 import { SecondFactorBanner } from './second-factor-banner.tsx';
 
 const CommandPalette = lazy(() => import('./command-palette.tsx'));
@@ -232,7 +232,7 @@ export function AppShell() {
       >
         <SecondFactorBanner />
         <Outlet />
-        <OfflineNotice />
+        <ConnectionNotice />
       </main>
       <BottomBar />
       {asking && (

@@ -1,5 +1,6 @@
-import { WifiOff } from 'lucide-react';
+import { Hourglass, WifiOff } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
+import { followWaits, isWaiting } from '../api/patience.ts';
 
 function follow(changed: () => void): () => void {
   for (const event of ['online', 'offline']) window.addEventListener(event, changed);
@@ -8,9 +9,13 @@ function follow(changed: () => void): () => void {
   };
 }
 
-/** Says so while there is no connection: nothing on the page is asked anew then, and nothing is sent. */
-export function OfflineNotice() {
+/**
+ * Says so while there is no connection: nothing on the page is asked anew then, and nothing is sent. And while the server has
+ * asked the page to come again later.
+ */
+export function ConnectionNotice() {
   const online = useSyncExternalStore(follow, () => navigator.onLine);
+  const waiting = useSyncExternalStore(followWaits, isWaiting);
   return (
     <div
       role="status"
@@ -20,6 +25,12 @@ export function OfflineNotice() {
         <p className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2">
           <WifiOff className="size-4 shrink-0" aria-hidden />
           You are offline. What you see may be out of date.
+        </p>
+      )}
+      {online && waiting && (
+        <p className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2">
+          <Hourglass className="size-4 shrink-0" aria-hidden />
+          That was a lot at once. This page goes on by itself within a minute.
         </p>
       )}
     </div>

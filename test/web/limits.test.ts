@@ -1,0 +1,84 @@
+/** How much the pages may ask for in a minute, and what they make of being told to wait. */
+
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { openBrowser, openDesk } from '../browser.ts';
+import { signInAs, type SignedIn } from './person.ts';
+import { openScene, type WebScene } from './scene.ts';
+
+const ceilings = { ...readConfig({}).rateLimits, web_person: 60, web_ip: 200 };
+let web: WebScene;
+let browser: Browser;
+beforeAll(async () => {
+  web = await openScene({ config: { rateLimits: ceilings, trustedProxies: ['127.0.0.1'] } });
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+/** A second before the end of a minute that stands still. */
+function standInNewMinute(): void {
+  const minute = Math.ceil(web.service.clock.now().getTime() / 60_000) + 1;
+  web.service.clock.stand(new Date(minute * 60_000 + 59_000));
+}
+
+const from = (person: SignedIn | null, address: string) => async () => {
+  const headers = { ...person?.headers, 'X-Forwarded-For': address };
+  const response = await fetch(`${web.service.origin}/api/web/me`, { headers });
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.json() };
+};
+const many = <T>(count: number, send: () => Promise<T>) => Promise.all(Array.from({ length: count }, send));
+
+test('a person has so many requests a minute in all sessions together, and nobody else has fewer', async () => {
+  standInNewMinute();
+  const broker = web.scene.people['broker']!;
+  const [one, two] = [await signInAs(web.service, broker), await signInAs(web.service, broker)];
+  const [seller] = [await web.as('seller')];
+  // With the first answer to each, the node knows whose sessions they are; until then each is counted for itself.
+  for (const session of [one, two]) expect((await from(session, '203.0.113.1')()).status).toBe(200);
+  const answers = [...(await many(40, from(one, '203.0.113.1'))), ...(await many(40, from(two, '203.0.113.2')))];
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(20);
+  for (const { retryAfter, body } of refused) {
+    expect(retryAfter).toBe('1');
+    expect(body).toEqual({
+      error: { code: 'rate_limited', message: 'That was too much at once: try again in 1 second.' },
+    });
+  }
+  expect((await from(seller, '203.0.113.1')()).status).toBe(200);
+  standInNewMinute();
+  expect((await from(one, '203.0.113.1')()).status).toBe(200);
+});
+
+test('an address has so many, whatever sessions it makes up', async () => {
+  standInNewMinute();
+  let made = 0;
+  const madeUp = () => {
+    const headers = { cookie: `dealkeep=${String((made += 1)).padStart(43, 'x')}` };
+    return from({ headers } as unknown as SignedIn, '203.0.113.3')();
+  };
+  const statuses = (await many(210, madeUp)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 401)).toHaveLength(200);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+  expect((await from(await web.as('broker'), '203.0.113.4')()).status).toBe(200);
+});
+
+test('a page that is told to wait says so, waits, and goes on by itself', async () => {
+  browser = await openBrowser();
+  standInNewMinute();
+  const broker = await signInAs(web.service, web.scene.people['broker']!);
+  const desk = await openDesk(browser, web.service.origin, { cookie: broker.cookie });
+  await desk.go('/');
+  await many(60, from(broker, '203.0.113.5'));
+  await desk.page.getByRole('link', { name: 'Contacts' }).first().click();
+  await desk.page.getByText('This page goes on by itself').waitFor();
+  standInNewMinute();
+  await desk.page.getByText('This page goes on by itself').waitFor({ state: 'detached' });
+  await desk.page.getByRole('heading', { name: 'Contacts' }).waitFor();
+  expect(await desk.page.getByText('too much at once').count()).toBe(0);
+  expect(desk.complaints.filter((text) => !text.includes('429'))).toEqual([]);
+  await desk.close();
+});

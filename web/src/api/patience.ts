@@ -1,0 +1,24 @@
+/** Reads that the server has asked to come again later: the page waits for them, and says so. */
+
+let waiting = 0;
+const listeners = new Set<() => void>();
+
+function tell(change: 1 | -1): void {
+  waiting += change;
+  for (const listener of listeners) listener();
+}
+
+/** Notes that a read is sent again in so many milliseconds. */
+export function noteWait(millis: number): void {
+  tell(1);
+  setTimeout(() => tell(-1), millis);
+}
+
+/** Whether a read is being waited for. */
+export const isWaiting = (): boolean => waiting > 0;
+
+/** Calls `listener` when that changes, until the returned function is called. */
+export function followWaits(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
