@@ -258,9 +258,9 @@ CREATE POLICY as_owner ON public.closing_conditions TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY all_but_other_buyers_see_it ON public.closing_conditions FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR (EXISTS ( SELECT
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
-  WHERE d.id = closing_conditions.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+  WHERE d.id = closing_conditions.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE POLICY brokers_add ON public.closing_conditions FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY brokers_and_owners_change ON public.closing_conditions FOR UPDATE TO dealkeep_server
@@ -402,9 +402,9 @@ CREATE POLICY as_owner ON public.deal_opt_ins TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY own_on_visible_deals ON public.deal_opt_ins FOR SELECT TO dealkeep_server
-    USING (user_id = (( SELECT app.user_id() AS user_id)) AND (EXISTS ( SELECT
+    USING (user_id = (( SELECT app.user_id() AS user_id)) AND ( SELECT true
    FROM public.deals d
-  WHERE d.id = deal_opt_ins.deal_id)));
+  WHERE d.id = deal_opt_ins.deal_id));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.announce('tools', 'user_id');
 GRANT SELECT ON public.deal_opt_ins TO dealkeep_server;
 
@@ -423,9 +423,9 @@ CREATE POLICY as_owner ON public.deal_stages TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY all_but_other_buyers_see_it ON public.deal_stages FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR (EXISTS ( SELECT
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
-  WHERE d.id = deal_stages.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+  WHERE d.id = deal_stages.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_stages FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'deal_id');
 GRANT SELECT ON public.deal_stages TO dealkeep_server;
 
@@ -443,9 +443,9 @@ CREATE POLICY as_owner ON public.deal_tool_stops TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY with_the_deal ON public.deal_tool_stops FOR SELECT TO dealkeep_server
-    USING ((EXISTS ( SELECT
+    USING (( SELECT true
    FROM public.deals d
-  WHERE d.id = deal_tool_stops.deal_id)));
+  WHERE d.id = deal_tool_stops.deal_id));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_tool_stops FOR EACH ROW EXECUTE FUNCTION app.announce('tools', 'deal_id');
 GRANT SELECT ON public.deal_tool_stops TO dealkeep_server;
 
@@ -551,9 +551,9 @@ CREATE POLICY as_owner ON public.documents TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY by_confidentiality ON public.documents FOR SELECT TO dealkeep_server
-    USING (removed_at IS NULL AND app.document_is_visible(deal_id, confidentiality, (EXISTS ( SELECT
+    USING (removed_at IS NULL AND app.document_is_visible(deal_id, confidentiality, ( SELECT true
    FROM public.deals d
-  WHERE d.id = documents.deal_id)), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
+  WHERE d.id = documents.deal_id), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
 CREATE POLICY deal_side_adds ON public.documents FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY deal_side_changes ON public.documents FOR UPDATE TO dealkeep_server
@@ -591,9 +591,9 @@ CREATE POLICY as_owner ON public.exclusivities TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY all_but_other_buyers_see_it ON public.exclusivities FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR (EXISTS ( SELECT
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
-  WHERE d.id = exclusivities.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+  WHERE d.id = exclusivities.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE POLICY brokers_grant_it ON public.exclusivities FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) AND ended_at IS NULL);
 CREATE POLICY brokers_extend_or_release_it ON public.exclusivities FOR UPDATE TO dealkeep_server
@@ -670,9 +670,9 @@ CREATE POLICY as_owner ON public.finding_changes TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY with_the_finding ON public.finding_changes FOR SELECT TO dealkeep_server
-    USING ((EXISTS ( SELECT
+    USING (( SELECT true
    FROM public.findings f
-  WHERE f.id = finding_changes.finding_id)));
+  WHERE f.id = finding_changes.finding_id));
 GRANT SELECT ON public.finding_changes TO dealkeep_server;
 
 CREATE TABLE public.finding_comments (
@@ -693,9 +693,9 @@ CREATE POLICY as_owner ON public.finding_comments TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY with_the_finding ON public.finding_comments FOR SELECT TO dealkeep_server
-    USING ((EXISTS ( SELECT
+    USING (( SELECT true
    FROM public.findings f
-  WHERE f.id = finding_comments.finding_id)));
+  WHERE f.id = finding_comments.finding_id));
 CREATE POLICY those_in_diligence_comment ON public.finding_comments FOR INSERT TO dealkeep_server
     WITH CHECK ((EXISTS ( SELECT
    FROM public.findings f
@@ -971,20 +971,21 @@ END) STORED,
     CONSTRAINT participants_status_check CHECK (status = ANY (ARRAY['invited'::text, 'active'::text, 'removed'::text]))
 );
 CREATE INDEX participants_by_advised ON public.participants USING btree (advises) WHERE advises IS NOT NULL;
-CREATE INDEX participants_by_user ON public.participants USING btree (user_id, status) INCLUDE (id, deal_id, role, advises);
+CREATE INDEX participants_by_user ON public.participants USING btree (user_id, deal_id) INCLUDE (id, role, status, advises);
+CREATE INDEX participants_invited ON public.participants USING btree (user_id) WHERE status = 'invited'::text;
 ALTER TABLE public.participants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.participants FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.participants TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY who_sees_whom ON public.participants FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (COALESCE(advises, id) = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR status = 'active'::text AND role = 'broker'::text AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text]) AS deals_as))::uuid[])) OR status = 'active'::text AND role = 'seller'::text AND (deal_id = ANY ((( SELECT app.deals_with_known_seller() AS deals_with_known_seller))::uuid[])) OR (EXISTS ( SELECT
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (COALESCE(advises, id) = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR status = 'active'::text AND role = 'broker'::text AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text]) AS deals_as))::uuid[])) OR status = 'active'::text AND role = 'seller'::text AND (deal_id = ANY ((( SELECT app.deals_with_known_seller() AS deals_with_known_seller))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
-  WHERE d.id = participants.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+  WHERE d.id = participants.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE POLICY brokers_and_admins_change_them ON public.participants FOR UPDATE TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR (EXISTS ( SELECT
+    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
-  WHERE d.id = participants.deal_id AND (d.organization_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])))));
+  WHERE d.id = participants.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text AND new.status = 'invited'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.announce('participants', 'id');
@@ -992,6 +993,7 @@ CREATE TRIGGER check_acceptance BEFORE UPDATE OF status ON public.participants F
 CREATE TRIGGER check_advised BEFORE INSERT OR UPDATE OF advises ON public.participants FOR EACH ROW WHEN (new.advises IS NOT NULL) EXECUTE FUNCTION app.check_advised();
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.check_move('participant', 'status');
 CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
+CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
 CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.note_joining();
 CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.opt_out_with_part();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
@@ -1071,9 +1073,9 @@ CREATE POLICY as_owner ON public.production_documents TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY by_confidentiality ON public.production_documents FOR SELECT TO dealkeep_server
-    USING (removed_at IS NULL AND app.document_is_visible(deal_id, confidentiality, (EXISTS ( SELECT
+    USING (removed_at IS NULL AND app.document_is_visible(deal_id, confidentiality, ( SELECT true
    FROM public.deals d
-  WHERE d.id = production_documents.deal_id)), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
+  WHERE d.id = production_documents.deal_id), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
 CREATE POLICY deal_side_adds ON public.production_documents FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY deal_side_changes ON public.production_documents FOR UPDATE TO dealkeep_server
@@ -1273,13 +1275,15 @@ CREATE POLICY as_owner ON public.users TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY by_a_deal_in_common ON public.users FOR SELECT TO dealkeep_server
-    USING ((EXISTS ( SELECT
+    USING (( SELECT true
    FROM public.participants p
-  WHERE p.user_id = users.id AND p.joined_at IS NOT NULL)));
+  WHERE p.user_id = users.id AND p.joined_at IS NOT NULL AND p.deal_id >= COALESCE(( SELECT app.narrowed_to() AS narrowed_to), '00000000-0000-0000-0000-000000000000'::uuid) AND p.deal_id <= COALESCE(( SELECT app.narrowed_to() AS narrowed_to), 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+ LIMIT 1) OR (( SELECT app.narrowed_to() AS narrowed_to)) IS NOT NULL AND app.knows_from_a_deal(id));
 CREATE POLICY colleagues ON public.users FOR SELECT TO dealkeep_server
-    USING ((EXISTS ( SELECT
+    USING (( SELECT true
    FROM public.members m
-  WHERE m.user_id = users.id AND m.joined_at IS NOT NULL)));
+  WHERE m.user_id = users.id AND m.joined_at IS NOT NULL
+ LIMIT 1));
 CREATE POLICY oneself ON public.users FOR SELECT TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
 CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
@@ -1700,6 +1704,18 @@ CREATE VIEW vault.active_ndas AS
    FROM public.ndas n
   WHERE status = 'active'::text AND (expires_at IS NULL OR expires_at > app.now());
 
+CREATE VIEW vault.caller AS
+ SELECT NULLIF(split_part(identity, ','::text, 1), ''::text)::uuid AS user_id,
+    app.barred_in(identity) AS barred,
+    COALESCE(NULLIF(split_part(identity, ','::text, 8), ''::text)::uuid, '00000000-0000-0000-0000-000000000000'::uuid) AS first_deal,
+    COALESCE(NULLIF(split_part(identity, ','::text, 8), ''::text)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid) AS last_deal
+   FROM ( SELECT current_setting('dealkeep.identity'::text, true) AS identity,
+            s.secret
+           FROM vault.seal s
+         LIMIT 1) sealed
+  WHERE identity <> ''::text AND current_setting('dealkeep.seal'::text, true) = app.seal_of(identity, secret)
+ LIMIT 1;
+
 CREATE VIEW vault.live_sessions AS
  SELECT s.id,
     s.user_id,
@@ -1718,6 +1734,23 @@ CREATE VIEW vault.live_sessions AS
      JOIN public.users u ON u.id = s.user_id
   WHERE s.ended_at IS NULL AND u.suspended_at IS NULL AND s.last_seen_at > (app.now() - '12:00:00'::interval) AND s.created_at > (app.now() - '30 days'::interval);
 
+CREATE VIEW vault.parts AS
+ SELECT user_id,
+    deal_id,
+    id AS participant_id,
+    role,
+    COALESCE(advises, id) AS principal_id,
+        CASE
+            WHEN advises IS NULL THEN role
+            ELSE ( SELECT principal.role
+               FROM public.participants principal
+              WHERE principal.id = own.advises)
+        END AS principal_role
+   FROM public.participants own
+  WHERE status = 'active'::text AND (advises IS NULL OR (( SELECT principal.status
+           FROM public.participants principal
+          WHERE principal.id = own.advises)) = 'active'::text);
+
 CREATE VIEW vault.selected_buyers AS
  SELECT deal_id,
     participant_id
@@ -1725,6 +1758,16 @@ CREATE VIEW vault.selected_buyers AS
   WHERE ended_at IS NULL AND (expires_at > app.now() OR NOT (EXISTS ( SELECT
            FROM public.deal_stages g
           WHERE g.deal_id = x.deal_id AND g.state = 'exclusivity'::text)));
+
+CREATE VIEW vault.working_clients AS
+ SELECT c.id AS client_id,
+    u.id AS user_id,
+    c.name
+   FROM public.connected_clients c,
+    public.users u
+  WHERE u.suspended_at IS NULL AND c.deleted_at IS NULL AND NOT c.disabled AND (c.brokerage_id IS NULL AND c.created_by = u.id OR (EXISTS ( SELECT
+           FROM public.members m
+          WHERE m.brokerage_id = c.brokerage_id AND m.user_id = u.id AND m.status = 'active'::text)));
 
 -- Moves between states
 
@@ -2374,25 +2417,6 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerages_as(text[]) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.brokerages_barring(person uuid, shown boolean)
- RETURNS uuid[]
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-declare
-  asking uuid[];
-begin
-  select coalesce(array_agg(m.brokerage_id), '{}') into asking
-    from public.members m join public.brokerages b on b.id = m.brokerage_id and b.requires_second_factor
-    where m.user_id = person and m.status = 'active';
-  if asking <> '{}' and shown and app.has_second_factor(person) then
-    return '{}';
-  end if;
-  return asking;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION app.brokerages_for(scope text)
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -2807,12 +2831,8 @@ CREATE OR REPLACE FUNCTION app.client_works_for(client_id uuid, user_id uuid)
  SET search_path TO ''
 AS $function$
 begin
-  return exists (
-    select from public.connected_clients c
-    join public.users u on u.id = client_works_for.user_id and u.suspended_at is null
-    where c.id = client_works_for.client_id and c.deleted_at is null and not c.disabled
-      and (c.brokerage_id is null and c.created_by = u.id or exists (select from public.members m
-        where m.brokerage_id = c.brokerage_id and m.user_id = u.id and m.status = 'active')));
+  return exists (select from vault.working_clients w
+    where w.client_id = client_works_for.client_id and w.user_id = client_works_for.user_id);
 end
 $function$;
 
@@ -3168,6 +3188,33 @@ CREATE OR REPLACE FUNCTION app.deal_is_visible(deal_id uuid, organization_id uui
 RETURN ((deal_id = ANY (participating)) OR (organization_id = ANY (administered)));
 GRANT EXECUTE ON FUNCTION app.deal_is_visible(uuid,uuid,uuid[],uuid[]) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deal_of(of_table text, record uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  deal uuid;
+begin
+  case of_table
+    when 'deals' then deal := record;
+    when 'participants' then select r.deal_id into deal from public.participants r where r.id = record;
+    when 'ndas' then select r.deal_id into deal from public.ndas r where r.id = record;
+    when 'offers' then select r.deal_id into deal from public.offers r where r.id = record;
+    when 'closing_conditions' then select r.deal_id into deal from public.closing_conditions r where r.id = record;
+    when 'questions' then select r.deal_id into deal from public.questions r where r.id = record;
+    when 'documents' then select r.deal_id into deal from public.documents r where r.id = record;
+    when 'production_documents' then select r.deal_id into deal from public.production_documents r where r.id = record;
+    when 'accounting_snapshots' then select r.deal_id into deal from public.accounting_snapshots r where r.id = record;
+    when 'qoe_checklist' then select r.deal_id into deal from public.qoe_checklist r where r.id = record;
+    when 'normalizations' then select r.deal_id into deal from public.normalizations r where r.id = record;
+    when 'findings' then select r.deal_id into deal from public.findings r where r.id = record;
+    when 'financing_sources' then select r.deal_id into deal from public.financing_sources r where r.id = record;
+  end case;
+  return deal;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.deal_opted_in(deal_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3190,7 +3237,13 @@ CREATE OR REPLACE FUNCTION app.deals_acting_as(VARIADIC roles text[])
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  identity constant text := app.identity();
+  deal constant text := split_part(identity, ',', 8);
 begin
+  if deal <> '' then
+    return case when split_part(identity, ',', 10) = any (roles) then array[deal::uuid] else '{}' end;
+  end if;
   return (select coalesce(array_agg(p.deal_id), '{}') from app.participations() p where p.role = any (roles));
 end
 $function$;
@@ -3202,7 +3255,13 @@ CREATE OR REPLACE FUNCTION app.deals_as(VARIADIC roles text[])
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  identity constant text := app.identity();
+  deal constant text := split_part(identity, ',', 8);
 begin
+  if deal <> '' then
+    return case when split_part(identity, ',', 12) = any (roles) then array[deal::uuid] else '{}' end;
+  end if;
   return (select coalesce(array_agg(p.deal_id), '{}') from app.participations() p where p.principal_role = any (roles));
 end
 $function$;
@@ -3683,7 +3742,28 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text)
+CREATE OR REPLACE FUNCTION app.enter_as_person(person uuid, client_id uuid, scopes text[], session_id uuid, shown boolean, asking uuid[], administered uuid[], of_table text, record uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  barred uuid[] := asking;
+  identity text;
+begin
+  if asking <> '{}' and shown and app.has_second_factor(person) then
+    barred := '{}';
+  end if;
+  identity := concat(person, ',', client_id, ',,,', array_to_string(scopes, ' '), ',', session_id, ',', array_to_string(barred, ' '));
+  if of_table is not null then
+    identity := identity || ',' || app.standing(person, barred,
+      case when barred = '{}' then administered else array(select b from unnest(administered) b where not b = any (barred)) end,
+      case of_table when 'deals' then record else app.deal_of(of_table, record) end);
+  end if;
+  perform app.seal(identity);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid)
  RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3691,30 +3771,32 @@ CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource
 AS $function$
 declare
   now constant timestamptz := app.now();
-  entered record;
+  asking uuid[];
+  administered uuid[];
+  used timestamptz;
 begin
-  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, f.last_used_at into entered
+  select f.user_id, f.client_id, w.name, f.id, t.scopes, t.expires_at, f.last_used_at, m.asking, m.administered
+  into user_id, client_id, client_name, family_id, scopes, expires_at, used, asking, administered
   from vault.access_tokens t
   join vault.token_families f on f.id = t.family_id
-  join public.connected_clients c on c.id = f.client_id
+  join vault.working_clients w on w.client_id = f.client_id and w.user_id = f.user_id
+  cross join lateral app.memberships_of(f.user_id) m
   where t.digest = presented and t.expires_at > now and t.revoked_at is null
     and f.revoked_at is null and f.ends_at > now and f.resource = enter_with_access_token.resource;
-  if not found or not app.client_works_for(entered.client_id, entered.user_id) then
+  if not found then
     return;
   end if;
-  if entered.last_used_at is null or entered.last_used_at <= now - interval '1 minute' then
+  if used is null or used <= now - interval '1 minute' then
     -- Several requests notice the minute together: one of them writes, none waits.
     update vault.token_families f set last_used_at = now
-    where f.id = (select w.id from vault.token_families w where w.id = entered.id for no key update skip locked);
+    where f.id = (select w.id from vault.token_families w where w.id = family_id for no key update skip locked);
   end if;
   -- A client shows no second factor: it is enough that the person has one.
-  perform app.enter(entered.user_id, entered.client_id, null, null, entered.scopes, null,
-    app.brokerages_barring(entered.user_id, true));
-  return query
-    select entered.user_id, entered.client_id, entered.name, entered.id, entered.scopes, entered.expires_at;
+  perform app.enter_as_person(user_id, client_id, scopes, null, true, asking, administered, of_table, record);
+  return next;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea)
  RETURNS TABLE(key_id uuid, brokerage_id uuid, scopes text[], ceiling integer)
@@ -3753,7 +3835,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_with_api_key(bytea) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.enter_with_session(session bytea, attended boolean DEFAULT true)
+CREATE OR REPLACE FUNCTION app.enter_with_session(session bytea, attended boolean DEFAULT true, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid)
  RETURNS TABLE(user_id uuid, email text, name text, session_id uuid, authenticated_at timestamp with time zone, recently_authenticated boolean, second_factor boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3762,6 +3844,7 @@ AS $function$
 #variable_conflict use_column
 declare
   live vault.live_sessions;
+  member record;
 begin
   select l.* into live from vault.live_sessions l where l.digest = session;
   if not found then
@@ -3771,14 +3854,15 @@ begin
     update vault.sessions s set last_seen_at = app.now()
       where s.id = (select f.id from vault.sessions f where f.id = live.id for update skip locked);
   end if;
-  perform app.enter(live.user_id, null, null, null, null, live.id,
-    app.brokerages_barring(live.user_id, live.second_factor_at is not null));
+  select m.asking, m.administered into member from app.memberships_of(live.user_id) m;
+  perform app.enter_as_person(live.user_id, null, null, live.id, live.second_factor_at is not null, member.asking,
+    member.administered, of_table, record);
   return query select live.user_id, live.email, live.name, live.id, live.authenticated_at,
     live.authenticated_at > app.now() - interval '10 minutes',
     exists (select from vault.totp t where t.user_id = live.user_id and t.confirmed_at is not null);
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.enter_with_session(bytea,boolean) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.enter_with_session(bytea,boolean,text,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.exclusivity_lapsed(deal_id uuid)
  RETURNS boolean
@@ -4515,6 +4599,25 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.knows_device(text,bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.knows_from_a_deal(person uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  identity constant text := current_setting('dealkeep.identity', true);
+  seal constant text := current_setting('dealkeep.seal', true);
+  known boolean;
+begin
+  perform app.widen();
+  known := exists (select from public.participants p where p.user_id = person and p.joined_at is not null);
+  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+  return known;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.knows_from_a_deal(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.last_activity(deals uuid[])
  RETURNS TABLE(deal_id uuid, at timestamp with time zone)
  LANGUAGE plpgsql
@@ -4803,6 +4906,19 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.member_has_second_factor(uuid,uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.memberships_of(person uuid)
+ RETURNS TABLE(asking uuid[], administered uuid[])
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT COALESCE(array_agg(m.brokerage_id) FILTER (WHERE ( SELECT b.requires_second_factor
+            FROM public.brokerages b
+           WHERE (b.id = m.brokerage_id))), '{}'::uuid[]) AS "coalesce",
+     COALESCE(array_agg(m.brokerage_id) FILTER (WHERE (m.role = 'admin'::text)), '{}'::uuid[]) AS "coalesce"
+    FROM public.members m
+   WHERE ((m.user_id = memberships_of.person) AND (m.status = 'active'::text));
+END;
+
 CREATE OR REPLACE FUNCTION app.move_deal_with_exclusivity()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4832,6 +4948,30 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.must_see(boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.narrow_again()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  deal constant uuid := app.narrowed_to();
+  identity constant text := app.whole_identity();
+begin
+  if deal is not null then
+    perform app.seal(identity || ',' || app.standing(app.user_id(), app.barred_in(identity), app.brokerages_as('admin'), deal));
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.narrowed_to()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+RETURN (app.identity_part(8))::uuid;
+GRANT EXECUTE ON FUNCTION app.narrowed_to() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.note_joining()
  RETURNS trigger
@@ -5117,22 +5257,20 @@ CREATE OR REPLACE FUNCTION app.participations()
  LANGUAGE sql
  STABLE
 BEGIN ATOMIC
- SELECT own.deal_id,
-     own.id,
-     own.role,
-     COALESCE(own.advises, own.id) AS "coalesce",
-         CASE
-             WHEN (own.advises IS NULL) THEN own.role
-             ELSE ( SELECT principal.role
-                FROM public.participants principal
-               WHERE (principal.id = own.advises))
-         END AS role
-    FROM public.participants own
-   WHERE ((own.user_id = ( SELECT app.user_id() AS user_id)) AND (own.status = 'active'::text) AND ((own.advises IS NULL) OR (EXISTS ( SELECT
-            FROM public.participants principal
-           WHERE ((principal.id = own.advises) AND (principal.status = 'active'::text))))) AND ((( SELECT app.barred_in(app.identity()) AS barred_in) = '{}'::uuid[]) OR (NOT (EXISTS ( SELECT
+ SELECT p.deal_id,
+     p.participant_id,
+     p.role,
+     p.principal_id,
+     p.principal_role
+    FROM vault.parts p
+   WHERE ((p.user_id = ( SELECT me.user_id
+            FROM vault.caller me)) AND ((p.deal_id >= ( SELECT me.first_deal
+            FROM vault.caller me)) AND (p.deal_id <= ( SELECT me.last_deal
+            FROM vault.caller me))) AND ((( SELECT me.barred
+            FROM vault.caller me) = '{}'::uuid[]) OR (( SELECT d.organization_id
             FROM public.deals d
-           WHERE ((d.id = own.deal_id) AND (d.organization_id = ANY (( SELECT app.barred_in(app.identity()) AS barred_in)::uuid[]))))))));
+           WHERE (d.id = p.deal_id)) <> ALL (( SELECT me.barred
+            FROM vault.caller me)::uuid[]))));
 END;
 
 CREATE OR REPLACE FUNCTION app.pass_tool_gate(tool text, deal_id uuid)
@@ -5210,7 +5348,13 @@ CREATE OR REPLACE FUNCTION app.principals()
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  identity constant text := app.identity();
+  principal constant text := split_part(identity, ',', 11);
 begin
+  if split_part(identity, ',', 8) <> '' then
+    return case when principal = '' then '{}' else array[principal::uuid] end;
+  end if;
   return (select coalesce(array_agg(p.principal_id), '{}') from app.participations() p);
 end
 $function$;
@@ -5965,6 +6109,18 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.saw_any_document(uuid,uuid[]) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.seal(identity text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  secret bytea;
+begin
+  select s.secret into secret from vault.seal s;
+  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.seal_of(identity text, secret bytea)
  RETURNS text
  LANGUAGE sql
@@ -5991,9 +6147,15 @@ CREATE OR REPLACE FUNCTION app.seen_deal(deal uuid)
  SET search_path TO ''
 AS $function$
 declare
-  participating constant uuid[] := app.deals_as('broker', 'seller', 'buyer', 'viewer');
-  administered constant uuid[] := app.brokerages_as('admin');
+  narrowed constant uuid := app.narrowed_to();
+  participating uuid[];
+  administered uuid[];
 begin
+  if narrowed is not null then
+    return case when narrowed = deal then deal end;
+  end if;
+  participating := app.deals_as('broker', 'seller', 'buyer', 'viewer');
+  administered := app.brokerages_as('admin');
   return (select d.id from public.deals d
     where d.id = deal and app.deal_is_visible(d.id, d.organization_id, participating, administered));
 end
@@ -6372,6 +6534,24 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.standing(person uuid, barred uuid[], administered uuid[], deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  part record;
+  tenant uuid;
+begin
+  select p.* into part from vault.parts p where p.user_id = person and p.deal_id = standing.deal;
+  select d.organization_id into tenant from public.deals d where d.id = standing.deal;
+  if part.deal_id is not null and tenant <> all (barred) then
+    return concat_ws(',', part.deal_id, part.participant_id, part.role, part.principal_id, part.principal_role);
+  end if;
+  return concat(case when tenant = any (administered) then deal else '00000000-0000-0000-0000-000000000000' end, ',,,,');
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.state_now(deal_id uuid, state text)
  RETURNS text
  LANGUAGE plpgsql
@@ -6704,6 +6884,26 @@ CREATE OR REPLACE FUNCTION app.uuid_v7()
 RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
 GRANT EXECUTE ON FUNCTION app.uuid_v7() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.whole_identity()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN array_to_string((string_to_array(app.identity(), ','::text))[1:7], ','::text);
+
+CREATE OR REPLACE FUNCTION app.widen()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.narrowed_to() is not null then
+    perform app.seal(app.whole_identity());
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.widen() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.withdraw_tool(client_id uuid, tool text, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -6748,6 +6948,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- f607d7c3141c86aee42aca651dca3306b840f1c69dfdcb5d2f6b3cca5ad67728  016_connected_clients.sql
 -- d67cff6d3a35e8c34a16330f6bafc4f2f916225ddae0d6c2c6594a5210e0fe75  017_tools.sql
 -- 7db8ff69f4ead1ccac1c0c357eb7be791325aa01e5e024033187408608c7f32d  018_live_changes.sql
+-- 940aaa41e1d51a01473bc780eaf9e8c3ffdc6beff04df20645e8b82c3bd0a24f  019_one_deal.sql
 -- 64305d611e250e311df8b24ea041b65c1de489206f11130fa58d8eb39f0f98df  022_lists_at_size.sql
 -- c8c4f395101f577fae5956cb548bdc32113212ec1a85e625dd1517346306c007  023_contacts_by_index.sql
 -- 24f91157376123b7005192c238a297426c27ace6c11fe3caef07ff5d002cf6f3  024_audit_and_names.sql

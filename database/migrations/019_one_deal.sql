@@ -215,22 +215,6 @@ end
 $$;
 grant execute on function app.knows_from_a_deal(uuid) to dealkeep_server;
 
--- The brokerages whose deals the caller takes part in.
-create function app.brokerages_of_deals() returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return (
-    select coalesce(array_agg(distinct d.organization_id), '{}')
-    from app.participations() p join public.deals d on d.id = p.deal_id);
-end
-$$;
-grant execute on function app.brokerages_of_deals() to dealkeep_server;
-
--- The deals of a brokerage are not gone through to find one that the caller sees; its admins are members of it.
-drop policy people_of_its_deals_see_it on brokerages;
-create policy people_of_its_deals_see_it on brokerages for select to dealkeep_server
-  using (id = any ((select app.brokerages_of_deals())::uuid[]));
-
 -- People of the deal first: of somebody on ten thousand deals one entry is looked at.
 drop policy people_of_ones_deals on users;
 create policy people_of_ones_deals on users for select to dealkeep_server
