@@ -76,19 +76,23 @@ function service(child: ChildProcess, origin: string): Service {
   };
 }
 
-/** The real service, as `dealkeep serve` starts it, with its limits out of the way. */
+/** The real service, as `dealkeep serve` starts it (bin/dealkeep.js), with its limits out of the way. */
 export async function startDealkeep(databaseUrl: string, env: NodeJS.ProcessEnv = {}): Promise<Service> {
-  const [child, line] = await started('dealkeep serve', ['server/cli/main.ts', 'serve', '--json'], {
-    DATABASE_URL: databaseUrl,
-    MIGRATE_DATABASE_URL: '',
-    HOST: '127.0.0.1',
-    PORT: '0',
-    RATE_LIMIT_STORE: 'memory',
-    RATE_LIMIT_REST_IP: '1000000',
-    LOG_LEVEL: 'warn',
-    WEB_BUILD: 'off',
-    ...env,
-  });
+  const [child, line] = await started(
+    'dealkeep serve',
+    ['--max-semi-space-size=16', 'server/cli/main.ts', 'serve', '--json'],
+    {
+      DATABASE_URL: databaseUrl,
+      MIGRATE_DATABASE_URL: '',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      RATE_LIMIT_STORE: 'memory',
+      RATE_LIMIT_REST_IP: '1000000',
+      LOG_LEVEL: 'warn',
+      WEB_BUILD: 'off',
+      ...env,
+    },
+  );
   return service(child, new URL((JSON.parse(line) as { url: string }).url).origin);
 }
 

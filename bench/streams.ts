@@ -14,6 +14,26 @@ const peoplePerDeal = 10;
 /** How many streams are being opened at the same time. */
 const opening = 100;
 
+/** As a browser asks. */
+const head = [
+  'GET /api/web/events HTTP/1.1',
+  'Host: localhost',
+  'Connection: keep-alive',
+  'Cache-Control: no-cache',
+  'Accept: text/event-stream',
+  'Accept-Encoding: gzip, deflate, br, zstd',
+  'Accept-Language: en-GB,en;q=0.9,de;q=0.8',
+  'Referer: http://localhost/deals/0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b/questions',
+  'Sec-Ch-Ua: "Chromium";v="147", "Not A(Brand";v="24"',
+  'Sec-Ch-Ua-Mobile: ?0',
+  'Sec-Ch-Ua-Platform: "Linux"',
+  'Sec-Fetch-Dest: empty',
+  'Sec-Fetch-Mode: cors',
+  'Sec-Fetch-Site: same-origin',
+  'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/147.0.0.0 Safari/537.36',
+  '',
+].join('\r\n');
+
 interface Scene {
   /** The session token of each person, by the number of the person. */
   readonly tokens: readonly string[];
@@ -66,7 +86,7 @@ function openStream({ origin }: Service, token: string, number: number): Promise
   const port = Number(new URL(origin).port);
   const socket = net.connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${(number % 8) + 1}` });
   const stream: Stream = { socket, heardAt: 0, heard: 0, ended: false };
-  socket.write(`GET /api/web/events HTTP/1.1\r\nHost: localhost\r\nCookie: dealkeep=${token}\r\n\r\n`);
+  socket.write(`${head}Cookie: dealkeep=${token}\r\n\r\n`);
   socket.on('close', () => (stream.ended = true));
   return new Promise((resolve, reject) => {
     socket.on('error', reject);
@@ -95,29 +115,33 @@ async function openAll(service: Service, tokens: readonly string[]): Promise<Str
   return streams;
 }
 
-/** What the database has done for the server so far. */
-async function databaseWork(client: pg.Client): Promise<{ commits: number; seconds: number }> {
-  // Connections report what they did within a second.
-  await wait(1_500);
-  const { rows } = await client.query<{ commits: string; pids: number[] }>(
-    `select xact_commit as commits,
-       (select array_agg(pid) from pg_stat_activity where datname = current_database() and application_name like 'dealkeep%') as pids
-     from pg_stat_database where datname = current_database()`,
+/** Processor time of the server's connections, in seconds, by process. */
+async function processorTimes(client: pg.Client): Promise<Map<number, number>> {
+  const { rows } = await client.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and application_name like 'dealkeep%'`,
   );
-  const { commits = '0', pids = [] } = rows[0] ?? {};
-  const ticks = pids.map((pid) => {
-    const [user, system] = (readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []).slice(
-      11,
-      13,
-    );
-    return Number(user) + Number(system);
-  });
-  return { commits: Number(commits), seconds: ticks.reduce((sum, one) => sum + one, 0) / 100 };
+  return new Map(
+    rows.map(({ pid }) => {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+      const [user, system] = fields.slice(11, 13);
+      return [pid, (Number(user) + Number(system)) / 100];
+    }),
+  );
+}
+
+/** How many transactions there have been. */
+async function commits(client: pg.Client): Promise<number> {
+  // Connections that rest report what they did within ten seconds.
+  await wait(11_000);
+  const { rows } = await client.query<{ commits: string }>(
+    'select xact_commit as commits from pg_stat_database where datname = current_database()',
+  );
+  return Number(rows[0]?.commits);
 }
 
 /** Prints what open streams cost. Needs as many open files as streams: `ulimit -n`. */
-export async function benchStreams({ cluster, databaseUrl, quick, say }: Bench & { quick?: boolean }): Promise<void> {
-  const people = Number(process.env['BENCH_STREAMS'] ?? (quick ? 1_000 : 10_000));
+export async function benchStreams({ cluster, databaseUrl, rows, say }: Bench): Promise<void> {
+  const people = rows < 1_000_000 ? 1_000 : 10_000;
   const client = new pg.Client(cluster.owner);
   client.on('error', () => {});
   await client.connect();
@@ -146,7 +170,8 @@ export async function benchStreams({ cluster, databaseUrl, quick, say }: Bench &
       listening: (n: number) => Stream[],
     ) => {
       const heardBefore = streams.reduce((sum, { heard }) => sum + heard, 0);
-      const earlier = await databaseWork(client);
+      const earlier = await commits(client);
+      const timesBefore = await processorTimes(client);
       const processor = service.processorTime() ?? 0;
       const delays: number[] = [];
       for (let n = 0; n < changes; n += 1) {
@@ -159,16 +184,18 @@ export async function benchStreams({ cluster, databaseUrl, quick, say }: Bench &
       }
       await wait(500);
       const spent = (service.processorTime() ?? 0) - processor;
-      const later = await databaseWork(client);
-      // The changes themselves, and the look before, which was counted by now.
-      const commits = later.commits - earlier.commits - changes - 1;
+      // A connection that is gone by now had nothing to do.
+      let work = 0;
+      for (const [pid, time] of await processorTimes(client)) work += time - (timesBefore.get(pid) ?? 0);
+      // Without the changes themselves, and the three looks at the database.
+      const transactions = (await commits(client)) - earlier - changes - 3;
       const sorted = delays.toSorted((a, b) => a - b);
       lines.push([
         name,
         whole(changes),
         whole(streams.reduce((sum, { heard }) => sum + heard, 0) - heardBefore),
-        (commits / changes).toFixed(2),
-        millis(((later.seconds - earlier.seconds) / changes) * 1000),
+        (transactions / changes).toFixed(2),
+        millis((work / changes) * 1000),
         millis((spent / changes) * 1000),
         theirsOf(sorted),
       ]);
@@ -211,7 +238,11 @@ export async function benchStreams({ cluster, databaseUrl, quick, say }: Bench &
         lines,
       ),
     );
-    say(`\nA session that ended: its stream was closed after ${millis(performance.now() - at)} ms.\n`);
+    say(
+      `\nAmong the transactions are those that look once a minute whether the sessions live, a thousand at a time, and the scheduled jobs.`,
+    );
+    say(`Memory at the end: ${whole(service.memory())} MB.`);
+    say(`A session that ended: its stream was closed after ${millis(performance.now() - at)} ms.\n`);
     for (const { socket } of streams) socket.destroy();
   } finally {
     await service.stop();

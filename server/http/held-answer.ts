@@ -29,6 +29,10 @@ export const heldAnswers: MiddlewareHandler = async (c, next) => {
     response.flushHeaders();
     response.write(text);
   }
+  // Nobody asks any more what the request said, which is a kilobyte of a browser's.
+  const { incoming } = c.env as HttpBindings;
+  incoming.rawHeaders = [];
+  incoming.headers = {};
   // Set twice, since what is there would be merged into it.
   c.res = undefined;
   c.res = RESPONSE_ALREADY_SENT;

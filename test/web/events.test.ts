@@ -69,6 +69,26 @@ test('who asks for its head alone is not followed up', async () => {
   stream.stop();
 });
 
+test('a change costs one query of each node, however many streams are open', async () => {
+  const people = [...Object.values(scene.people), scene.people['outsider']!, scene.people['broker']!];
+  const streams = await Promise.all(
+    people.flatMap((user) =>
+      service.nodes.map(async ({ origin }) => openStream(origin, (await signInAs(service, user)).headers)),
+    ),
+  );
+  const broker = await follow('broker');
+  const asked = service.nodes.map(({ services }) => countAsked(services.database));
+  const sum = () => asked.map((count) => count());
+  await service.sql(`update deals set industry = 'Pies' where id = $1`, [scene.deal]);
+  await expect.poll(() => broker.heard.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(sum, { timeout: 30_000 }).toEqual([1, 1]);
+  // The second is heard after whatever the first could have caused.
+  await service.sql(`update deals set industry = 'Cakes' where id = $1`, [scene.deal]);
+  await expect.poll(() => broker.heard.length, { timeout: 30_000 }).toBe(2);
+  await expect.poll(sum, { timeout: 30_000 }).toEqual([2, 2]);
+  for (const { stop } of [broker, ...streams]) stop();
+});
+
 test('a change is told to those who see the record, and to nobody else', async () => {
   const callers = ['broker', 'seller', 'exclusive buyer', 'other buyer', 'viewer', 'outsider'];
   const streams = await Promise.all(callers.map(follow));
@@ -244,6 +264,36 @@ test('of each record those are told who see it when they ask', { timeout: 60_000
   }
   await server.end();
   expect([...kinds].toSorted()).toEqual(announced.map(({ kind }) => kind));
+});
+
+test('who saw a record is told that it was taken out, and nobody else', async () => {
+  const callers = ['admin', 'broker', 'exclusive buyer', 'other buyer', 'outsider'];
+  const streams = await Promise.all(callers.map(follow));
+  // A question is never taken out by the service: of such a kind nobody is told.
+  const [question] = await service.sql<{ id: string }>(
+    `insert into questions (deal_id, category, question_text, asked_by, participant_id) values ($1, 'tax', 'When?', $2, $3)
+     returning id`,
+    [scene.deal, scene.people['other buyer'], scene.participants['other buyer']],
+  );
+  const asked = { topic: 'questions', deal_id: scene.deal };
+  await expect
+    .poll(() => streams.map(({ heard }) => heard), { timeout: 30_000 })
+    .toEqual([[], [asked], [], [asked], []]);
+  await service.sql('delete from questions where id = $1', [question!.id]);
+  await service.sql('delete from closing_conditions where deal_id = $1', [scene.deal]);
+  await expect.poll(() => streams[2]!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  for (const caller of callers) await optIn(caller);
+  const own = { topic: 'tools', deal_id: scene.deal };
+  for (const { heard } of streams) await expect.poll(() => heard, { timeout: 30_000 }).toContainEqual(own);
+  const conditions = { topic: 'conditions', deal_id: scene.deal };
+  expect(streams.map(({ heard }) => heard)).toEqual([
+    [conditions, own],
+    [asked, conditions, own],
+    [conditions, own],
+    [asked, own],
+    [own],
+  ]);
+  for (const { stop } of streams) stop();
 });
 
 test('without a session there is no stream', async () => {
