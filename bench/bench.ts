@@ -17,5 +17,7 @@ export interface Bench {
   /** How long one measurement takes, in seconds, in so many rounds. */
   readonly seconds: number;
   readonly rounds: number;
+  /** Where the peers stay installed for another run; null: they are removed. */
+  readonly keep: string | null;
   say(line: string): void;
 }

@@ -1,5 +1,6 @@
 /** Measures in turns what is compared, so that whatever else the machine does falls on all of it. */
 
+import type { ClientBackends } from './backends.ts';
 import type { Bench } from './bench.ts';
 import type { Outcome } from './load.ts';
 import type { Service } from './processes.ts';
@@ -16,6 +17,8 @@ export interface Side {
 export interface Measured extends Outcome {
   /** Processor time of the server for an answer, in microseconds; null where that cannot be told. */
   readonly processor: number | null;
+  /** Processor time of PostgreSQL for an answer, in microseconds; null where that cannot be told or is not asked for. */
+  readonly postgres: number | null;
 }
 
 export type Comparison = Readonly<Record<'bare' | 'ours', Measured>>;
@@ -28,17 +31,20 @@ export async function inTurns<Name extends string>(
   label: string,
   connections: number,
   sides: Readonly<Record<Name, Side>>,
+  backends?: ClientBackends,
 ): Promise<Record<Name, Measured>> {
   const names = Object.keys(sides) as Name[];
   const measured = {} as Record<Name, Measured>;
-  const totals = Object.fromEntries(names.map((name) => [name, { processor: 0, answers: 0 }])) as Record<
+  const totals = Object.fromEntries(names.map((name) => [name, { processor: 0, postgres: 0, answers: 0 }])) as Record<
     Name,
-    { processor: number; answers: number }
+    { processor: number; postgres: number; answers: number }
   >;
+  const postgresTime = async () => (await backends?.spent()) ?? Number.NaN;
   for (let round = 0; round < rounds; round += 1) {
     for (const name of names) {
       const { service, requests, expect } = sides[name];
       const before = service.processorTime() ?? Number.NaN;
+      const postgresBefore = await postgresTime();
       // The generator adds the rounds up: its last word covers all of them.
       const outcome = await generator.send({
         label: `${label} ${connections} ${name}`,
@@ -51,9 +57,10 @@ export async function inTurns<Name extends string>(
       });
       const total = totals[name];
       total.processor += (service.processorTime() ?? Number.NaN) - before;
+      total.postgres += (await postgresTime()) - postgresBefore;
       total.answers += outcome.answers;
-      const processor = (total.processor / total.answers) * 1e6;
-      measured[name] = { ...outcome, processor: Number.isNaN(processor) ? null : processor };
+      const each = (time: number) => (Number.isNaN(time) ? null : (time / total.answers) * 1e6);
+      measured[name] = { ...outcome, processor: each(total.processor), postgres: each(total.postgres) };
     }
   }
   return measured;

@@ -7,6 +7,7 @@ import { openCluster, urlOf } from './cluster.ts';
 import { openData, type Data } from './data.ts';
 import { startGenerator, type Generator } from './load.ts';
 import { benchLoad } from './overload.ts';
+import { benchPeers } from './peers.ts';
 import { benchRest } from './rest.ts';
 import { benchScale } from './scale.ts';
 import { benchStreams } from './streams.ts';
@@ -18,21 +19,30 @@ const suites: Record<string, (bench: Bench) => Promise<void>> = {
   tools: benchTools,
   streams: benchStreams,
   load: benchLoad,
+  peers: benchPeers,
 };
+/** Without those that install something. */
+const usual = ['rest', 'tools', 'streams', 'load'];
 
 // This one has a database and options of its own.
 if (process.argv[2] === 'scale') process.exit((await benchScale(process.argv.slice(3))) ? 0 : 1);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    keep: { type: 'string' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
 });
-const chosen = positionals.length > 0 ? positionals : Object.keys(suites);
+const chosen = positionals.length > 0 ? positionals : usual;
 const unknown = chosen.filter((name) => !(name in suites));
 if (values.help || unknown.length > 0) {
   process.stdout.write(
-    `npm run bench -- [--quick] [suite …]\n\n  suites   ${Object.keys(suites).join(', ')} (all when none is named)\n` +
-      '  --quick  100,000 contacts and short measurements\n\n' +
+    `npm run bench -- [--quick] [suite …]\n\n  suites       ${usual.join(', ')} (these when none is named); peers: beside Directus, PostGraphile, Strapi\n` +
+      '               and Fastify, which npm installs into a temporary directory\n' +
+      '  --quick      100,000 contacts and short measurements\n' +
+      '  --keep DIR   keeps the installed peers in DIR for another run\n\n' +
       'npm run bench -- scale --help: everything that the service answers, with a platform behind it.\n\n' +
       'Starts a PostgreSQL of its own; with DATABASE_URL (a login that may create databases and roles) it uses a database of its own there.\n',
   );
@@ -50,7 +60,15 @@ try {
   say(`${os.availableParallelism()} × ${cpu?.model ?? 'CPU'}, Node.js ${process.versions.node}, ${cluster.version}`);
   say('Database, server and load generator share the machine.\n');
   const size = values.quick ? { rows: 100_000, seconds: 1.5, rounds: 2 } : { rows: 1_000_000, seconds: 4, rounds: 4 };
-  const bench: Bench = { cluster, databaseUrl: urlOf(cluster.server), data, generator, ...size, say };
+  const bench: Bench = {
+    cluster,
+    databaseUrl: urlOf(cluster.server),
+    data,
+    generator,
+    ...size,
+    keep: values.keep ?? null,
+    say,
+  };
   for (const name of chosen) await suites[name]?.(bench);
 } finally {
   generator?.stop();

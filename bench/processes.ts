@@ -2,7 +2,9 @@
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Service {
   readonly origin: string;
@@ -69,11 +71,62 @@ function service(child: ChildProcess, origin: string): Service {
     processorTime: () => processorTime(child.pid ?? 0),
     async stop() {
       clearInterval(watch);
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
+      const patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
       await ended;
+      clearTimeout(patience);
     },
   };
+}
+
+/** A port that nobody listens on: some have to know theirs before they start. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** What a program that failed complains of, on one line. */
+export function complaint(said: string): string {
+  const from = said.search(/error:/i);
+  return said.slice(Math.max(0, from)).trim().split('\n').slice(0, 4).join(' ').slice(0, 500);
+}
+
+/** For how long a peer may take to start. */
+const startMillis = 180_000;
+
+/**
+ * Somebody else's server: a program for `node` in `cwd` that is ready when the address `ready` is answered. Throws what it said
+ * last when it ends before that.
+ */
+export async function startPeer(
+  name: string,
+  args: string[],
+  { node, cwd, env, ready }: { node: string; cwd: string; env: NodeJS.ProcessEnv; ready: string },
+): Promise<Service> {
+  const child = spawn(node, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (said = `${said}${chunk}`.slice(-4_000)));
+  }
+  const running = service(child, new URL(ready).origin);
+  const until = performance.now() + startMillis;
+  while (child.exitCode === null && child.signalCode === null && performance.now() < until) {
+    const answer = await fetch(ready).catch(() => null);
+    await answer?.text();
+    if (answer && answer.status < 500) return running;
+    await pause(200);
+  }
+  await running.stop();
+  throw new Error(`${name} did not start: ${complaint(said)}`);
 }
 
 /** The real service, as `dealkeep serve` starts it (bin/dealkeep.js), with its limits out of the way. */

@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import type { Statement } from '../server/database/statement.ts';
@@ -15,18 +14,9 @@ import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
 import { request } from './load.ts';
 import { findPgbench, runPgbench } from './pgbench.ts';
-import { startBareSdk, startDealkeep, type Service } from './processes.ts';
+import { freePort, startBareSdk, startDealkeep, type Service } from './processes.ts';
 import { millis, percent, table, whole } from './table.ts';
 import { clientOf, deals, openToolsData, perDeal, type ToolsData } from './tools-data.ts';
-
-/** A port that nobody listens on: tokens are issued for an address that is known before the server starts. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 interface Setting {
   readonly bench: Bench;
@@ -88,7 +78,10 @@ function script({ tool, statement, parameters }: ToolCase, baseUrl: string): str
   ].join('\n');
 }
 
-function message({ tool, era }: ToolCase, dealId: string): string {
+type Called = Pick<ToolCase, 'tool' | 'era'>;
+
+/** The message that calls a tool about a deal. */
+export function message({ tool, era }: Called, dealId: string): string {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': era,
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -98,7 +91,8 @@ function message({ tool, era }: ToolCase, dealId: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
 }
 
-const headersOf = ({ tool, era }: ToolCase, token: string) => ({
+/** The headers that go with it. */
+export const headersOf = ({ tool, era }: Called, token: string): Record<string, string> => ({
   Authorization: `Bearer ${token}`,
   Accept: 'application/json, text/event-stream',
   'MCP-Protocol-Version': era,

@@ -1,0 +1,34 @@
+/** The least that a service could do with Fastify and `pg`: a `where`, no callers, no rules. */
+
+import path from 'node:path';
+import { urlOf } from '../cluster.ts';
+import { freePort, startPeer } from '../processes.ts';
+import { copyContacts, newContact, type Peer } from './peer.ts';
+
+export const floor: Peer = {
+  name: 'floor',
+  packages: { fastify: '5.12.8', pg: '8.23.1' },
+  async start(ground) {
+    await copyContacts(ground);
+    const port = await freePort();
+    const service = await startPeer('the floor', [path.join(import.meta.dirname, 'floor-server.ts')], {
+      node: ground.node,
+      cwd: ground.directory,
+      env: { DATABASE_URL: urlOf(ground.owner), SCHEMA: ground.schema, PORT: String(port) },
+      ready: `http://127.0.0.1:${port}/ready`,
+    });
+    const contacts = (brokerage: string) => `/brokerages/${brokerage}/contacts`;
+    return {
+      service,
+      created: 201,
+      get: ({ brokerage, id }) => ({ method: 'GET', target: `${contacts(brokerage)}/${id}`, headers: {} }),
+      page: (brokerage) => ({ method: 'GET', target: contacts(brokerage), headers: {} }),
+      create: (brokerage) => ({
+        method: 'POST',
+        target: contacts(brokerage),
+        headers: {},
+        body: { type: 'person', ...newContact },
+      }),
+    };
+  },
+};
