@@ -4836,14 +4836,23 @@ declare
     where c."table" = 'deal_opt_ins');
   listener record;
 begin
-  for listener in select * from app.sessions_concerned(deals, people, presented) loop
-    perform from app.enter_with_session(listener.digest, false);
+  for listener in
+    -- An opt-in is its owner's, whatever the deal: it stands under no deal here.
+    with of_deal as (
+      select case when c ->> 'table' <> 'deal_opt_ins' then (c ->> 'deal_id')::uuid end as deal, jsonb_agg(c) as changes
+      from jsonb_array_elements(changes) c group by 1
+    )
+    select s.session_id, s.digest, one.deal, o.changes
+    from app.sessions_concerned(deals, people, presented) s
+    cross join lateral (select distinct unnest(s.of_deals) as deal) one
+    join of_deal o on o.deal is not distinct from one.deal
+  loop
+    perform from app.enter_with_session(listener.digest, false, case when listener.deal is not null then 'deals' end, listener.deal);
     continue when not found;
     return query
       select listener.session_id, c.topic, c.deal_id
-      from jsonb_to_recordset(changes) as c (topic text, "table" text, records uuid[], deal_id uuid, gone boolean)
-      where (c.deal_id = any (listener.of_deals) or c."table" = 'deal_opt_ins')
-        and app.sees_any(c."table", c.records, c.deal_id, c.gone);
+      from jsonb_to_recordset(listener.changes) as c (topic text, "table" text, records uuid[], deal_id uuid, gone boolean)
+      where app.sees_any(c."table", c.records, c.deal_id, c.gone);
   end loop;
   perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
 end
@@ -6953,6 +6962,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- c8c4f395101f577fae5956cb548bdc32113212ec1a85e625dd1517346306c007  023_contacts_by_index.sql
 -- 24f91157376123b7005192c238a297426c27ace6c11fe3caef07ff5d002cf6f3  024_audit_and_names.sql
 -- e0b64474f689e8678d7ffe354463cae0935112689bb5966033afbf51b2df35fc  025_told_by_deal.sql
+-- e07b40a4d196c9f798b91501b79caf4cdc65c7dab8eb8e865ee85ca9ad60f61a  026_told_of_one_deal.sql
 -- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql
 -- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql
