@@ -5,7 +5,7 @@ import type { Services } from '../services.ts';
 import type { Statement } from '../database/statement.ts';
 import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyScope } from '../domain/clients/api-keys.ts';
 import { bearerToken } from '../http/bearer-token.ts';
-import { clientAddress } from '../http/client-address.ts';
+import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { openHolders } from '../http/token-holders.ts';
 import { Problem } from '../http/problem.ts';
@@ -55,8 +55,50 @@ function tellLimit(c: Context, count: Count | null): void {
   c.header('X-RateLimit-Reset', count?.resetAt.toString());
 }
 
-export function openCallers({ database, limits }: Pick<Services, 'database' | 'limits'>): Callers {
+/** The most addresses whose keys have ceilings above the general one that are remembered, for a minute. */
+const mostRaised = 20_000;
+
+export function openCallers({ database, limits, config, clock }: Services): Callers {
   const holders = openHolders<Holder>();
+  let raisedIn = 0;
+  /** By address, the highest ceiling of the good keys that it has presented in this minute, where that is above the general one. */
+  let raised = new Map<string, number>();
+
+  function raisedNow(): Map<string, number> {
+    const minute = Math.floor(clock().getTime() / 60_000);
+    if (minute !== raisedIn || raised.size >= mostRaised) raised = new Map();
+    raisedIn = minute;
+    return raised;
+  }
+
+  /** An address may ask as much as the best key that it presents. */
+  function raise(c: Context, { ceiling }: Holder): void {
+    const own = ceiling ?? config.rateLimits.rest_key;
+    const address = addressGroup(clientAddress(c));
+    const now = raisedNow();
+    if (own > Math.max(config.rateLimits.rest_ip, now.get(address) ?? 0)) now.set(address, own);
+  }
+
+  const countAddress = (c: Context): Promise<Count> =>
+    limits.take('rest_ip', clientAddress(c), raisedNow().get(addressGroup(clientAddress(c))));
+
+  /** Counts a request of an address that has used up what it had before this key came: the key's own ceiling may be higher. */
+  async function countWithKey(c: Context, digest: Buffer, refused: Count): Promise<Count> {
+    const remembered = holders.get(digest);
+    if (!remembered) {
+      // Whoever tries keys is not let to look them up for that.
+      if (!(await limits.peek('rest_auth_failure_ip', clientAddress(c))).allowed) return refused;
+      await enter(c, digest).catch((fault: unknown) => {
+        if (!(fault instanceof Problem)) throw fault;
+      });
+    }
+    const holder = holders.get(digest);
+    if (!holder) return refused;
+    raise(c, holder);
+    const before = refused.limit;
+    const count = await countAddress(c);
+    return count.limit > before ? count : refused;
+  }
 
   /** `fault`, or 429 to an address that has failed too often. A good key behind the same address is not held up. */
   async function failed(c: Context, fault: Problem): Promise<Problem> {
@@ -65,11 +107,12 @@ export function openCallers({ database, limits }: Pick<Services, 'database' | 'l
   }
 
   async function digestOf(c: Context): Promise<Buffer> {
-    const count = await limits.take('rest_ip', clientAddress(c));
-    if (!count.allowed) throw limited(count, 'address');
     const token = bearerToken(c);
+    const digest = token === null ? null : apiKeyDigest(token);
+    let count = await countAddress(c);
+    if (!count.allowed && digest !== null) count = await countWithKey(c, digest, count);
+    if (!count.allowed) throw limited(count, 'address');
     if (token === null) throw await failed(c, missingKey());
-    const digest = apiKeyDigest(token);
     if (digest === null) throw await failed(c, unknownKey());
     return digest;
   }
@@ -97,7 +140,9 @@ export function openCallers({ database, limits }: Pick<Services, 'database' | 'l
   async function countForKey(c: Context, digest: Buffer): Promise<KeyCaller | null> {
     const remembered = holders.get(digest);
     const found = remembered ? null : await enter(c, digest);
-    const { keyId, ceiling } = remembered ?? holderOf(found!);
+    const holder = remembered ?? holderOf(found!);
+    const { keyId, ceiling } = holder;
+    raise(c, holder);
     const used = await limits.take('rest_key', keyId, ceiling ?? undefined);
     tellLimit(c, used);
     if (!used.allowed) throw limited(used, 'API key');

@@ -233,11 +233,15 @@ describe.skipIf(withoutRedis !== null)('two nodes and Redis', () => {
 
 describe('by address', () => {
   let service: TestService;
+  let tenant: Brokerage;
   let token: string;
+  let other: string;
   beforeAll(async () => {
     const config = { ...limits({ rest_ip: 20, rest_auth_failure_ip: 6 }), trustedProxies: ['127.0.0.1'] };
     service = await openService({ config });
-    token = (await (await brokerage(service)).key()).token;
+    tenant = await brokerage(service);
+    token = (await tenant.key({ ceiling: 20 })).token;
+    other = (await tenant.key({ ceiling: 20 })).token;
   });
   afterAll(() => service.close());
 
@@ -255,7 +259,8 @@ describe('by address', () => {
     const limited = await from('203.0.113.1', token);
     expect([limited.body?.error.code, limited.headers.get('x-ratelimit-limit')]).toEqual(['rate_limited', null]);
     expect(limited.headers.get('retry-after')).toMatch(/^[1-9]\d?$/);
-    expect((await from('203.0.113.2', token)).status).toBe(200);
+    expect((await from('203.0.113.1', other)).status).toBe(429);
+    expect((await from('203.0.113.2', other)).status).toBe(200);
   });
 
   test('136. floods without a key or with bad keys are held to a tighter one, and do not hold up a good key', async () => {
@@ -265,6 +270,30 @@ describe('by address', () => {
       statuses.push((await from('203.0.113.3', n % 3 ? mintApiKey('live').token : n ? 'x' : null)).status);
     expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 429, 429, 429]);
     expect((await from('203.0.113.3', token)).status).toBe(200);
+  });
+
+  test('136. an address may ask as much as the best good key that it presents, whenever that comes', async () => {
+    toWindowStart(service);
+    const best = (await tenant.key({ ceiling: 50 })).token;
+    const send = async (address: string, bearer: string, count: number) => {
+      const answers = await Promise.all(Array.from({ length: count }, () => from(address, bearer)));
+      return answers.filter(({ status }) => status === 200).length;
+    };
+    expect(await send('203.0.113.5', best, 45)).toBe(45);
+    // For all its keys together, and for nobody else.
+    expect(await send('203.0.113.5', other, 10)).toBe(5);
+    expect(await send('203.0.113.6', token, 20)).toBe(20);
+    expect(await send('203.0.113.6', other, 1)).toBe(0);
+
+    toWindowStart(service);
+    expect(await send('203.0.113.7', token, 25)).toBe(20);
+    expect(await send('203.0.113.7', mintApiKey('live').token, 3)).toBe(0);
+    // One that no node has seen yet is looked up although the address has used up its own.
+    const late = await tenant.key({ ceiling: 30 });
+    expect(await send('203.0.113.7', late.token, 12)).toBe(10);
+    await service.sql('update vault.api_key_digests set valid_until = app.now() where key_id = $1', [late.id]);
+    toWindowStart(service);
+    expect(await send('203.0.113.7', late.token, 1)).toBe(0);
   });
 
   test('137. what a client writes into X-Forwarded-For itself does not help it', async () => {
@@ -279,7 +308,7 @@ describe('by address', () => {
     const statuses = [];
     for (let n = 0; n < 22; n += 1) statuses.push((await from(`2001:db8:1:2::${n}:1`, token)).status);
     expect(statuses.slice(-2)).toEqual([429, 429]);
-    expect((await from('2001:db8:1:3::1', token)).status).toBe(200);
+    expect((await from('2001:db8:1:3::1', other)).status).toBe(200);
   });
 });
 
@@ -292,7 +321,7 @@ describe('without a trusted proxy', () => {
 
   test('137. X-Forwarded-For is not believed at all', async () => {
     toWindowStart(service);
-    const call = as(await (await brokerage(service)).key(), service.restUrl);
+    const call = as(await (await brokerage(service)).key({ ceiling: 5 }), service.restUrl);
     const statuses = [];
     for (let n = 0; n < 7; n += 1)
       statuses.push(
