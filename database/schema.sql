@@ -2165,17 +2165,18 @@ CREATE OR REPLACE FUNCTION app.audit(action text, subject_id text, outcome text,
  SET search_path TO ''
 AS $function$
 declare
+  identity constant text := app.identity();
   -- A person calls through a client or none, everything else through a key or none.
-  person constant uuid := app.user_id();
+  person constant uuid := nullif(split_part(identity, ',', 1), '');
 begin
   insert into public.audit_records
     (brokerage_id, deal_id, user_id, client_id, key_id, address, request_id, action, subject_id, outcome, details)
   values (
     coalesce((select d.organization_id from public.deals d where d.id = audit.deal_id), audit.brokerage_id,
-      case when person is null then app.identity_part(4)::uuid end),
-    audit.deal_id, person, case when person is not null then app.client_id() end,
-    case when person is null then app.key_id() end, audit.address, audit.request_id, audit.action, audit.subject_id,
-    audit.outcome, coalesce(audit.details, '{}'));
+      case when person is null then nullif(split_part(identity, ',', 4), '')::uuid end),
+    audit.deal_id, person, case when person is not null then nullif(split_part(identity, ',', 2), '')::uuid end,
+    case when person is null then nullif(split_part(identity, ',', 3), '')::uuid end, audit.address, audit.request_id, audit.action,
+    audit.subject_id, audit.outcome, coalesce(audit.details, '{}'));
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.audit(text,text,text,uuid,uuid,inet,text,jsonb) TO dealkeep_server;
@@ -6958,6 +6959,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- d67cff6d3a35e8c34a16330f6bafc4f2f916225ddae0d6c2c6594a5210e0fe75  017_tools.sql
 -- 7db8ff69f4ead1ccac1c0c357eb7be791325aa01e5e024033187408608c7f32d  018_live_changes.sql
 -- 940aaa41e1d51a01473bc780eaf9e8c3ffdc6beff04df20645e8b82c3bd0a24f  019_one_deal.sql
+-- 8f39267ac4dbfb8e6c0590d5992458518084ee97b4caf651b42b4ae99b1e48fa  020_audit_record.sql
 -- 64305d611e250e311df8b24ea041b65c1de489206f11130fa58d8eb39f0f98df  022_lists_at_size.sql
 -- c8c4f395101f577fae5956cb548bdc32113212ec1a85e625dd1517346306c007  023_contacts_by_index.sql
 -- 24f91157376123b7005192c238a297426c27ace6c11fe3caef07ff5d002cf6f3  024_audit_and_names.sql

@@ -3,7 +3,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
 import { recordToolCall, recordToolRead } from '../domain/audit/tool-calls.ts';
-import { passSecondFactor } from '../domain/clients/tool-gate.ts';
 import { withinDeal, withinDealOf, type Within } from '../domain/visibility/within.ts';
 import { isUuid } from '../http/uuid.ts';
 import type { Tool } from './define.ts';
@@ -42,7 +41,7 @@ async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown
   if (!exchange.holder?.scopes.includes(tool.scope))
     throw new ToolRefusal(missingScope(factsOf(exchange, tool, input)));
   const plan = tool.plan(given, exchange.from);
-  const before = [exchange.enter(within(input)), passSecondFactor(), ...(plan.gate ? [plan.gate] : [])];
+  const before = [exchange.enterToCall(within(input)), ...(plan.gate ? [plan.gate] : [])];
   const found = await database.together(...before, ...plan.work, recorder(exchange, tool, input)('ok'));
   const result = plan.answer(found.slice(before.length, -1));
   if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);

@@ -4,7 +4,7 @@ import type { Services } from '../services.ts';
 import { mapped, type Statement } from '../database/statement.ts';
 import type { RequestOrigin } from '../http/origin.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
-import { enterWithAccessToken, type TokenCaller } from '../domain/clients/tokens.ts';
+import { enterToCallTool, enterWithAccessToken, type TokenCaller } from '../domain/clients/tokens.ts';
 import type { Within } from '../domain/visibility/within.ts';
 import { canonicalResource } from '../http/resource-metadata.ts';
 
@@ -22,11 +22,10 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 export interface Exchange {
   readonly services: Services;
   readonly from: RequestOrigin;
-  /**
-   * Goes in front of the statements of a transaction; the answer is kept in {@link Exchange.caller}. `within`: what the
-   * statements are about.
-   */
-  enter(within?: Within | null): Statement<TokenCaller | null>;
+  /** Goes in front of the statements of a transaction; the answer is kept in {@link Exchange.caller}. */
+  enter(): Statement<TokenCaller | null>;
+  /** The same in front of a tool's work, which is refused who owes a second factor. `within`: what the work is about. */
+  enterToCall(within: Within | null): Statement<TokenCaller | null>;
   holder: Holder | null;
   /** By the ids of their messages: what calls have sent for arguments that is no object. */
   readonly misfits: Map<unknown, unknown>;
@@ -41,7 +40,8 @@ export function openExchange(services: Services, digest: Buffer, from: Exchange[
   const exchange: Exchange = {
     services,
     from,
-    enter: (within = null) => mapped(enterWithAccessToken(digest, resource, within), keep),
+    enter: () => mapped(enterWithAccessToken(digest, resource), keep),
+    enterToCall: (within) => mapped(enterToCallTool(digest, resource, within), keep),
     holder: null,
     misfits: new Map(),
     caller: undefined,

@@ -161,9 +161,14 @@ export interface TokenCaller {
   expires_at: string;
 }
 
+const callerFields = 'user_id, client_id, client_name, family_id, scopes, expires_at';
 const enter = row<TokenCaller>(
   'enter_with_access_token',
-  'select user_id, client_id, client_name, family_id, scopes, expires_at from app.enter_with_access_token($1, $2, $3, $4)',
+  `select ${callerFields} from app.enter_with_access_token($1, $2, $3, $4)`,
+);
+const enterForTool = row<TokenCaller>(
+  'enter_to_call_tool',
+  `select ${callerFields}, app.check_second_factor() from app.enter_with_access_token($1, $2, $3, $4)`,
 );
 
 /**
@@ -176,3 +181,13 @@ export const enterWithAccessToken = (
   resource: string,
   within: Within | null = null,
 ): Statement<TokenCaller | null> => entering(digest, enter(digest, resource, within?.table, within?.id));
+
+/**
+ * The same in front of a tool's work: refused with `second_factor_required` while the caller owes a brokerage of theirs a
+ * second factor.
+ */
+export const enterToCallTool = (
+  digest: Buffer,
+  resource: string,
+  within: Within | null,
+): Statement<TokenCaller | null> => entering(digest, enterForTool(digest, resource, within?.table, within?.id));

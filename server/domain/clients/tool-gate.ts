@@ -6,9 +6,6 @@ import { row } from '../../database/statement.ts';
 export const gateReasons = ['missing_scope', 'missing_tool_grant', 'missing_deal_opt_in'] as const;
 export type GateReason = (typeof gateReasons)[number];
 
-/** Refused with `second_factor_required` while the caller owes a brokerage of theirs a second factor. */
-export const passSecondFactor = row<unknown, []>('pass_second_factor', 'select app.check_second_factor()');
-
 /** Refused with the first {@link GateReason} that holds; a deal that the caller cannot see is one without an opt-in. */
 export const passDealGate = row<unknown, [tool: string, dealId: string]>(
   'pass_deal_gate',
