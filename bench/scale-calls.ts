@@ -83,7 +83,7 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
     '?sort=state',
     '?search=bakery%20number%201',
     '?state=diligence',
-    '?role=broker',
+    '?role=broker_assigned',
     '?role=participant',
     '?limit=200',
   ],

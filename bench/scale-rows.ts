@@ -245,7 +245,7 @@ export const dealRows: readonly string[] = [
      select ${part('10 + x.number')}, ${id('deal', 'n')}, p.user_id, p.role, 'active', case when p.role = 'advisor' then ${part('2')} end, ${made(5)}, ${made(5)}, ${made(5)}
      from bench.parts x join bench.people p using (number) where n between $1::bigint and $2::bigint`,
   `insert into ndas (id, deal_id, participant_id, status, terms, sent_by, sent_at, signed_at, signed_name, signed_address, expires_at)
-     select ${id('nda', 'n * 100 + slot')}, ${id('deal', 'n')}, ${part('slot')}, status, repeat('The parties keep to themselves what they learn. ', 20), ${broker}, ${made(10)},
+     select ${id('nda', 'n * 100 + slot')}, ${id('deal', 'n')}, ${part('slot')}, status, repeat('The parties keep to themselves what they learn. ', 4), ${broker}, ${made(10)},
        case when status <> 'sent' then ${made(20)} end, case when status <> 'sent' then 'Buyer' end, case when status <> 'sent' then '203.0.113.9'::inet end,
        case status when 'expired' then ${made(200)} else now() + interval '2 years' end
      from (select n, slot, case when bench.pick(n * 100 + slot, 10, 100) < 85 then 'active' when bench.pick(n * 100 + slot, 10, 100) < 95 then 'sent' else 'expired' end as status

@@ -72,6 +72,7 @@ async function freePort(): Promise<number> {
 class Backends {
   readonly #client: pg.Client;
   #pids: number[] = [];
+  readonly #last = new Map<number, number>();
   constructor(client: pg.Client) {
     this.#client = client;
   }
@@ -82,12 +83,13 @@ class Backends {
     this.#pids = rows.map(({ pid }) => pid);
   }
   spent(): number {
-    const nanoseconds = (pid: number) => {
+    const nanoseconds = (pid: number): number => {
       try {
-        return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]);
+        this.#last.set(pid, Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]));
       } catch {
-        return Number.NaN;
+        // It has ended meanwhile: what it had spent stays.
       }
+      return this.#last.get(pid) ?? 0;
     };
     return this.#pids.reduce((sum, pid) => sum + nanoseconds(pid), 0) / 1e6;
   }
