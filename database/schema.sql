@@ -2954,10 +2954,15 @@ begin
     return;
   end if;
   return query execute format(
-    'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
-     from public.contacts c
-     where c.brokerage_id = $1 and c.archived_at is %2$s null %3$s %4$s
-     order by %1$s %5$s, c.id %5$s limit $4',
+    case when cardinality(patterns) = 0 then
+      'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
+       from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %4$s'
+    else
+      'with c as materialized (
+         select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %3$s)
+       select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
+       from c where true %4$s'
+    end || ' order by %1$s %5$s, c.id %5$s limit $4',
     key,
     case when archived then 'not' end,
     (select string_agg(format('and app.contact_text(c.display_name, c.email, c.phone) like %L', pattern), ' ') from unnest(patterns) pattern),
@@ -4101,9 +4106,9 @@ begin
         cross join lateral (select case when own.role = 'broker' then 'offer_changes_to_decide'
           when own.role = 'seller' or t.participant_id = own.principal_id then 'offer_changes_with_broker' end) change (kind)
         where change.kind is not null and (x.expires_at > app.now() or g.state in ('diligence', 'closing'))
-          and not exists (select from public.offer_decisions c where c.offer_id = t.id)
+          and not exists (select from public.offer_decisions c where c.deal_id = any (own_deals) and c.offer_id = t.id)
           and exists (select from public.offer_decisions c
-            where c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
+            where c.deal_id = any (own_deals) and c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
         group by change.kind, t.deal_id
       union all
       -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
@@ -6968,3 +6973,4 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql
 -- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql
+-- 736d2cb2873ca6f9234b4c82dd1e1ced76f286ff1dfb719d2439800fe5209575  031_whole_tables_left_alone.sql
