@@ -1,0 +1,117 @@
+/** Runs nginx or HAProxy with the file from deploy/, its addresses replaced by those of this machine. */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+export type ProxyKind = 'nginx' | 'haproxy';
+
+const deploy = path.join(import.meta.dirname, '../deploy');
+
+/** Whether a program is installed here. */
+export const isInstalled = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+
+/** A port that nobody has at this moment. */
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Whether something takes connections at a port of this machine. */
+export function answersAt(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** A certificate for localhost with its key, as PEM. */
+export function certificate(directory: string): { readonly cert: string; readonly key: string } {
+  const [cert, key] = [path.join(directory, 'cert.pem'), path.join(directory, 'key.pem')];
+  const args = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const made = spawnSync('openssl', ['req', '-x509', ...args, ...subject, '-keyout', key, '-out', cert]);
+  if (made.status !== 0) throw new Error(`openssl: ${made.stderr}`);
+  writeFileSync(path.join(directory, 'both.pem'), readFileSync(cert, 'utf8') + readFileSync(key, 'utf8'));
+  return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+}
+
+/** The file from deploy/ with each of the replacements made. Throws when one of them is not in it. */
+function configuration(file: string, replacements: Readonly<Record<string, string>>): string {
+  let text = readFileSync(path.join(deploy, file), 'utf8');
+  for (const [what, by] of Object.entries(replacements)) {
+    if (!text.includes(what)) throw new Error(`deploy/${file} no longer has "${what}".`);
+    text = text.replaceAll(what, by);
+  }
+  return text;
+}
+
+interface ProxyOptions {
+  /** An empty directory for its files, in which {@link certificate} has put the certificate. */
+  readonly directory: string;
+  /** Where it listens for https. */
+  readonly port: number;
+  /** The ports of the two nodes. */
+  readonly nodes: readonly [number, number];
+}
+
+async function nginx({ directory, port, nodes: [a, b] }: ProxyOptions): Promise<string[]> {
+  const site = configuration('nginx.conf', {
+    '10.0.0.11:3000': `127.0.0.1:${a}`,
+    '10.0.0.12:3000': `127.0.0.1:${b}`,
+    'listen 80;': `listen 127.0.0.1:${await freePort()};`,
+    'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
+    'deals.example.com;': 'localhost;',
+    '/etc/ssl/deals.example.com.pem': `${directory}/cert.pem`,
+    '/etc/ssl/private/deals.example.com.key': `${directory}/key.pem`,
+  });
+  writeFileSync(path.join(directory, 'site.conf'), site);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => {
+    mkdirSync(path.join(directory, name), { recursive: true });
+    return `${name}_temp_path ${directory}/${name};`;
+  });
+  writeFileSync(
+    path.join(directory, 'nginx.conf'),
+    `${process.getuid?.() === 0 ? 'user root;\n' : ''}worker_processes 1;\ndaemon off;\npid ${directory}/pid;\nerror_log ${directory}/error.log;\n` +
+      `events { worker_connections 2048; }\nhttp {\naccess_log off;\n${temporary.join('\n')}\ninclude ${directory}/site.conf;\n}\n`,
+  );
+  return ['-p', directory, '-e', `${directory}/error.log`, '-c', `${directory}/nginx.conf`];
+}
+
+async function haproxy({ directory, port, nodes: [a, b] }: ProxyOptions): Promise<string[]> {
+  const text = configuration('haproxy.cfg', {
+    '10.0.0.11:3000': `127.0.0.1:${a}`,
+    '10.0.0.12:3000': `127.0.0.1:${b}`,
+    'bind :80': `bind 127.0.0.1:${await freePort()}`,
+    'bind :443': `bind 127.0.0.1:${port}`,
+    '/etc/ssl/deals.example.com.with-key.pem': `${directory}/both.pem`,
+    'maxconn 20000': 'maxconn 2000',
+  });
+  writeFileSync(path.join(directory, 'haproxy.cfg'), text);
+  return ['-db', '-f', path.join(directory, 'haproxy.cfg')];
+}
+
+/** Starts it in front of two nodes and waits until it takes connections; the function returned ends it. */
+export async function startProxy(kind: ProxyKind, options: ProxyOptions): Promise<() => Promise<void>> {
+  const child = spawn(kind, await { nginx, haproxy }[kind](options), { stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4_000)));
+  for (const giveUp = Date.now() + 15_000; !(await answersAt(options.port)); await pause(50)) {
+    if (child.exitCode !== null || Date.now() > giveUp) throw new Error(`${kind} did not start: ${said}`);
+  }
+  return async () => {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    await ended;
+  };
+}

@@ -1,0 +1,131 @@
+/** nginx and HAProxy as the files in deploy/ set them up, in front of two nodes. */
+
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import https from 'node:https';
+import os from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { certificate, freePort, isInstalled, startProxy, type ProxyKind } from '../../drill/proxies.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { aPdf } from '../web/uploads.ts';
+
+const megabyte = 1_048_576;
+
+/** A PDF of so many megabytes, in parts. */
+function* largeFile(megabytes: number): Generator<Buffer> {
+  yield aPdf();
+  const part = randomBytes(megabyte);
+  for (let n = 0; n < megabytes; n += 1) yield part;
+}
+
+describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
+  const missing = [kind, 'openssl'].find((program) => !isInstalled(program));
+  if (missing) console.warn(`There is no ${missing} here: the tests behind ${kind} are left out.`);
+
+  describe.skipIf(missing !== undefined)('in front of two nodes', () => {
+    let directory: string;
+    let web: WebScene;
+    let origin: string;
+    let ca: string;
+    let stop: () => Promise<void>;
+    beforeAll(async () => {
+      directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-proxy-'));
+      ca = certificate(directory).cert;
+      const port = await freePort();
+      origin = `https://localhost:${port}`;
+      web = await openScene({ nodes: 2, config: { baseUrl: origin, trustedProxies: ['127.0.0.1'] } });
+      const [a = 0, b = 0] = web.service.nodes.map((node) => Number(new URL(node.origin).port));
+      stop = await startProxy(kind, { directory, port, nodes: [a, b] });
+    }, 60_000);
+    afterAll(async () => {
+      await stop?.();
+      await web?.close();
+      await rm(directory, { recursive: true, force: true });
+    });
+
+    async function open(
+      where: string,
+      {
+        method = 'GET',
+        headers = {},
+        body,
+      }: { method?: string; headers?: Record<string, string>; body?: Readable } = {},
+    ): Promise<IncomingMessage> {
+      const request = https.request(`${origin}${where}`, { ca, method, headers, agent: false });
+      const answer = new Promise<IncomingMessage>((resolve, reject) => {
+        request.once('response', resolve);
+        request.once('error', reject);
+      });
+      if (body) body.pipe(request);
+      else request.end();
+      return answer;
+    }
+    async function ask(
+      where: string,
+      options: Parameters<typeof open>[1] = {},
+    ): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
+      const answer = await open(where, options);
+      const parts: Buffer[] = [];
+      for await (const part of answer) parts.push(part as Buffer);
+      return { status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(parts).toString() };
+    }
+    /** Headers of a signed-in person, under the cookie's name for https. */
+    async function as(caller: string): Promise<Record<string, string>> {
+      const { headers } = await web.as(caller);
+      return { ...headers, cookie: headers['cookie']!.replace(/^/, '__Host-') };
+    }
+
+    test('TLS, the list of deals without a redirect, and a deal that is made', async () => {
+      const headers = await as('admin');
+      const listed = await ask('/api/web/deals', { headers });
+      expect([listed.status, listed.headers.location]).toEqual([200, undefined]);
+      expect(listed.headers['strict-transport-security']).toBeDefined();
+      const fields = { title: `Sold behind ${kind}`, organization_id: web.scene.brokerage, currency: 'USD' };
+      const made = await ask('/api/web/deals', {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: Readable.from([JSON.stringify(fields)]),
+      });
+      expect([made.status, made.text]).toEqual([201, expect.stringContaining('id')]);
+      expect((await ask('/readyz')).text).toBe('ready\n');
+      expect((await ask('/metrics')).status).toBe(404);
+    });
+
+    test('a large document goes up and comes down as it was', async () => {
+      const headers = await as('broker');
+      const query = new URLSearchParams({ filename: 'Large.pdf', category: 'other', confidentiality: 'nda_gated' });
+      const up = await ask(`/api/web/deals/${web.scene.deal}/documents?${query}`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/octet-stream' },
+        body: Readable.from(largeFile(20)),
+      });
+      expect([up.status, up.text]).toEqual([201, expect.stringContaining('Large.pdf')]);
+      const { id } = JSON.parse(up.text) as { id: string };
+      const down = await open(`/api/web/documents/simple/${id}/content`, { headers });
+      let size = 0;
+      for await (const part of down) size += (part as Buffer).length;
+      expect([down.statusCode, size]).toEqual([200, aPdf().length + 20 * megabyte]);
+    });
+
+    test('an open page hears of a change as it happens', async () => {
+      const stream = await open('/api/web/events', { headers: await as('broker') });
+      expect(stream.headers['content-type']).toMatch(/^text\/event-stream/);
+      let heard = '';
+      stream.on('data', (part: Buffer) => (heard += part.toString()));
+      await expect.poll(() => heard, { timeout: 10_000 }).toContain(': \n');
+      await web.service.sql(`update deals set industry = 'Bread' where id = $1`, [web.scene.deal]);
+      await expect.poll(() => heard, { timeout: 20_000 }).toContain(web.scene.deal);
+      stream.destroy();
+    });
+
+    test('the address of whoever asks gets through', async () => {
+      // This machine is a trusted proxy itself, so what it says of another one counts.
+      await ask('/sign-in', { headers: { 'x-forwarded-for': '203.0.113.9' } });
+      const line = web.service.log.findLast((candidate) => candidate.includes('"path":"/sign-in"'));
+      expect(JSON.parse(line ?? '{}')).toMatchObject({ address: '203.0.113.9' });
+    });
+  });
+});
