@@ -156,7 +156,7 @@ check(
 );
 
 /** What nodes of the version before still call while they are replaced. */
-const forEarlierNodes: readonly string[] = ['sees_change'];
+const forEarlierNodes: readonly string[] = ['sees_change', 'deal_opted_in', 'tool_granted'];
 
 /** What the server's own code sends, as one text. */
 function serverCode(): string {
