@@ -4671,11 +4671,10 @@ begin
   end if;
   -- The last eight records are on the eight deals with the last ones.
   busiest := array(
-    select w.id from (
-      select b.id, (select a.at from public.audit_records a
-        where a.deal_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 1)
-      from unnest(brokered) b (id)) w (id, at)
-    where w.at is not null order by w.at desc limit 8);
+    select b.id from unnest(brokered) b (id) cross join lateral (
+      select a.at, a.id as record from public.audit_records a
+      where a.deal_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 1) a
+    order by a.at desc, a.record desc limit 8);
   return query
     select found.id from (
       select a.id, a.at from unnest(busiest) b (id) cross join lateral (
@@ -6974,3 +6973,4 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql
 -- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql
 -- 736d2cb2873ca6f9234b4c82dd1e1ced76f286ff1dfb719d2439800fe5209575  031_whole_tables_left_alone.sql
+-- 553a927adf32f81e00bc755637ecbedd75b5ecb8b9ac538ba32933c6e75d8887  032_latest_of_the_same_moment.sql
