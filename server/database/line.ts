@@ -1,7 +1,7 @@
 /**
  * Who gets the next connection. A connection goes to whoever has waited longest among those whose share is not used up: a
- * credential has at most half of the connections and of the places in the line, the same statements two fifths, and
- * whatever has been slow of late half in all. So neither one caller nor a lock on one table holds everybody else up.
+ * credential has at most half of the connections and of the places in the line, the same statements four fifths, or two
+ * while one of them takes long, and whatever has been slow of late half in all. So neither one caller nor a lock on one table holds everybody else up.
  */
 
 import { Busy } from './errors.ts';
@@ -33,6 +33,8 @@ interface LineOptions {
 
 /** A run that takes longer, in milliseconds, is slow: most take less than a hundredth of it. */
 const slowAfter = 250;
+/** While one takes longer, in milliseconds, it may be waiting for a lock, and so may others like it. */
+const longAfter = 50;
 /** How many shapes are remembered. */
 const mostShapes = 2_000;
 
@@ -55,7 +57,8 @@ const busy = (): Busy => new Busy('Too much is asked for at this moment: try aga
 /** Opens the line in front of so many connections. */
 export function openLine({ size, waitMillis, most }: LineOptions): Line {
   const half = Math.max(1, Math.floor(size / 2));
-  const shapeShare = Math.ceil(size * 0.4);
+  const shapeShare = Math.ceil(size * 0.8);
+  const longShare = Math.ceil(size * 0.4);
   const holders = new Map<string, number>();
   const waitingOf = new Map<string, number>();
   const shapes = new Map<string, Shape>();
@@ -73,12 +76,13 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
     return shape;
   }
 
-  function isSlow({ slow, running: now }: Shape, moment: number): boolean {
-    if (slow) return true;
+  function takesLonger({ running: now }: Shape, moment: number, millis: number): boolean {
     // The first of a set is the eldest.
     const [eldest] = now;
-    return eldest !== undefined && moment - eldest.since > slowAfter;
+    return eldest !== undefined && moment - eldest.since > millis;
   }
+
+  const isSlow = (shape: Shape, moment: number): boolean => shape.slow || takesLonger(shape, moment, slowAfter);
 
   function heldBySlow(moment: number): number {
     let held = 0;
@@ -95,6 +99,7 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
     if (shape === undefined) return true;
     if (shape.running.size >= shapeShare) return false;
     const now = performance.now();
+    if (shape.running.size >= longShare && takesLonger(shape, now, longAfter)) return false;
     return !isSlow(shape, now) || heldBySlow(now) < half;
   }
 

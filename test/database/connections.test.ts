@@ -65,7 +65,7 @@ describe('under load', () => {
   });
 });
 
-test('one credential holds half of the connections at most, the same statements two fifths, whoever sends them', async () => {
+test('one credential holds half of the connections at most, the same statements four fifths, whoever sends them', async () => {
   const database = open({ poolSize: 10 });
   const lock = (nth: number) => row(`t_wait_${nth}`, 'select pg_advisory_xact_lock(9)')();
   const owner = new pg.Client(ownerConnection());
@@ -75,7 +75,7 @@ test('one credential holds half of the connections at most, the same statements 
   const [greedy, modest] = [Buffer.from('greedy'), Buffer.from('modest')];
   const kinds: Record<string, [number, (nth: number) => Promise<unknown>]> = {
     'one credential': [5, (nth) => database.run(entering(greedy, lock(nth)))],
-    'the same statements': [4, (nth) => database.run(entering(Buffer.from(`${nth}`), lock(100)))],
+    'the same statements': [8, (nth) => database.run(entering(Buffer.from(`${nth}`), lock(100)))],
   };
   for (const [kind, [most, send]] of Object.entries(kinds)) {
     await owner.query('select pg_advisory_lock(9)');
@@ -139,7 +139,7 @@ describe('a connection that breaks', () => {
     const lost: string[] = [];
     const database = open({ poolSize: 3, onConnectionLost: ({ message }) => lost.push(message) });
     const demote = row('t_demote', `select set_config('default_transaction_read_only', 'on', false)`);
-    // Each holds its connection until the others have theirs; the same statements have no more than two of three.
+    // Each holds its connection until the others have theirs.
     const others = [[], [one()], [one(), one()]];
     await Promise.all(others.map((more) => database.together(sleep(0.3), demote(), ...more)));
     expect(database.connections().total).toBe(3);
