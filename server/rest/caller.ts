@@ -13,12 +13,16 @@ import { insufficientScope, unauthorized } from './envelope.ts';
 
 export interface Callers {
   /**
-   * Answers the query that `read` makes of the request, to its key, both in one round trip. What `read` throws is told
-   * to none but a key with the scope. Throws a problem of 401, 403 or 429.
+   * Answers the query that `read` makes of the request, to its key, both in one round trip and one transaction. What
+   * `read` throws is told to none but a key with the scope. Throws a problem of 401, 403 or 429. `tell` hears first of
+   * whatever else goes wrong once the key is counted, also of a 403, with the digest of the key.
    */
-  ask<T>(c: Context, scope: KeyScope, read: () => Statement<T>): Promise<{ caller: KeyCaller; answer: T }>;
-  /** The key of this request, counted, before anything is done for it: for what changes something. */
-  admit(c: Context): Promise<{ caller: KeyCaller; digest: Buffer }>;
+  ask<T>(
+    c: Context,
+    scope: KeyScope,
+    read: () => Statement<T> | Promise<Statement<T>>,
+    tell?: (digest: Buffer, fault: unknown) => Promise<void>,
+  ): Promise<{ caller: KeyCaller; answer: T }>;
 }
 
 function limited(count: Count, who: string): Problem {
@@ -36,7 +40,7 @@ export const unknownKey = (): Problem =>
   unauthorized('This API key is not valid: it is unknown, expired, revoked or replaced.', true);
 
 /** Throws 403 when the key lacks the scope. */
-export function requireScope(caller: KeyCaller, scope: KeyScope): void {
+function requireScope(caller: KeyCaller, scope: KeyScope): void {
   if (!caller.scopes.includes(scope)) throw insufficientScope(scope);
 }
 
@@ -150,24 +154,25 @@ export function openCallers({ database, limits, config, clock }: Services): Call
   }
 
   return {
-    async ask(c, scope, read) {
+    async ask(c, scope, read, tell) {
       const digest = await digestOf(c);
       const first = await countForKey(c, digest);
-      let query;
       try {
-        query = read();
+        let query;
+        try {
+          query = await read();
+        } catch (fault) {
+          requireScope(first ?? (await enter(c, digest)), scope);
+          throw fault;
+        }
+        const [found, answer] = await database.together(enterWithApiKey(digest), query);
+        const caller = await known(c, digest, found);
+        requireScope(caller, scope);
+        return { caller, answer };
       } catch (fault) {
-        requireScope(first ?? (await enter(c, digest)), scope);
+        if (!(fault instanceof Problem && fault.status === 401)) await tell?.(digest, fault);
         throw fault;
       }
-      const [found, answer] = await database.together(enterWithApiKey(digest), query);
-      const caller = await known(c, digest, found);
-      requireScope(caller, scope);
-      return { caller, answer };
-    },
-    async admit(c) {
-      const digest = await digestOf(c);
-      return { caller: (await countForKey(c, digest)) ?? (await enter(c, digest)), digest };
     },
   };
 }

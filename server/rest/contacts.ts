@@ -19,7 +19,7 @@ import { Problem, problemOf } from '../http/problem.ts';
 import { deploymentSealer, type Sealer, type Unsealed } from '../http/sealed-cursor.ts';
 import { isUuid } from '../http/uuid.ts';
 import { readBody } from './body.ts';
-import { requireScope, unknownKey, type Callers } from './caller.ts';
+import { unknownKey, type Callers } from './caller.ts';
 import { placeOf, positionOf } from './cursor.ts';
 import { invalid, isKnown } from './envelope.ts';
 import { contactCreate } from './schemas.ts';
@@ -65,6 +65,10 @@ function readIdempotencyKey(c: Context): string | null {
   return key ?? null;
 }
 
+/** An idempotency key that stands for another body is a fault of the request. */
+const faultOfCreate = (fault: unknown): unknown =>
+  fault instanceof Refusal ? invalid([{ in: 'header', path: 'Idempotency-Key', message: fault.message }]) : fault;
+
 export interface ContactEndpoints {
   list(c: Context): Promise<Response>;
   get(c: Context): Promise<Response>;
@@ -73,25 +77,6 @@ export interface ContactEndpoints {
 
 export function contactEndpoints({ database, log }: Services, callers: Callers): ContactEndpoints {
   const sealerOf = deploymentSealer(database);
-
-  /** Adds the contact of the request's body; `digest` enters again, in the transaction that writes. */
-  async function add(c: Context, digest: Buffer, from: Origin): Promise<Response> {
-    const idempotencyKey = readIdempotencyKey(c);
-    const { type, displayName, email = null, phone = null } = await readBody(c, contactCreate);
-    const [, made] = await database
-      .together(enterWithApiKey(digest), createContact({ type, displayName, email, phone }, idempotencyKey, from))
-      .catch((error: unknown) => {
-        if (!(error instanceof Refusal)) throw error;
-        throw invalid([{ in: 'header', path: 'Idempotency-Key', message: error.message }]);
-      });
-    // Revoked since it was counted.
-    if (made === null) throw unknownKey();
-    const { id, created_at: createdAt, repeated } = made;
-    const contact: Contact = { id, type, displayName, email, phone, createdAt, updatedAt: createdAt };
-    c.header('Location', `/api/v1/contacts/${id}`);
-    if (repeated) c.header('Idempotent-Replayed', 'true');
-    return c.json(contact, 201);
-  }
 
   async function recordFailure(digest: Buffer, error: unknown, from: Origin): Promise<void> {
     const problem = problemOf(error);
@@ -131,16 +116,33 @@ export function contactEndpoints({ database, log }: Services, callers: Callers):
     },
 
     async create(c) {
-      const { caller, digest } = await callers.admit(c);
       const from = originOf(c);
-      try {
-        requireScope(caller, 'contacts:write');
-        return await add(c, digest, from);
-      } catch (error) {
-        // A database that is away takes no record either, and the caller has waited for it long enough.
-        if (!(error instanceof Unavailable)) await recordFailure(digest, error, from);
-        throw error;
-      }
+      const { answer } = await callers
+        .ask(
+          c,
+          'contacts:write',
+          async () => {
+            const idempotencyKey = readIdempotencyKey(c);
+            const { type, displayName, email = null, phone = null } = await readBody(c, contactCreate);
+            const given = { type, displayName, email, phone };
+            return mapped(createContact(given, idempotencyKey, from), (made) => ({ made, given }));
+          },
+          async (digest, fault) => {
+            // A database that is away takes no record either, and the caller has waited for it long enough.
+            if (!(fault instanceof Unavailable)) await recordFailure(digest, faultOfCreate(fault), from);
+          },
+        )
+        .catch((fault: unknown) => {
+          throw faultOfCreate(fault);
+        });
+      const { made, given } = answer;
+      if (made === null) throw unknownKey();
+      const { id, created_at: createdAt, repeated } = made;
+      const { type, displayName, email, phone } = given;
+      const contact: Contact = { id, type, displayName, email, phone, createdAt, updatedAt: createdAt };
+      c.header('Location', `/api/v1/contacts/${id}`);
+      if (repeated) c.header('Idempotent-Replayed', 'true');
+      return c.json(contact, 201);
     },
   };
 }

@@ -162,6 +162,22 @@ test('130. revoking works with the next request on every node, between a count a
   expect(await Promise.all(nodes.map(async (call) => (await call('GET', '/contacts')).status))).toEqual([401, 401]);
 });
 
+test('130. a key that the node has counted before and that is good no more learns nothing of its body, and leaves nothing', async () => {
+  const [revoked, reader] = [await tenant.key(), await tenant.key()];
+  for (const { token } of [revoked, reader]) expect((await get(token)).status).toBe(200);
+  await service.sql('update api_keys set revoked_at = app.now() where id = $1', [revoked.id]);
+  await service.sql(`update api_keys set scopes = '{contacts:read}' where id = $1`, [reader.id]);
+  const contact = { type: 'person', displayName: 'Never made' };
+  for (const body of [contact, { ...contact, type: 'robot' }]) {
+    expect((await as(revoked, service.restUrl)('POST', '/contacts', body)).status).toBe(401);
+    expect((await as(reader, service.restUrl)('POST', '/contacts', body)).status).toBe(403);
+  }
+  const records = (key: { id: string }) => service.sql('select outcome from audit_records where key_id = $1', [key.id]);
+  expect(await records(revoked)).toEqual([]);
+  expect(await records(reader)).toEqual([{ outcome: 'refused' }, { outcome: 'refused' }]);
+  expect(await service.sql('select id from contacts where display_name = $1', [contact.displayName])).toEqual([]);
+});
+
 test('132. the last use is written, at most once a minute', async () => {
   const { id, token } = await tenant.key();
   const used = async () => {
