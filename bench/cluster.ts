@@ -55,9 +55,8 @@ async function external(url: string): Promise<Omit<Cluster, 'version'>> {
   return { owner, server: { host, port, user: name, password, database: name }, close };
 }
 
-/** Opens it, migrated. DATABASE_URL, when set, is a login that may create databases and roles. */
-export async function openCluster(): Promise<Cluster> {
-  const url = process.env['DATABASE_URL'];
+/** Opens it, migrated. `url`, or else DATABASE_URL, is a login that may create databases and roles. */
+export async function openCluster(url = process.env['DATABASE_URL']): Promise<Cluster> {
   const cluster = url ? await external(url) : await embedded();
   const client = new pg.Client(cluster.owner);
   await client.connect();

@@ -102,11 +102,20 @@ async function haproxy({ directory, port, nodes: [a, b] }: ProxyOptions): Promis
 
 /** Starts it in front of two nodes and waits until it takes connections; the function returned ends it. */
 export async function startProxy(kind: ProxyKind, options: ProxyOptions): Promise<() => Promise<void>> {
-  const child = spawn(kind, await { nginx, haproxy }[kind](options), { stdio: ['ignore', 'pipe', 'pipe'] });
+  return startProxyWith(kind, await { nginx, haproxy }[kind](options), options.port);
+}
+
+/** The same with these arguments, until it takes connections at `port`. */
+export async function startProxyWith(
+  kind: ProxyKind,
+  args: readonly string[],
+  port: number,
+): Promise<() => Promise<void>> {
+  const child = spawn(kind, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4_000)));
-  for (const giveUp = Date.now() + 15_000; !(await answersAt(options.port)); await pause(50)) {
+  for (const giveUp = Date.now() + 15_000; !(await answersAt(port)); await pause(50)) {
     if (child.exitCode !== null || Date.now() > giveUp) throw new Error(`${kind} did not start: ${said}`);
   }
   return async () => {

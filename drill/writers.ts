@@ -1,0 +1,152 @@
+/** Clients that add contacts by REST for as long as a drill takes, and what became of what was acknowledged. */
+
+import { randomUUID } from 'node:crypto';
+import http from 'node:http';
+import https from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { mintApiKey } from '../server/domain/clients/api-keys.ts';
+
+/** One request: a status, or the code of the error that took its place; times by performance.now(). */
+export interface Attempt {
+  readonly name: string;
+  readonly began: number;
+  readonly ended: number;
+  readonly outcome: number | string;
+  /** The answer of an earlier attempt was given again. */
+  readonly replayed: boolean;
+}
+
+export interface Writers {
+  readonly attempts: readonly Attempt[];
+  /** Resolves when the requests under way are answered. */
+  stop(): Promise<void>;
+}
+
+interface WritersOptions {
+  readonly key: string;
+  readonly count: number;
+  /** The certificate to trust. */
+  readonly ca?: string;
+  /** Each contact has an Idempotency-Key, and what was not acknowledged is sent again, 0.1 s later, until it is. */
+  readonly insist?: boolean;
+}
+
+/** An API key of a new brokerage. */
+export async function newKey(owner: pg.Client): Promise<string> {
+  const { rows } = await owner.query<{ brokerage: string; admin: string }>(
+    `with b as (insert into brokerages (slug, name) values ('drill', 'Drill') returning id),
+       u as (insert into users (email, name) values ('ann@drill.example', 'Ann') returning id)
+     insert into members (brokerage_id, user_id, role) select b.id, u.id, 'admin' from b, u
+     returning brokerage_id as brokerage, user_id as admin`,
+  );
+  const { token, digest, lastFour } = mintApiKey('live');
+  await owner.query(
+    `select app.issue_api_key($1, $2, 'drill', 'live', '{contacts:read,contacts:write}', $3, null, $4, $5)`,
+    [rows[0]?.brokerage, rows[0]?.admin, 100_000, digest, lastFour],
+  );
+  return token;
+}
+
+/** Starts them; each asks one of `origins`, in turn. The first contacts only wait until each origin answers with 201. */
+export async function startWriters(
+  origins: readonly string[],
+  { key, count, ca, insist = false }: WritersOptions,
+): Promise<Writers> {
+  const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true, ca }) };
+  const attempts: Attempt[] = [];
+  const over = new AbortController();
+
+  function send(origin: string, name: string, idempotencyKey?: string): Promise<Attempt> {
+    const began = performance.now();
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
+    };
+    return new Promise((resolve) => {
+      const done = (outcome: number | string, replayed = false) =>
+        resolve({ name, began, ended: performance.now(), outcome, replayed });
+      const url = `${origin}/api/v1/contacts`;
+      const request = url.startsWith('https:')
+        ? https.request(url, { method: 'POST', agent: agents.https, headers })
+        : http.request(url, { method: 'POST', agent: agents.http, headers });
+      const failed = (error: NodeJS.ErrnoException) => done(error.code ?? error.message);
+      request.once('error', failed);
+      request.once('response', (answer) => {
+        answer.once('error', failed);
+        answer.resume().once('end', () => done(answer.statusCode ?? 0, 'idempotent-replayed' in answer.headers));
+      });
+      request.end(JSON.stringify({ type: 'person', displayName: name }));
+    });
+  }
+
+  for (const origin of origins)
+    for (const giveUp = Date.now() + 20_000; (await send(origin, 'Warming up')).outcome !== 201; await pause(200))
+      if (Date.now() > giveUp) throw new Error(`${origin} did not become ready.`);
+
+  async function write(writer: number): Promise<void> {
+    const origin = origins[writer % origins.length] ?? '';
+    for (let nth = 0; !over.signal.aborted; nth += 1) {
+      const name = `Writer ${writer}, contact ${nth}`;
+      const idempotencyKey = insist ? randomUUID() : undefined;
+      for (;;) {
+        const attempt = await send(origin, name, idempotencyKey);
+        attempts.push(attempt);
+        if (attempt.outcome === 201 || !insist || over.signal.aborted) break;
+        await pause(100);
+      }
+    }
+  }
+  const writing = Array.from({ length: count }, (_, writer) => write(writer));
+  let stopped: Promise<void> | undefined;
+  return {
+    attempts,
+    stop() {
+      over.abort();
+      return (stopped ??= Promise.all(writing).then(() => {
+        agents.http.destroy();
+        agents.https.destroy();
+      }));
+    },
+  };
+}
+
+export interface Tally {
+  readonly acknowledged: number;
+  /** Attempts that were not answered with 201. */
+  readonly failed: readonly Attempt[];
+  /** Acknowledged, and not there. */
+  readonly lost: number;
+  /** There more than once, acknowledged or not. */
+  readonly duplicated: number;
+}
+
+/** Compares what was acknowledged with what the database has. */
+export async function tally({ attempts }: Writers, owner: pg.ClientConfig): Promise<Tally> {
+  const client = new pg.Client(owner);
+  await client.connect();
+  const { rows } = await client.query<{ display_name: string; times: number }>(
+    `select display_name, count(*)::int as times from contacts where display_name <> 'Warming up' group by 1`,
+  );
+  await client.end();
+  const kept = new Set(rows.map(({ display_name }) => display_name));
+  const acknowledged = attempts.filter(({ outcome }) => outcome === 201);
+  return {
+    acknowledged: acknowledged.length,
+    failed: attempts.filter(({ outcome }) => outcome !== 201),
+    lost: acknowledged.filter(({ name }) => !kept.has(name)).length,
+    duplicated: rows.filter(({ times }) => times > 1).length,
+  };
+}
+
+/** "503: 12, ECONNRESET: 1" */
+export function outcomes(attempts: readonly Attempt[]): string {
+  const counts = new Map<number | string, number>();
+  for (const { outcome } of attempts) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  return [...counts].map(([outcome, count]) => `${outcome}: ${count}`).join(', ') || 'none';
+}
+
+/** The longest that one of them took, in seconds. */
+export const longest = (attempts: readonly Attempt[]): number =>
+  attempts.reduce((most, { began, ended }) => Math.max(most, ended - began), 0) / 1000;
