@@ -6,6 +6,7 @@ import { catalogueChecks } from '../policies/catalogue.ts';
 import { circumventions } from '../policies/circumvention.ts';
 import { readExpectations, type Expectation } from '../policies/expectations.ts';
 import { callers, connect, type Check, type Stage } from '../policies/scene.ts';
+import { listChecks } from '../policies/lists.ts';
 import { narrowingChecks } from '../policies/narrowing.ts';
 import { particulars } from '../policies/particulars.ts';
 import { enterStage, leaveStage, prepareStage } from '../policies/stage.ts';
@@ -56,6 +57,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   if (triggersFirst) yield* triggerChecks;
   yield* cellChecks;
   if (!ownersFirst) yield* catalogueChecks;
+  yield* listChecks;
   yield* narrowingChecks;
   yield* particulars;
   yield* circumventions;
@@ -66,7 +68,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
 const leavesNothing = new Set([
   'visibility',
   'additions',
-  ...[...narrowingChecks, ...triggerChecks].map(({ title }) => title),
+  ...[...narrowingChecks, ...listChecks, ...triggerChecks].map(({ title }) => title),
 ]);
 
 const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ table }) => tables.includes(table));

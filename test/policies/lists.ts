@@ -1,0 +1,207 @@
+/** What functions that read past the policies list (022_lists_at_size.sql and those after it) is what the policies show. */
+
+import assert from 'node:assert/strict';
+import { callerRole, callerSide, dealState, dealTables, dealUpdatedAt } from '../../server/domain/deals/deals.ts';
+import { listedCounts } from '../../server/domain/deals/page.ts';
+import { callers, type Check, type Stage } from './scene.ts';
+import { enter } from './stage.ts';
+
+/** Each rejects when a list has a row or a value more, or less, than the caller could select. */
+export const listChecks: Check[] = [];
+
+/** The scene as it is, and moments of the sale that it does not show: changes made as the owner, in the same transaction. */
+const moments: Record<string, readonly string[]> = {
+  'as it is': [],
+  'with exclusivities that have lapsed': [
+    `update deal_stages set state = 'exclusivity'`,
+    `update exclusivities set granted_at = app.now() - interval '9 days', expires_at = app.now() - interval '1 hour' where ended_at is null`,
+  ],
+  'with exclusivities that run': [
+    `update deal_stages set state = 'exclusivity'`,
+    `update exclusivities set expires_at = app.now() + interval '9 days' where ended_at is null`,
+  ],
+  'when every condition is due, every NDA sent, and every contact has the same address': [
+    `update contacts set email = 'Info@example.test'`,
+    `update closing_conditions set deadline = (app.now() + interval '2 days')::date where status in ('open', 'in_progress')`,
+    `update ndas set status = 'sent', sent_at = app.now() - interval '1 hour', signed_at = null, signer_name = null where status = 'active'`,
+  ],
+};
+
+/** Compares, for every caller and moment, what a function lists with what the caller selects. */
+function check(title: string, listed: string, selected: string, values: (stage: Stage) => unknown[] = () => []): void {
+  const compare = async (stage: Stage): Promise<void> => {
+    const { server } = stage;
+    let found = 0;
+    for (const [moment, changes] of Object.entries(moments))
+      for (const caller of callers) {
+        await server.query('begin');
+        try {
+          for (const change of changes) {
+            await server.query('savepoint change');
+            // A rule of the deal may forbid the moment; then it is not one.
+            await server
+              .query('select app.as_owner($1, null)', [change])
+              .catch(() => server.query('rollback to change'));
+          }
+          await server.query(
+            `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
+          );
+          await enter(stage, caller);
+          const given = values(stage);
+          const one = (await server.query<{ row: string }>(`select to_jsonb(t)::text as row from (${listed}) t`, given))
+            .rows;
+          const other = (
+            await server.query<{ row: string }>(`select to_jsonb(t)::text as row from (${selected}) t`, given)
+          ).rows;
+          assert.deepEqual(
+            one.map(({ row }) => row),
+            other.map(({ row }) => row),
+            `${caller}, ${moment}`,
+          );
+          found += one.length;
+        } finally {
+          await server.query('rollback');
+        }
+      }
+    assert.ok(found > 0, 'nothing was listed for anybody');
+  };
+  listChecks.push({ title, run: compare });
+}
+
+const isActivity = `a.outcome = 'done' and a.action not like 'tool:%'`;
+
+check(
+  'app.deals_in_sight lists the deals that row-level security shows, as far as it shows how they stand',
+  `select s.id, s.organization_id, s.title, s.industry, s.location, s.asking_price, s.state, s.caller_role, s.side,
+     s.exclusive_buyer_user_id, s.exclusivity_granted_at, s.exclusivity_expires_at, s.closed_at, s.created_at, s.updated_at
+   from app.deals_in_sight() s order by s.id`,
+  `select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, ${dealState} as state, ${callerRole} as caller_role,
+     ${callerSide} as side, x.buyer_user_id as exclusive_buyer_user_id, x.granted_at as exclusivity_granted_at,
+     x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at, ${dealUpdatedAt} as updated_at
+   from ${dealTables} order by d.id`,
+);
+
+check(
+  'app.listed_deals says of each deal what row-level security shows of it',
+  `select l.* from app.listed_deals($1) l order by l.id`,
+  `select d.id, b.name as organization_name, d.summary, d.currency, d.needs_nda,${listedCounts('d.id')}
+   from deals d join brokerages b on b.id = d.organization_id where d.id = any ($1) order by d.id`,
+  ({ scene }) => [
+    [scene.deal, ...Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith('deals/') ? id : []))],
+  ],
+);
+
+check(
+  'app.last_activity says when the last record was made that row-level security shows',
+  `select l.deal_id, l.at from app.last_activity(array(select d.id from deals d)) l order by l.deal_id`,
+  `select a.deal_id, max(a.at) as at from audit_records a join deals d on d.id = a.deal_id where ${isActivity} group by a.deal_id order by a.deal_id`,
+);
+
+check(
+  'app.latest_activity lists the last records that row-level security shows of deals that the caller sees',
+  `select a.id, a.at from app.latest_activity() l (id) join audit_records a on a.id = l.id order by a.at desc, a.id desc`,
+  `select a.id, a.at from audit_records a join deals d on d.id = a.deal_id where ${isActivity} order by a.at desc, a.id desc limit 8`,
+);
+
+check(
+  'app.audit_of_brokerage lists the records that row-level security shows, and none of hidden deals',
+  `select l.id from app.audit_of_brokerage($1, null, null, null, null, null, null, null, 500) l (id)`,
+  `select r.id from audit_records r
+   where r.brokerage_id = $1 and (r.deal_id is null or r.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[])
+     or exists (select from deals seen where seen.id = r.deal_id))
+   order by r.at desc, r.id desc limit 500`,
+  ({ scene }) => [scene.brokerage],
+);
+
+check(
+  'app.contact_list lists the contacts that row-level security shows',
+  `select c.id, c.display_name, c.email, c.phone, c.created_at from app.contact_list($1, false, '{}', 'created_at', null, null, 500) c`,
+  `select c.id, c.display_name, c.email, c.phone, c.created_at::timestamptz as created_at from contacts c
+   where c.brokerage_id = $1 and c.archived_at is null order by c.created_at, c.id`,
+  ({ scene }) => [scene.brokerage],
+);
+
+check(
+  'app.contact_list lists the archived contacts that row-level security shows, by their names',
+  `select c.id, c.display_name from app.contact_list($1, true, '{}', '-display_name', null, null, 500) c`,
+  `select c.id, c.display_name from contacts c where c.brokerage_id = $1 and c.archived_at is not null
+   order by "left"(lower(c.display_name), 100) desc, c.id desc`,
+  ({ scene }) => [scene.brokerage],
+);
+
+check(
+  'app.contacts_with_emails finds the contacts that row-level security shows',
+  `select c.email, c.id from app.contacts_with_emails($1, '{info@example.test}') c`,
+  `select distinct on (lower(c.email)) lower(c.email) as email, c.id from contacts c
+   where c.brokerage_id = $1 and c.archived_at is null and c.email is not null order by lower(c.email), c.id`,
+  ({ scene }) => [scene.brokerage],
+);
+
+const as = (role: string): string => `any ((select app.deals_acting_as('${role}'))::uuid[])`;
+const unsigned = `t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now())`;
+const waiting = (kind: string, since: string, what: string): string =>
+  `select '${kind}' as kind, t.deal_id, count(*)::int as count, null::timestamptz as due_at, min(${since}) as waiting_since
+   from ${what} group by t.deal_id`;
+const changes = `exclusivities x join offers t on t.participant_id = x.participant_id and t.is_current
+  where x.ended_at is null and not exists (select from offer_decisions c where c.offer_id = t.id) and app.accepted_offer(t.deal_id) is not null`;
+
+check(
+  'app.home_queue counts what waits among the records that row-level security shows',
+  `select q.kind, q.deal_id, q.deal_title, q.count, q.due_at, q.waiting_since from app.home_queue(true) q`,
+  `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_at, w.waiting_since
+   from (${[
+     waiting(
+       'questions_to_review',
+       't.asked_at',
+       `questions t where t.status = 'pending_broker_review' and t.deal_id = ${as('broker')}`,
+     ),
+     waiting(
+       'questions_to_answer',
+       't.updated_at',
+       `questions t where t.status = 'with_seller' and t.deal_id = ${as('seller')}`,
+     ),
+     waiting(
+       'answers_to_distribute',
+       't.updated_at',
+       `questions t where t.status = 'answered' and t.deal_id = ${as('broker')}`,
+     ),
+     waiting(
+       'answers_to_read',
+       't.distributed_at',
+       `questions t where t.status = 'distributed' and t.participant_id = any ((select app.principals())::uuid[])
+          and app.is_unread(t.deal_id, t.participant_id, t.distributed_at)`,
+     ),
+     waiting(
+       'ndas_to_sign',
+       't.sent_at',
+       `ndas t join participants p on p.id = t.participant_id
+        where p.user_id = (select app.user_id()) and p.status = 'active' and ${unsigned}`,
+     ),
+     waiting('ndas_unsigned', 't.sent_at', `ndas t where t.deal_id = ${as('broker')} and ${unsigned}`),
+     waiting(
+       'offers_to_consider',
+       't.submitted_at',
+       `offers t join deals d on d.id = t.deal_id left join deal_stages g on g.deal_id = d.id
+        where t.is_current and (t.deal_id = ${as('broker')} or t.deal_id = ${as('seller')}) and ${dealState} in ('listed', 'under_offer')`,
+     ),
+     waiting('offer_changes_to_decide', 't.submitted_at', `${changes} and t.deal_id = ${as('broker')}`),
+     waiting(
+       'offer_changes_with_broker',
+       't.submitted_at',
+       `${changes} and (t.deal_id = ${as('seller')} or t.participant_id = any ((select app.principals())::uuid[]))`,
+     ),
+     `select 'conditions_due', t.deal_id, count(*)::int, min(app.end_of(t.deadline)), null
+      from closing_conditions t
+      where t.status in ('open', 'in_progress') and app.end_of(t.deadline) <= app.now() + interval '7 days'
+        and (t.owner_user_id = (select app.user_id())
+          or (t.deal_id = ${as('broker')} and (t.owner_user_id is null or app.end_of(t.deadline) <= app.now())))
+      group by t.deal_id`,
+     waiting(
+       'findings_open',
+       't.created_at',
+       `findings t where t.status = 'open' and t.owner_user_id = (select app.user_id())`,
+     ),
+   ].join('\n union all ')}) w
+   join deals d on d.id = w.deal_id and d.state not in ('closed', 'withdrawn')
+   order by coalesce(w.due_at, w.waiting_since), w.deal_id, w.kind`,
+);
