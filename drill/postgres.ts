@@ -108,7 +108,8 @@ async function start(home: PostgresHome, name: string, connection: Server['conne
       // "key id" of the one piece of shared memory that outlives the processes.
       const segment = readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n')[6]?.trim().split(/\s+/)[1];
       const all = freeze(pid);
-      for (const each of all) process.kill(each, 'SIGKILL');
+      // The first one last: while it stands still, none of the others is gone before its turn.
+      for (const each of all.toReversed()) process.kill(each, 'SIGKILL');
       while (!ended() || all.some(isAlive)) await pause(5);
       if (segment) spawnSync('ipcrm', ['-m', segment]);
     },
