@@ -44,6 +44,10 @@ export const explained: readonly Explanation[] = [
     why: 'A trigger refuses such a question before the policy is asked, and says what is missing.',
   },
   {
+    mutants: /^policy users\.by_a_deal_in_common: using without ".*narrowed_to\(\)/,
+    why: "It spares a narrowed transaction the caller's other deals, and another the look at all of them: who is known from a deal is seen either way.",
+  },
+  {
     mutants: /^constraint findings\.findings_id_deal_id_key/,
     why: 'The id alone is unique already, and no reference uses the pair.',
   },
