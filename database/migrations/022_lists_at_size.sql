@@ -196,9 +196,9 @@ begin
         cross join lateral (select case when own.role = 'broker' then 'offer_changes_to_decide'
           when own.role = 'seller' or t.participant_id = own.principal_id then 'offer_changes_with_broker' end) change (kind)
         where change.kind is not null and (x.expires_at > app.now() or g.state in ('diligence', 'closing'))
-          and not exists (select from public.offer_decisions c where c.offer_id = t.id)
+          and not exists (select from public.offer_decisions c where c.deal_id = any (own_deals) and c.offer_id = t.id)
           and exists (select from public.offer_decisions c
-            where c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
+            where c.deal_id = any (own_deals) and c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
         group by change.kind, t.deal_id
       union all
       -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
@@ -247,11 +247,10 @@ begin
   end if;
   -- The last eight records are on the eight deals with the last ones.
   busiest := array(
-    select w.id from (
-      select b.id, (select a.at from public.audit_records a
-        where a.deal_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 1)
-      from unnest(brokered) b (id)) w (id, at)
-    where w.at is not null order by w.at desc limit 8);
+    select b.id from unnest(brokered) b (id) cross join lateral (
+      select a.at, a.id as record from public.audit_records a
+      where a.deal_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 1) a
+    order by a.at desc, a.record desc limit 8);
   return query
     select found.id from (
       select a.id, a.at from unnest(busiest) b (id) cross join lateral (

@@ -29,7 +29,8 @@ end
 $$;
 
 -- The contacts of a brokerage whose text is like all of the patterns, in an order ('created_at', 'display_name', with '-' in front
--- backwards), those behind a place, at most so many; none when the caller may not read them.
+-- backwards), those behind a place, at most so many; none when the caller may not read them. Words are found first and sorted
+-- then: one that nobody has would otherwise be looked for in all contacts in their order.
 create function app.contact_list(brokerage uuid, archived boolean, patterns text[], sort text, after_key text, after_id uuid, most int)
 returns table (id uuid, type text, display_name text, email text, phone text, archived_at timestamptz, created_at timestamptz,
   updated_at timestamptz, place text)
@@ -43,10 +44,15 @@ begin
     return;
   end if;
   return query execute format(
-    'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
-     from public.contacts c
-     where c.brokerage_id = $1 and c.archived_at is %2$s null %3$s %4$s
-     order by %1$s %5$s, c.id %5$s limit $4',
+    case when cardinality(patterns) = 0 then
+      'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
+       from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %4$s'
+    else
+      'with c as materialized (
+         select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %3$s)
+       select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
+       from c where true %4$s'
+    end || ' order by %1$s %5$s, c.id %5$s limit $4',
     key,
     case when archived then 'not' end,
     (select string_agg(format('and app.contact_text(c.display_name, c.email, c.phone) like %L', pattern), ' ') from unnest(patterns) pattern),
