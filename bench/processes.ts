@@ -2,7 +2,6 @@
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -79,15 +78,6 @@ function service(child: ChildProcess, origin: string): Service {
       clearTimeout(patience);
     },
   };
-}
-
-/** A port that nobody listens on: some have to know theirs before they start. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** What a program that failed complains of, on one line. */

@@ -6,7 +6,6 @@
 
 import { readFileSync, statSync, openSync, readSync, closeSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,7 +16,9 @@ import { openDatabase } from '../server/database/database.ts';
 import { createLog } from '../server/log.ts';
 import { scheduledJobs } from '../server/scheduled-jobs.ts';
 import { openServices } from '../server/services.ts';
+import { ClientBackends } from './backends.ts';
 import { urlOf, type Cluster } from './cluster.ts';
+import { freePort } from './free-port.ts';
 import { startDealkeep, type Service } from './processes.ts';
 import { idsOf, restCalls, toolCalls, webCalls, type Call, type Route } from './scale-calls.ts';
 import { openPlatform, type Platform, type ScalePerson } from './scale-data.ts';
@@ -60,41 +61,6 @@ const bounds = { few: 25, many: 60 } as const;
 /** How much more than on a platform a hundredth of the size a call may cost. */
 const growthBound = 1.3;
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** The processor time of all backends of the service so far, in milliseconds. */
-class Backends {
-  readonly #client: pg.Client;
-  #pids: number[] = [];
-  readonly #last = new Map<number, number>();
-  constructor(client: pg.Client) {
-    this.#client = client;
-  }
-  async find(): Promise<void> {
-    const { rows } = await this.#client.query<{ pid: number }>(
-      `select pid from pg_stat_activity where application_name = 'dealkeep'`,
-    );
-    this.#pids = rows.map(({ pid }) => pid);
-  }
-  spent(): number {
-    const nanoseconds = (pid: number): number => {
-      try {
-        this.#last.set(pid, Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]));
-      } catch {
-        // It has ended meanwhile: what it had spent stays.
-      }
-      return this.#last.get(pid) ?? 0;
-    };
-    return this.#pids.reduce((sum, pid) => sum + nanoseconds(pid), 0) / 1e6;
-  }
-}
-
 const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
@@ -105,22 +71,21 @@ interface Effort {
 }
 
 /** Repeats some work: a few times until PostgreSQL has settled on its plans, then counted. */
-async function measure(work: () => Promise<string>, backends: Backends, effort: Effort): Promise<Measure> {
+async function measure(work: () => Promise<string>, backends: ClientBackends, effort: Effort): Promise<Measure> {
   const began = performance.now();
   let status = await work();
   const first = performance.now() - began;
   // The sixth run of a prepared statement is the first that may go by a plan for any parameters.
   for (let warm = first > 400 ? 6 : 0; warm < 6; warm += 1) await work();
-  await backends.find();
   const wanted = Math.max(first > 2_000 ? 1 : 3, Math.min(effort.most, Math.round(effort.millis / first)));
   const times: number[] = [];
-  const before = backends.spent();
+  const before = await backends.spent();
   for (let call = 0; call < wanted; call += 1) {
     const start = performance.now();
     status = await work();
     times.push(performance.now() - start);
   }
-  const postgres = (backends.spent() - before) / wanted;
+  const postgres = (((await backends.spent()) ?? 0) - (before ?? 0)) * (1000 / wanted);
   const sorted = times.toSorted((a, b) => a - b);
   return { status, calls: wanted, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), postgres };
 }
@@ -380,7 +345,7 @@ interface Work {
 async function measureAll({ platform, asked, jobs, start, results, say }: Work): Promise<void> {
   const client = new pg.Client(platform.superuser);
   await client.connect();
-  const backends = new Backends(client);
+  const backends = new ClientBackends(client);
   const service = await start();
   try {
     for (const { who, calls } of asked) {

@@ -14,7 +14,8 @@ import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
 import { request } from './load.ts';
 import { findPgbench, runPgbench } from './pgbench.ts';
-import { freePort, startBareSdk, startDealkeep, type Service } from './processes.ts';
+import { freePort } from './free-port.ts';
+import { startBareSdk, startDealkeep, type Service } from './processes.ts';
 import { millis, percent, table, whole } from './table.ts';
 import { clientOf, deals, openToolsData, perDeal, type ToolsData } from './tools-data.ts';
 

@@ -12,7 +12,8 @@ import { openCluster, urlOf, type Cluster } from '../bench/cluster.ts';
 import { startDealkeep, type Service } from '../bench/processes.ts';
 import type { Drill } from './drill.ts';
 import { ask, debianEngine, startPair, type Server } from './postgres.ts';
-import { freePort, startProxyWith } from './proxies.ts';
+import { freePort } from '../bench/free-port.ts';
+import { startProxyWith } from './proxies.ts';
 import { longest, newKey, outcomes, startWriters, tally, type Writers } from './writers.ts';
 
 const writers = 8;

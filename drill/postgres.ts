@@ -18,7 +18,7 @@ import pg from 'pg';
 import { command, surroundings } from '../server/database/cluster.ts';
 import { preparedHome, type PostgresHome } from '../server/database/postgres-home.ts';
 import { endPostgres, isAlive } from '../server/database/processes.ts';
-import { freePort } from './proxies.ts';
+import { freePort } from '../bench/free-port.ts';
 
 const packages = '/usr/lib/postgresql';
 

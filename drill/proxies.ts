@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../bench/free-port.ts';
 
 export type ProxyKind = 'nginx' | 'haproxy';
 
@@ -12,15 +13,6 @@ const deploy = path.join(import.meta.dirname, '../deploy');
 
 /** Whether a program is installed here. */
 export const isInstalled = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
-
-/** A port that nobody has at this moment. */
-export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Whether something takes connections at a port of this machine. */
 export function answersAt(port: number): Promise<boolean> {

@@ -6,7 +6,8 @@ import pg from 'pg';
 import { openCluster, urlOf } from '../bench/cluster.ts';
 import { startDealkeep, type Service } from '../bench/processes.ts';
 import type { Drill } from './drill.ts';
-import { certificate, freePort, startProxy } from './proxies.ts';
+import { freePort } from '../bench/free-port.ts';
+import { certificate, startProxy } from './proxies.ts';
 import { newKey, startWriters, tally, type Writers } from './writers.ts';
 
 const writers = 8;

@@ -15,7 +15,8 @@ import { pdf } from '../database/demo/bodies.ts';
 import { mintToken, tokenDigest } from '../server/domain/accounts/secret-tokens.ts';
 import { csrfToken } from '../server/http/csrf.ts';
 import type { Drill } from './drill.ts';
-import { certificate, freePort, isInstalled, startProxy, type ProxyKind } from './proxies.ts';
+import { freePort } from '../bench/free-port.ts';
+import { certificate, isInstalled, startProxy, type ProxyKind } from './proxies.ts';
 
 const megabyte = 1_000_000;
 const megabytes = 500;

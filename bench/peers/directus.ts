@@ -1,7 +1,8 @@
 /** Directus: bootstrapped by its command line, with a service account that may read and create contacts, and its MCP server. */
 
 import { randomBytes } from 'node:crypto';
-import { freePort, startPeer } from '../processes.ts';
+import { freePort } from '../free-port.ts';
+import { startPeer } from '../processes.ts';
 import { columns, copyContacts, newContact, run, type Ask, type Peer } from './peer.ts';
 
 /** Sends a request of the administrator and returns what is in `data`. */

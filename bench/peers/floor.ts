@@ -2,7 +2,8 @@
 
 import path from 'node:path';
 import { urlOf } from '../cluster.ts';
-import { freePort, startPeer } from '../processes.ts';
+import { freePort } from '../free-port.ts';
+import { startPeer } from '../processes.ts';
 import { copyContacts, newContact, type Peer } from './peer.ts';
 
 export const floor: Peer = {

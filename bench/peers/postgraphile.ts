@@ -2,7 +2,8 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { urlOf } from '../cluster.ts';
-import { freePort, startPeer } from '../processes.ts';
+import { freePort } from '../free-port.ts';
+import { startPeer } from '../processes.ts';
 import { copyContacts, newContact, write, type Ask, type Peer } from './peer.ts';
 
 const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');

@@ -3,7 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { freePort, startPeer } from '../processes.ts';
+import { freePort } from '../free-port.ts';
+import { startPeer } from '../processes.ts';
 import { newContact, write, type Ask, type Peer } from './peer.ts';
 
 const string = { type: 'string' };

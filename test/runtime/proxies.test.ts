@@ -8,7 +8,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { certificate, freePort, isInstalled, startProxy, type ProxyKind } from '../../drill/proxies.ts';
+import { freePort } from '../../bench/free-port.ts';
+import { certificate, isInstalled, startProxy, type ProxyKind } from '../../drill/proxies.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { aPdf } from '../web/uploads.ts';
 

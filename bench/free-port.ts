@@ -1,0 +1,12 @@
+/** A port that nobody listens on at this moment: some have to know theirs before they start. */
+
+import { createServer, type AddressInfo } from 'node:net';
+
+/** Its number. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
