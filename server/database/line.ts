@@ -4,6 +4,7 @@
  * while one of them takes long, and whatever has been slow of late half in all. So neither one caller nor a lock on one table holds everybody else up.
  */
 
+import { Counts } from '../counts.ts';
 import { Busy } from './errors.ts';
 
 /** What a run is, for its share of the connections. */
@@ -59,8 +60,8 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
   const half = Math.max(1, Math.floor(size / 2));
   const shapeShare = Math.ceil(size * 0.8);
   const longShare = Math.ceil(size * 0.4);
-  const holders = new Map<string, number>();
-  const waitingOf = new Map<string, number>();
+  const holders = new Counts();
+  const waitingOf = new Counts();
   const shapes = new Map<string, Shape>();
   let line: Waiting[] = [];
   let running = 0;
@@ -94,7 +95,7 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
   function mayBegin({ holder, shape: name, first }: RunKind): boolean {
     if (running >= size) return false;
     if (first) return true;
-    if (holder !== null && (holders.get(holder) ?? 0) >= half) return false;
+    if (holder !== null && holders.of(holder) >= half) return false;
     const shape = shapes.get(name);
     if (shape === undefined) return true;
     if (shape.running.size >= shapeShare) return false;
@@ -103,24 +104,17 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
     return !isSlow(shape, now) || heldBySlow(now) < half;
   }
 
-  const add = (counts: Map<string, number>, name: string | null, change: 1 | -1) => {
-    if (name === null) return;
-    const count = (counts.get(name) ?? 0) + change;
-    if (count === 0) counts.delete(name);
-    else counts.set(name, count);
-  };
-
   /** Counts a run that begins, and tells how it ends. */
   function begun({ holder, shape: name }: RunKind): (succeeded: boolean) => void {
     const shape = shapeOf(name);
     const run = { since: performance.now() };
     running += 1;
     shape.running.add(run);
-    add(holders, holder, 1);
+    if (holder !== null) holders.add(holder, 1);
     return (succeeded) => {
       running -= 1;
       shape.running.delete(run);
-      add(holders, holder, -1);
+      if (holder !== null) holders.add(holder, -1);
       const isQuick = performance.now() - run.since <= slowAfter;
       // What failed quickly tells nothing of how long it takes.
       if (succeeded || !isQuick) shape.slow = !isQuick;
@@ -130,7 +124,8 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
 
   function leave(waiting: Waiting): void {
     line.splice(line.indexOf(waiting), 1);
-    add(waitingOf, waiting.kind.holder, -1);
+    const { holder } = waiting.kind;
+    if (holder !== null) waitingOf.add(holder, -1);
     if (line.length === 0) {
       clearInterval(sweep);
       sweep = undefined;
@@ -161,7 +156,8 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
   return {
     enter(kind) {
       if (mayBegin(kind)) return Promise.resolve(begun(kind));
-      const own = kind.holder === null ? 0 : (waitingOf.get(kind.holder) ?? 0);
+      const { holder } = kind;
+      const own = holder === null ? 0 : waitingOf.of(holder);
       if (!kind.first && (line.length >= most || own >= most / 2)) return Promise.reject(busy());
       return new Promise((resolve, reject) => {
         const waiting: Waiting = {
@@ -172,7 +168,7 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
         };
         if (kind.first) line = [waiting, ...line];
         else line.push(waiting);
-        add(waitingOf, kind.holder, 1);
+        if (holder !== null) waitingOf.add(holder, 1);
         sweep ??= setInterval(look, Math.min(50, waitMillis)).unref();
       });
     },

@@ -7,6 +7,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Counts } from '../counts.ts';
 import type { Logger } from '../log.ts';
 import { Problem, retryAfter } from './problem.ts';
 
@@ -63,18 +64,6 @@ interface Waiting {
   readonly since: number;
   readonly start: () => void;
   readonly refuse: () => void;
-}
-
-class Counts {
-  readonly #counts = new Map<string, number>();
-  of(name: string): number {
-    return this.#counts.get(name) ?? 0;
-  }
-  add(name: string, change: 1 | -1): void {
-    const count = this.of(name) + change;
-    if (count === 0) this.#counts.delete(name);
-    else this.#counts.set(name, count);
-  }
 }
 
 export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger): LoadShedding {

@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import { Counts } from '../../counts.ts';
 import type { Services } from '../../services.ts';
 import { Unavailable } from '../../database/errors.ts';
 import { listenersTold, type ChangedRecords, type SeenChange, type Told } from '../../domain/visibility/changes.ts';
@@ -47,7 +48,7 @@ export class OpenStreams {
   readonly #services: Pick<Services, 'database' | 'config' | 'changes' | 'log'>;
   readonly #streams = new Map<ServerResponse, Listening>();
   readonly #sessions = new Map<string, Listening>();
-  readonly #ofPerson = new Map<string, number>();
+  readonly #ofPerson = new Counts();
   readonly #presented = new Presented();
   /** Those that have missed something because their client did not read. */
   readonly #behind = new Set<ServerResponse>();
@@ -92,8 +93,7 @@ export class OpenStreams {
     if (this.#streams.size >= open.node)
       return new Problem(503, 'busy', 'Too many pages are open at this moment.', later);
     const isFull =
-      (this.#sessions.get(sessionId)?.streams.length ?? 0) >= open.session ||
-      (this.#ofPerson.get(userId) ?? 0) >= open.person;
+      (this.#sessions.get(sessionId)?.streams.length ?? 0) >= open.session || this.#ofPerson.of(userId) >= open.person;
     return isFull
       ? new Problem(429, 'rate_limited', 'You have too many live connections: close some pages.', later)
       : null;
@@ -106,7 +106,7 @@ export class OpenStreams {
       this.#sessions.set(id, session);
       this.#presented.add(session.key);
     }
-    this.#ofPerson.set(userId, (this.#ofPerson.get(userId) ?? 0) + 1);
+    this.#ofPerson.add(userId, 1);
     this.#streams.set(stream, session);
     stream.on('close', this.#closed);
     stream.on('error', this.#closed);
@@ -129,9 +129,7 @@ export class OpenStreams {
       this.#sessions.delete(session.id);
       this.#presented.delete(session.key);
     }
-    const left = (this.#ofPerson.get(session.userId) ?? 1) - 1;
-    if (left > 0) this.#ofPerson.set(session.userId, left);
-    else this.#ofPerson.delete(session.userId);
+    this.#ofPerson.add(session.userId, -1);
     if (this.#streams.size > 0) return;
     clearInterval(this.#beating);
     this.#beating = undefined;
