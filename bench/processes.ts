@@ -4,6 +4,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { program } from '../bin/program.js';
 
 export interface Service {
   readonly origin: string;
@@ -121,21 +122,17 @@ export async function startPeer(
 
 /** The real service, as `dealkeep serve` starts it (bin/dealkeep.js), with its limits out of the way. */
 export async function startDealkeep(databaseUrl: string, env: NodeJS.ProcessEnv = {}): Promise<Service> {
-  const [child, line] = await started(
-    'dealkeep serve',
-    ['--max-semi-space-size=16', 'server/cli/main.ts', 'serve', '--json'],
-    {
-      DATABASE_URL: databaseUrl,
-      MIGRATE_DATABASE_URL: '',
-      HOST: '127.0.0.1',
-      PORT: '0',
-      RATE_LIMIT_STORE: 'memory',
-      RATE_LIMIT_REST_IP: '1000000',
-      LOG_LEVEL: 'warn',
-      WEB_BUILD: 'off',
-      ...env,
-    },
-  );
+  const [child, line] = await started('dealkeep serve', [...program, 'serve', '--json'], {
+    DATABASE_URL: databaseUrl,
+    MIGRATE_DATABASE_URL: '',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    RATE_LIMIT_STORE: 'memory',
+    RATE_LIMIT_REST_IP: '1000000',
+    LOG_LEVEL: 'warn',
+    WEB_BUILD: 'off',
+    ...env,
+  });
   return service(child, new URL((JSON.parse(line) as { url: string }).url).origin);
 }
 

@@ -1,6 +1,7 @@
 /** What the operator asks: is the process up, is it ready, and how is it doing. */
 
 import { timingSafeEqual } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -117,15 +118,30 @@ function mayReadMetrics(c: Context, token: string | undefined): boolean {
 const writeNothing = row('write_nothing', 'delete from limits.counters where false');
 const notWritable = 'The database takes no writes: it is a standby, or was set to read-only.\n';
 
+/** How long /readyz waits for the database, in milliseconds: whoever asks gives up soon, and takes silence for a fault of the node. */
+const readyMillis = 2_000;
+const silent = `The database has not answered for ${readyMillis / 1000} seconds.\n`;
+
 /** /healthz: the process answers. /readyz: the database answers, takes writes, and its schema is current. /metrics: for Prometheus. */
 export function operations({ config, database, log, leaving }: Services, { registry }: Metrics): Hono {
   const app = new Hono();
   const files = migrationFiles();
+  let asking: Promise<number> | undefined;
+  /** How many migrations are missing. Whoever asks while the answer is awaited shares it, so that one connection is enough. */
+  const missingNow = (): Promise<number> =>
+    (asking ??= files
+      .then((known) => database.together(missingMigrations(known), writeNothing()))
+      .then(([missing]) => missing)
+      .finally(() => (asking = undefined)));
   app.get('/healthz', (c) => c.text('ok\n'));
   app.get('/readyz', async (c) => {
     if (leaving.aborted) return c.text('Stopping.\n', 503);
     try {
-      const [missing] = await database.together(missingMigrations(await files), writeNothing());
+      const missing = await Promise.race([missingNow(), wait(readyMillis, null, { ref: false })]);
+      if (missing === null) {
+        log.warn({ reason: silent.trim() }, 'not ready');
+        return c.text(silent, 503);
+      }
       if (missing > 0) return c.text(`The database lacks ${missing} migrations: run dealkeep migrate.\n`, 503);
       return c.text('ready\n');
     } catch (error) {

@@ -52,6 +52,22 @@ test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when 
   await refused();
 });
 
+test('while PostgreSQL is silent /readyz says so long before that connection is given up, and takes up one however often it is asked', async () => {
+  const network = await startNetwork(service.connections.server);
+  const node = await startNode(service, network.connection, { silenceMillis: 600_000 });
+  onTestFinished(() => network.stop().then(node.stop));
+  const ready = async () => {
+    const answer = await fetch(`${node.origin}/readyz`);
+    return [answer.status, await answer.text()];
+  };
+  expect(await ready()).toEqual([200, 'ready\n']);
+  network.state.silent = true;
+  const silent = [503, 'The database has not answered for 2 seconds.\n'];
+  expect(await Promise.all([ready(), ready(), ready()])).toEqual([silent, silent, silent]);
+  const metrics = await (await fetch(`${node.origin}/metrics`)).text();
+  expect(metrics).toContain('dealkeep_database_connections{state="busy"} 1\n');
+});
+
 test('a database that takes no writes is said by /readyz, and found writable again by itself', async () => {
   const node = await startNode(service, service.connections.server);
   onTestFinished(node.stop);
