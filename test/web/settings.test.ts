@@ -499,4 +499,50 @@ describe('the audit trail', () => {
     });
     expect((await foreignFile.text()).trim().split('\r\n')).toHaveLength(1);
   });
+
+  describe('when it is long', () => {
+    const many = 2_500;
+    const file = (person: SignedIn) =>
+      fetch(`${service.origin}/api/web/audit/export?brokerage_id=${scene.brokerage}&action=long.`, {
+        headers: person.headers,
+      });
+    // A file that no buffer between the service and whoever reads it holds.
+    beforeAll(() =>
+      service.sql(
+        `insert into audit_records (at, brokerage_id, user_id, action, subject_id, outcome, details)
+         select app.now() - n / 2 * interval '1 second', $1, $2, 'long.file', n::text, 'done', jsonb_build_object('note', repeat('x', 10000))
+         from generate_series(1, ${many}) n`,
+        [scene.brokerage, scene.people['admin']],
+      ),
+    );
+    afterAll(() => service.sql(`delete from audit_records where action = 'long.file'`));
+
+    test('is exported whole, in portions, the latest first', async () => {
+      const lines = (await (await file(as('admin'))).text()).trim().split('\r\n').slice(1);
+      const times = lines.map((line) => line.slice(0, line.indexOf(',')));
+      const subjects = lines.flatMap((line) => /,long\.file,done,(\d+),/.exec(line)?.slice(1) ?? []);
+      expect(new Set(subjects).size).toBe(many);
+      expect(lines).toHaveLength(many);
+      expect(times).toEqual(times.toSorted().toReversed());
+    });
+
+    test('says where the file stops, and breaks off, when whoever reads it may not go on', async () => {
+      const leaving = await signInAs(service, scene.people['admin']!);
+      const { status, body } = await file(leaving);
+      expect(status).toBe(200);
+      await fetch(`${service.origin}/api/auth/sign-out`, {
+        method: 'POST',
+        body: '{}',
+        headers: { ...leaving.headers, 'content-type': 'application/json' },
+      });
+      let text = '';
+      const rest = async () => {
+        for await (const chunk of body!) text += Buffer.from(chunk).toString();
+      };
+      await expect(rest()).rejects.toThrow();
+      const lines = text.trim().split('\r\n');
+      expect(lines.at(-1)).toContain('Not complete: the export stopped here.');
+      expect(lines.length).toBeLessThan(many);
+    });
+  });
 });

@@ -3,16 +3,16 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
+import type { Place } from '../../database/paging.ts';
 import { auditTitle } from '../../domain/audit/actions.ts';
 import { auditRecords, type AuditRecord } from '../../domain/audit/records.ts';
 import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
+import { listMemberships } from '../../domain/people/people.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
-import { csvHeaders, writeCsv } from './csv.ts';
+import { nothingThere } from '../../http/problem.ts';
+import { csvExport, exportPortion } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
 import { id, instant, optional, pageSize, query } from './input.ts';
-
-/** The most records of one file. */
-const longestExport = 20_000;
 
 const Filter = z.object({
   brokerage_id: optional(id),
@@ -94,7 +94,20 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
 
     .get('/audit/export', query(Filter), async (c) => {
       const filter = filterOf(c.req.valid('query'));
-      const [found] = await asPerson(services, c, auditRecords({ ...filter, after: null, limit: longestExport }));
-      return c.body(writeCsv(heading, found.items.map(cellsOf)), 200, csvHeaders('audit-trail'));
+      // Each portion asks anew who reads it: a file goes on only with what the caller was when it began.
+      let began: string | null = null;
+      const read = async (after: Place | null) => {
+        const [memberships, found] = await asPerson(
+          services,
+          c,
+          listMemberships(),
+          auditRecords({ ...filter, after, limit: exportPortion }),
+        );
+        const role = memberships.find(({ brokerage_id }) => brokerage_id === filter.brokerageId)?.role ?? null;
+        if (after === null) began = role;
+        else if (role !== began) throw nothingThere();
+        return found;
+      };
+      return csvExport(c, { name: 'audit-trail', heading, cells: cellsOf, read });
     });
 }

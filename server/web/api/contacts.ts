@@ -20,14 +20,12 @@ import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { nothingThere, Problem } from '../../http/problem.ts';
 import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
-import { csvHeaders, streamCsv } from './csv.ts';
+import { csvExport, exportPortion } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
 import { body, id, pageSize, pathId, query, searchWords } from './input.ts';
 import { orNotFound } from './problems.ts';
 
 const largestFile = 2_097_152;
-/** How many contacts of an export are read at once. */
-const exported = 1_000;
 
 const List = z.object({
   brokerage_id: id,
@@ -134,23 +132,23 @@ export function contactRoutes(services: Services) {
 
     .get('/contacts/export', query(Brokerage), async (c) => {
       const { brokerage_id } = c.req.valid('query');
-      const portion = (after: Place | null) =>
-        contactList('display_name', { brokerageId: brokerage_id, words: [], archived: false, after, limit: exported });
       // Each portion asks anew who reads it, so that it ends with a session or a membership.
-      const readOn = async (after: Place | null) => {
-        const [memberships, found] = await asPerson(services, c, listMemberships(), portion(after));
+      const portion = async (after: Place | null) => {
+        const [memberships, found] = await asPerson(
+          services,
+          c,
+          listMemberships(),
+          contactList('display_name', {
+            brokerageId: brokerage_id,
+            words: [],
+            archived: false,
+            after,
+            limit: exportPortion,
+          }),
+        );
         if (!memberships.some((membership) => membership.brokerage_id === brokerage_id)) throw nothingThere();
         return found;
       };
-      const first = await readOn(null);
-      let { next } = first;
-      const more = async () => {
-        if (next === null) return null;
-        const found = await readOn(next);
-        next = found.next;
-        return found.items.map(contactCells);
-      };
-      const file = streamCsv(contactHeading, first.items.map(contactCells), more);
-      return c.body(file, 200, csvHeaders('contacts'));
+      return csvExport(c, { name: 'contacts', heading: contactHeading, cells: contactCells, read: portion });
     });
 }

@@ -1,8 +1,12 @@
 /** CSV files for people who open them in a spreadsheet: written so that nothing in them is run, and read again. */
 
+import { responseOf } from '../../http/held-answer.ts';
 import { Problem } from '../../http/problem.ts';
 import { finished } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
 import { parse } from 'csv-parse';
+import type { Context } from 'hono';
+import type { Page, Place } from '../../database/paging.ts';
 import { invalid } from './problems.ts';
 
 // A spreadsheet runs what begins like a formula. An apostrophe in front makes it text; of a text that has apostrophes
@@ -16,33 +20,85 @@ function cell(value: string | null): string {
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-const linesOf = (rows: Iterable<readonly (string | null)[]>): string =>
+type Cells = readonly (string | null)[];
+
+const linesOf = (rows: Iterable<Cells>): string =>
   Array.from(rows, (cells) => `${cells.map(cell).join(',')}\r\n`).join('');
 
 /** Rows of cells as CSV, with a byte order mark so that spreadsheets read it as UTF-8. */
-export const writeCsv = (heading: readonly string[], rows: Iterable<readonly (string | null)[]>): string =>
+export const writeCsv = (heading: readonly string[], rows: Iterable<Cells>): string =>
   `\ufeff${linesOf([heading, ...rows])}`;
+
+/** The last line of a file whose answer broke off. */
+const brokenOff = ['Not complete: the export stopped here. What comes after this line is missing; export it again.'];
 
 /**
  * The same a portion at a time, as whoever reads it asks for more: `first` is at hand, `next` gives the portions after it and null
- * when there is none. When `next` fails the answer breaks off, so that nobody takes what they have for all of it.
+ * when there is none. When `next` fails the last line says that the file stops there, and the answer breaks off: nobody takes what
+ * they have for all of it.
  */
-export function streamCsv(
+function streamCsv(
   heading: readonly string[],
-  first: Iterable<readonly (string | null)[]>,
-  next: () => Promise<Iterable<readonly (string | null)[]> | null>,
-): ReadableStream<Uint8Array> {
+  first: Cells[],
+  next: () => Promise<Cells[] | null>,
+  sent: () => Promise<void>,
+) {
   const encoder = new TextEncoder();
-  return new ReadableStream({
+  let failed: unknown = null;
+  return new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(encoder.encode(writeCsv(heading, first)));
     },
     async pull(controller) {
-      const more = await next();
-      if (more === null) controller.close();
-      else controller.enqueue(encoder.encode(linesOf(more)));
+      // What was not sent yet would be dropped with the failure, so that the line goes first.
+      if (failed !== null) {
+        await sent();
+        controller.error(failed);
+        return;
+      }
+      try {
+        const more = await next();
+        if (more === null) controller.close();
+        else controller.enqueue(encoder.encode(linesOf(more)));
+      } catch (error) {
+        failed = error;
+        controller.enqueue(encoder.encode(linesOf([brokenOff])));
+      }
     },
   });
+}
+
+/** How many rows of an export are read at once, and held. */
+export const exportPortion = 1_000;
+
+/**
+ * Answers with a list as a file, all of it: `read` gives the portion behind a place, {@link exportPortion} rows each, and is asked for the
+ * next when the one before has been taken. Each portion is read in the name of whoever asks, so that a file ends with their
+ * session or their rights. Throws what the first portion throws.
+ */
+export async function csvExport<Item>(
+  c: Context,
+  file: {
+    readonly name: string;
+    readonly heading: readonly string[];
+    readonly cells: (item: Item) => Cells;
+    readonly read: (after: Place | null) => Promise<Page<Item>>;
+  },
+): Promise<Response> {
+  const { items, next } = await file.read(null);
+  let after = next;
+  const more = async () => {
+    if (after === null) return null;
+    const portion = await file.read(after);
+    after = portion.next;
+    return portion.items.map(file.cells);
+  };
+  const response = responseOf(c);
+  const sent = async () => {
+    await setImmediate();
+    if (response.headersSent && !response.destroyed) await new Promise((resolve) => response.write('', resolve));
+  };
+  return c.body(streamCsv(file.heading, items.map(file.cells), more, sent), 200, csvHeaders(file.name));
 }
 
 /** What is wrong in a row of a file, the heading being row 1; `column` null: in the row as a whole. */
