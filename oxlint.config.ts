@@ -55,7 +55,7 @@ export default {
   plugins: ['typescript', 'import', 'unicorn', 'oxc', 'react', 'jsx-a11y'],
   categories: { correctness: 'error', suspicious: 'error' },
   env: { node: true, es2024: true },
-  ignorePatterns: ['web/dist'],
+  ignorePatterns: ['web/dist', 'dist'],
   rules: {
     'typescript/no-explicit-any': 'error',
     'import/no-cycle': ['error', { ignoreTypes: false }],

@@ -1,11 +1,37 @@
-/** Installs what is missing, and tells where this checkout's Node.js and tools are. Plain JavaScript: it runs on Node 20. */
+/**
+ * Installs what is missing in a checkout, and tells where its Node.js and tools are; in the packed file nothing is
+ * installed. Plain JavaScript: it runs on Node 20.
+ */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 
 export const root = path.dirname(import.meta.dirname);
 export const tools = path.join(root, 'node_modules', '.bin');
+
+/** Whether this is the packed file, which npm installed: it holds the compiled server instead of its sources. */
+export const isPacked = !existsSync(path.join(root, 'server', 'cli', 'main.ts'));
+
+const leastMajor = 24;
+
+/** The Node.js to run the server on: the one that npm installed for this platform, or else this one when it is new enough. */
+export function nodeProgram() {
+  const platform = process.platform === 'win32' ? 'win' : process.platform;
+  const name = `node-${platform}-${process.arch}`;
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    return path.join(path.dirname(manifest), 'bin', platform === 'win' ? 'node.exe' : 'node');
+  } catch {
+    // Left out (npm install --omit=optional), or there is none for this platform.
+  }
+  if (Number(process.versions.node.split('.')[0]) >= leastMajor) return process.execPath;
+  process.stderr.write(
+    `Dealkeep runs on Node.js ${leastMajor} or later; this is ${process.versions.node}, and the package ${name} that would bring one is not installed. Install it, or run with Node.js ${leastMajor}.\n`,
+  );
+  process.exit(1);
+}
 
 function packagesOf(file) {
   try {
@@ -29,7 +55,7 @@ function isInstalled() {
 
 /** Installs with npm when the lock file asks for something else than what is there. Ends the process when that fails. */
 export function ensureInstalled() {
-  if (isInstalled()) return;
+  if (isPacked || isInstalled()) return;
   process.stderr.write('Installing what is missing (npm ci) …\n');
   // What npm says goes to standard error: standard output belongs to the program.
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {

@@ -1,12 +1,12 @@
 /** The program, as a process of Node.js: for the command line, and for what measures it. */
 
 import path from 'node:path';
-import { root } from './install.js';
+import { isPacked, root } from './install.js';
 
 /** The arguments of `node` that run it, before its own. */
 export const program = [
   // Requests leave nothing behind that would fill a larger young generation: with the 64 MB of Node.js itself the process
   // takes some 100 MB more and is no faster.
   '--max-semi-space-size=16',
-  path.join(root, 'server', 'cli', 'main.ts'),
+  path.join(root, ...(isPacked ? ['dist', 'server', 'main.js'] : ['server', 'cli', 'main.ts'])),
 ];

@@ -10,11 +10,12 @@ import path from 'node:path';
 import type { Drill } from './drill.ts';
 import { failover } from './failover.ts';
 import { frozen } from './frozen.ts';
+import { pack } from './pack.ts';
 import { isInstalled } from './proxies.ts';
 import { rolling } from './rolling.ts';
 import { transfer } from './transfer.ts';
 
-const drills: ReadonlyMap<string, Drill> = new Map(Object.entries({ rolling, failover, frozen, transfer }));
+const drills: ReadonlyMap<string, Drill> = new Map(Object.entries({ rolling, failover, frozen, transfer, pack }));
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 

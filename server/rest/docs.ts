@@ -1,13 +1,16 @@
 /** The OpenAPI document and a browsable reference made of it, every file served from here. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type { Handler, Hono } from 'hono';
 import { html } from '../http/html.ts';
 import { only } from './methods.ts';
 import { openApiDocument } from './openapi.ts';
 
 const require = createRequire(import.meta.url);
+/** The files of Swagger UI that we serve, in the compiled server; from its sources they are in node_modules. */
+const compiledIn = join(import.meta.dirname, 'swagger-ui');
 
 const policy = [
   "default-src 'none'",
@@ -42,7 +45,8 @@ const start = `SwaggerUIBundle({ url: '/api/v1/openapi.json', dom_id: '#referenc
 /** A file of Swagger UI, read when it is first asked for. */
 function ofSwaggerUi(name: string): () => string {
   let text: string | undefined;
-  return () => (text ??= readFileSync(require.resolve(`swagger-ui-dist/${name}`), 'utf8'));
+  const file = () => (existsSync(compiledIn) ? join(compiledIn, name) : require.resolve(`swagger-ui-dist/${name}`));
+  return () => (text ??= readFileSync(file(), 'utf8'));
 }
 
 const files = [

