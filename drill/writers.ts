@@ -56,6 +56,8 @@ export async function startWriters(
   const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true, ca }) };
   const attempts: Attempt[] = [];
   const over = new AbortController();
+  // No two of the same database write the same names.
+  const run = randomUUID().slice(0, 8);
 
   function send(origin: string, name: string, idempotencyKey?: string): Promise<Attempt> {
     const began = performance.now();
@@ -88,7 +90,7 @@ export async function startWriters(
   async function write(writer: number): Promise<void> {
     const origin = origins[writer % origins.length] ?? '';
     for (let nth = 0; !over.signal.aborted; nth += 1) {
-      const name = `Writer ${writer}, contact ${nth}`;
+      const name = `Writer ${writer} of ${run}, contact ${nth}`;
       const idempotencyKey = insist ? randomUUID() : undefined;
       for (;;) {
         const attempt = await send(origin, name, idempotencyKey);

@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import type { Services } from './services.ts';
 import { addressing } from './http/client-address.ts';
 import { heldAnswers } from './http/held-answer.ts';
-import { operations, startMetrics } from './http/operations.ts';
+import { operations, startMetrics, type MetricsReader } from './http/operations.ts';
 import { servePageStyle } from './http/page-style.ts';
 import { nothingHere, writeProblemPage } from './http/pages.ts';
 import { problemHandler } from './http/problem.ts';
@@ -16,8 +16,8 @@ import { staticRoutes } from './web/static.ts';
 
 export { interfaceAt } from './interfaces.ts';
 
-/** The whole service as one handler of requests. */
-export function createApp(services: Services): Hono {
+/** The whole service as one handler of requests; `metricsReader` where /metrics tells of more than this process. */
+export function createApp(services: Services, metricsReader?: MetricsReader): Hono {
   const { config } = services;
   const app = new Hono();
   const metrics = startMetrics(services, (path) => interfaceAt(path).name);
@@ -25,7 +25,7 @@ export function createApp(services: Services): Hono {
   app.use(requestId, addressing(config.trustedProxies), metrics.observe, publicOrigin(config.baseUrl));
   app.use(refuseMalformed, sessionLookup(services.database));
 
-  app.route('/', operations(services, metrics));
+  app.route('/', operations(services, metrics, metricsReader));
   servePageStyle(app);
   for (const { mount, routes } of interfaces) app.route(mount, routes(services));
   app.route('/', staticRoutes());

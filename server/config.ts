@@ -1,6 +1,7 @@
 /** The configuration: read once at start from environment variables, validated, and never changed after. */
 
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 
@@ -54,6 +55,10 @@ const variables = {
     'a host name or an address',
   ),
   PORT: variable(whole(0, 65_535).default(3000), 'a port from 0 to 65535 (0 picks a free one)'),
+  WORKERS: variable(
+    z.union([z.literal('auto').transform(() => availableParallelism()), whole(1, 64)]).default(1),
+    'a whole number of processes from 1 to 64, or auto for one a core',
+  ),
   DATA_DIR: variable(z.string().default('.data'), 'a directory'),
   DATABASE_URL: secret(postgresUrl.optional(), 'postgres://user:password@host:port/database'),
   MIGRATE_DATABASE_URL: secret(postgresUrl.optional(), 'postgres://owner:password@host:port/database'),
@@ -148,6 +153,8 @@ export interface S3Config {
 export interface Config {
   readonly host: string;
   readonly port: number;
+  /** How many processes answer requests; with more than one, another holds them together. */
+  readonly workers: number;
   /** Absolute. */
   readonly dataDir: string;
   /** Not set: the embedded PostgreSQL under dataDir. */
@@ -215,6 +222,12 @@ function readValues(env: Readonly<Record<string, string | undefined>>): Values {
   if (env['RATE_LIMIT_STORE'] === 'redis' && !env['REDIS_URL']) {
     faults.push('RATE_LIMIT_STORE is redis without REDIS_URL; set where Redis is.');
   }
+  const { WORKERS: workers } = Object.fromEntries(values) as Partial<Values>;
+  if (env['RATE_LIMIT_STORE'] === 'memory' && workers !== undefined && workers > 1) {
+    faults.push(
+      `RATE_LIMIT_STORE is memory with WORKERS=${env['WORKERS']}: each of ${workers} processes would count for itself. Leave it out, or set postgres or redis.`,
+    );
+  }
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.fromEntries(values) as Values;
 }
@@ -225,10 +238,16 @@ export function localOrigin(host: string, port: number): string {
   return `http://${isIP(reached) === 6 ? `[${reached}]` : reached}:${port}`;
 }
 
+/** The configuration once `chosen` is listened on: with PORT=0 the system chose the port, and with it our address. */
+export function settled(config: Config, chosen: number): Config {
+  const { host, port, baseUrl } = config;
+  return port === 0 && baseUrl === localOrigin(host, 0) ? { ...config, baseUrl: localOrigin(host, chosen) } : config;
+}
+
 /** Where requests are counted unless RATE_LIMIT_STORE says it. */
-function sharedStore({ REDIS_URL, DATABASE_URL }: Values): Config['rateLimitStore'] {
+function sharedStore({ REDIS_URL, DATABASE_URL, WORKERS }: Values): Config['rateLimitStore'] {
   if (REDIS_URL) return 'redis';
-  return DATABASE_URL ? 'postgres' : 'memory';
+  return DATABASE_URL || WORKERS > 1 ? 'postgres' : 'memory';
 }
 
 /** Reads the environment. Throws a {@link ConfigError} that lists every fault: the variable, what it held, what is allowed. */
@@ -237,6 +256,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   return {
     host: values.HOST,
     port: values.PORT,
+    workers: values.WORKERS,
     dataDir: path.resolve(values.DATA_DIR),
     databaseUrl: values.DATABASE_URL,
     migrateDatabaseUrl: values.MIGRATE_DATABASE_URL,

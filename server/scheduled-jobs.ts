@@ -1,6 +1,6 @@
 /** What the service does by the clock: writes down what time has done, and clears away what can never be used again. */
 
-import type { Services } from './services.ts';
+import type { CoreServices } from './services.ts';
 import { row } from './database/statement.ts';
 import { clearBodies } from './documents/clearing.ts';
 
@@ -18,8 +18,8 @@ export const scheduledJobs = [
   },
 ];
 
-/** Starts it; the function returned stops it. Every node does it: what one has done, the next finds done. */
-export function startScheduledJobs(services: Services): () => void {
+/** Starts it; the function returned stops it. Every node does it, once for all of its processes: what one has done, the next finds done. */
+export function startScheduledJobs(services: CoreServices): () => void {
   const { database, log } = services;
   const timers = scheduledJobs.map(({ every, job }) => {
     const statement = job();

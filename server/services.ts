@@ -12,17 +12,21 @@ import { createMailer, type Mailer } from './mail.ts';
 import { openStorage } from './storage/open.ts';
 import type { Storage } from './storage/storage.ts';
 
-export interface Services {
+/** What is needed also where no requests are answered. */
+export interface CoreServices {
   readonly config: Config;
   readonly database: Database;
   /** For windows and cookies; whether something has expired is decided in SQL. */
   readonly clock: () => Date;
   readonly log: Logger;
+  /** The bodies of documents. */
+  readonly storage: Storage;
+}
+
+export interface Services extends CoreServices {
   readonly mail: Mailer;
   readonly limits: RateLimits;
   readonly load: LoadShedding;
-  /** The bodies of documents. */
-  readonly storage: Storage;
   /** What changes in the database, as it happens. */
   readonly changes: Changes;
   /** Aborted when the node begins to leave: it is not ready any more, but still answers for a while. */
@@ -85,12 +89,12 @@ async function openChangesOf({ redisUrl }: Config, listening: pg.ClientConfig, l
   });
 }
 
-/** Opens the services of one node on a database that is there and migrated; `connection` is the server's login. */
-export async function openServices(
+/** Opens the database and the store alone; `connection` is the server's login. */
+export async function openCoreServices(
   config: Config,
   connection: pg.ClientConfig,
-  { log, clock, mail, silenceMillis, waitMillis }: ServicesOptions,
-): Promise<OpenServices> {
+  { log, clock, silenceMillis, waitMillis }: ServicesOptions,
+): Promise<CoreServices> {
   const storage = await openStorage(config);
   const database = openDatabase({
     connection,
@@ -101,9 +105,20 @@ export async function openServices(
     ...(silenceMillis !== undefined && { silenceMillis }),
     ...(waitMillis !== undefined && { waitMillis }),
   });
-  const now = clock ?? (() => new Date());
+  return { config, database, clock: clock ?? (() => new Date()), log, storage };
+}
+
+/** Opens the services of one node on a database that is there and migrated; `connection` is the server's login. */
+export async function openServices(
+  config: Config,
+  connection: pg.ClientConfig,
+  options: ServicesOptions,
+): Promise<OpenServices> {
+  const core = await openCoreServices(config, connection, options);
+  const { log, database, storage, clock } = core;
+  const { mail, waitMillis } = options;
   const store = await limitStore(config, connection, waitMillis);
-  const limits = openLimits({ ceilings: config.rateLimits, clock: now, log, ...(store && { store }) });
+  const limits = openLimits({ ceilings: config.rateLimits, clock, log, ...(store && { store }) });
 
   const { listenDatabaseUrl } = config;
   if (!config.prepare && !listenDatabaseUrl)
@@ -114,14 +129,10 @@ export async function openServices(
   const stopping = new AbortController();
   return {
     services: {
-      config,
-      database,
-      clock: now,
-      log,
+      ...core,
       mail: mail ?? createMailer(config, log),
       limits,
       load: openLoadShedding(config.load, log),
-      storage,
       changes,
       leaving: leaving.signal,
       stopping: stopping.signal,

@@ -1,5 +1,6 @@
 /** The command line: dealkeep serve, demo, migrate, keys, users, brokerages. */
 
+import cluster from 'node:cluster';
 import { Command } from 'commander';
 import { addCommands } from './commands.ts';
 
@@ -9,7 +10,11 @@ interface Output {
 
 /** Runs one of run.ts, which is loaded only then: help needs none of it. */
 function runs(what: 'serve' | 'demo' | 'migrateOnly') {
-  return async (output: Output): Promise<void> => (await import('./run.ts'))[what](output);
+  return async (output: Output): Promise<void> => {
+    // One of several processes is started with the same words (workers.ts).
+    if (cluster.worker) await (await import('./worker.ts')).runWorker(cluster.worker.id);
+    else await (await import('./run.ts'))[what](output);
+  };
 }
 
 const program = new Command('dealkeep')

@@ -2,13 +2,12 @@
 
 import { startScheduledJobs } from '../scheduled-jobs.ts';
 import { readConfig } from '../config.ts';
-import type { Services } from '../services.ts';
+import type { CoreServices } from '../services.ts';
 import { migrateDatabase, UnusableDatabase, type Connections } from '../database/connections.ts';
 import { row } from '../database/statement.ts';
 import { setUpUrl } from '../http/links.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { createLog, type Logger } from '../log.ts';
-import { start } from './serve.ts';
 
 interface Output {
   readonly json?: boolean;
@@ -17,7 +16,7 @@ interface Output {
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 /** What the service is reached at. */
-function addresses({ config }: Services) {
+function addresses({ config }: CoreServices) {
   return { url: `${config.baseUrl}/`, rest_url: `${config.baseUrl}/api/v1`, mcp_url: config.baseUrl };
 }
 
@@ -54,7 +53,11 @@ function nextSignal(): AbortSignal {
 }
 
 /** What is done before the first answer; it tells what to announce beside the addresses. */
-type Prepare = (services: Services, connections: Connections) => Promise<Announcement>;
+type Prepare = (services: CoreServices, connections: Connections) => Promise<Announcement>;
+
+/** Loads only what one process, or the one that holds several together, needs. */
+const starter = async (workers: number) =>
+  workers > 1 ? (await import('./workers.ts')).startWorkers : (await import('./serve.ts')).start;
 
 /** Runs the service until there is a reason to stop, then ends the process: 0 when it was asked to. */
 async function run({ json }: Output, prepare: Prepare): Promise<void> {
@@ -64,9 +67,10 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
   const asked = reasonToStop(log);
   void asked.then(() => starting.abort());
   let more: Announcement = {};
-  const prepared = async (services: Services, connections: Connections) => {
+  const prepared = async (services: CoreServices, connections: Connections) => {
     more = await prepare(services, connections);
   };
+  const start = await starter(config.workers);
   const running = await start(config, log, prepared, starting.signal).catch((error: unknown) => {
     if (!starting.signal.aborted) throw error;
     return null;
@@ -75,7 +79,7 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
     const stopScheduledJobs = startScheduledJobs(running.services);
     log.info(addresses(running.services), 'ready');
     announce(running.services, json, more);
-    const died = running.connections.died.then((reason): End => ({ reason, failed: true }));
+    const died = running.died.then((reason): End => ({ reason, failed: true }));
     const { reason, failed, drains } = await Promise.race([asked, died]);
     if (drains && config.drainSeconds > 0) {
       log.info({ reason, seconds: config.drainSeconds }, 'leaving: not ready any more, still answering');
@@ -105,7 +109,7 @@ const labels = {
   demo_file: 'Demo',
 };
 
-function announce(services: Services, json: boolean | undefined, more: Announcement): void {
+function announce(services: CoreServices, json: boolean | undefined, more: Announcement): void {
   const told: Readonly<Record<string, string | null>> = { ...addresses(services), ...more };
   if (json) return say(JSON.stringify(told));
   const lines = Object.entries(labels).flatMap(([name, label]) =>
@@ -125,7 +129,7 @@ const keepSetUpLink = row<{ offered: boolean }, [digest: Buffer]>(
 );
 
 /** A new one-time link that creates the first brokerage; null when there is one. */
-async function offerSetUp({ config, database }: Services): Promise<string | null> {
+async function offerSetUp({ config, database }: CoreServices): Promise<string | null> {
   const token = mintToken();
   const kept = await database.run(keepSetUpLink(tokenDigest(token)));
   return kept?.offered ? setUpUrl(config.baseUrl, token) : null;

@@ -107,6 +107,9 @@ async function migrateExternal(config: Config): Promise<string[]> {
   return migrate(owner, { serverLogin: await loginOf(config) });
 }
 
+/** How many connections the embedded PostgreSQL takes: those of every process (pool, limits, changes), and some for commands. */
+const mostConnections = ({ workers, poolSize }: Config): number => Math.max(60, workers * (poolSize + 3) + 20);
+
 /**
  * Opens the database with its schema up to date. Throws DirectoryInUse, {@link UnusableDatabase}, SchemaMismatch, or
  * the failure of a migration.
@@ -121,7 +124,10 @@ export async function openConnections(
     const owner = config.migrateDatabaseUrl ? { connectionString: config.migrateDatabaseUrl } : undefined;
     return { server: { connectionString: config.databaseUrl }, owner, died: never, stop: async () => {} };
   }
-  const embedded = await startEmbedded({ dataDir: config.dataDir });
+  const embedded = await startEmbedded({
+    dataDir: config.dataDir,
+    settings: { max_connections: String(mostConnections(config)) },
+  });
   try {
     applied(await migrate(embedded.owner, { serverLogin: embedded.server.user }));
   } catch (error) {

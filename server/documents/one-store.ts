@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import type { Services } from '../services.ts';
+import type { CoreServices } from '../services.ts';
 import { documentStore, documentStoreMarked } from '../domain/documents/store.ts';
 import type { Storage } from '../storage/storage.ts';
 
@@ -44,7 +44,7 @@ const looksFor = 40_000;
  * Marks the store at the first start of all, and makes sure at every other one that it is the same. Rejects with
  * {@link OtherStore}. A store that does not answer is no other store: that is left to the log.
  */
-export async function checkStore({ config, database, storage, log }: Services, signal: AbortSignal): Promise<void> {
+export async function checkStore({ config, database, storage, log }: CoreServices, signal: AbortSignal): Promise<void> {
   const candidate = randomUUID();
   for (const giveUp = Date.now() + looksFor; ; await pause(looksEvery, undefined, { signal })) {
     const found = await database.run(documentStore(candidate));

@@ -122,9 +122,17 @@ const notWritable = 'The database takes no writes: it is a standby, or was set t
 const readyMillis = 2_000;
 const silent = `The database has not answered for ${readyMillis / 1000} seconds.\n`;
 
+/** How the metrics are read: given the counters of this process, a function that tells these or those of several processes, as text. */
+export type MetricsReader = (own: Registry) => () => Promise<string>;
+
 /** /healthz: the process answers. /readyz: the database answers, takes writes, and its schema is current. /metrics: for Prometheus. */
-export function operations({ config, database, log, leaving }: Services, { registry }: Metrics): Hono {
+export function operations(
+  { config, database, log, leaving }: Services,
+  { registry }: Metrics,
+  readerOf: MetricsReader = (own) => () => own.metrics(),
+): Hono {
   const app = new Hono();
+  const readMetrics = readerOf(registry);
   const files = migrationFiles();
   let asking: Promise<number> | undefined;
   /** How many migrations are missing. Whoever asks while the answer is awaited shares it, so that one connection is enough. */
@@ -152,7 +160,7 @@ export function operations({ config, database, log, leaving }: Services, { regis
   });
   app.get('/metrics', async (c) => {
     if (!mayReadMetrics(c, config.metricsToken)) return c.text('Not found.\n', 404);
-    return c.body(await registry.metrics(), 200, { 'Content-Type': registry.contentType });
+    return c.body(await readMetrics(), 200, { 'Content-Type': registry.contentType });
   });
   return app;
 }

@@ -60,6 +60,8 @@ test.for([
   ['ALLOWED_ORIGINS', 'https://app.example.com/x'],
   ['REFRESH_OVERLAP', 'yes'],
   ['RATE_LIMIT_STORE', 'disk'],
+  ['WORKERS', '0'],
+  ['WORKERS', 'all'],
   ['HOST', 'a b'],
 ])('%s does not take %s', ([name = '', value = '']) => {
   expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name} holds "`)]);
@@ -83,6 +85,15 @@ test.for(['MIGRATE_DATABASE_URL', 'DATABASE_LISTEN_URL'])('%s makes no sense alo
 
 test('with DATABASE_URL the nodes count requests together', () => {
   expect(readConfig({ DATABASE_URL: 'postgres://a@b/c' }).rateLimitStore).toBe('postgres');
+});
+
+test('with several workers requests are counted together, and not by each for itself', () => {
+  expect(readConfig({ WORKERS: '2' })).toMatchObject({ workers: 2, rateLimitStore: 'postgres' });
+  expect(readConfig({ WORKERS: 'auto' }).workers).toBeGreaterThan(0);
+  expect(readConfig({ WORKERS: '1', RATE_LIMIT_STORE: 'memory' }).rateLimitStore).toBe('memory');
+  expect(faultsOf({ WORKERS: '2', RATE_LIMIT_STORE: 'memory' })).toEqual([
+    'RATE_LIMIT_STORE is memory with WORKERS=2: each of 2 processes would count for itself. Leave it out, or set postgres or redis.',
+  ]);
 });
 
 test('lists and origins are tidied', () => {

@@ -115,15 +115,18 @@ test('when PostgreSQL and the server are killed together, the write-ahead log br
   expect((await next.ended).code).toBe(0);
 });
 
-test('when only PostgreSQL dies the server says so and ends with 1', async () => {
-  const dataDir = await migratedDataDir();
-  const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
-  await program.ready;
-  process.kill(await postmaster(dataDir), 'SIGKILL');
-  const { code, stdout } = await program.ended;
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/"level":"fatal".*PostgreSQL ended by SIGKILL/);
-});
+test.for(['1', '2'])(
+  'with WORKERS=%s, when only PostgreSQL dies the server says so and ends with 1',
+  async (WORKERS) => {
+    const dataDir = await migratedDataDir();
+    const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir, WORKERS });
+    await program.ready;
+    process.kill(await postmaster(dataDir), 'SIGKILL');
+    const { code, stdout } = await program.ended;
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/"level":"fatal".*PostgreSQL ended by SIGKILL/);
+  },
+);
 
 test('killing bin/dealkeep.js stops the server behind it, and a start right after waits for that', async () => {
   const dataDir = await migratedDataDir();

@@ -1,0 +1,58 @@
+/** What is made ready before the first answer, by a service of one process and of several alike. */
+
+import type { Config } from '../config.ts';
+import { openConnections, type Connections } from '../database/connections.ts';
+import type { Logger } from '../log.ts';
+import type { CoreServices } from '../services.ts';
+import { buildWeb, needsBuild } from './web-build.ts';
+
+export interface Running {
+  readonly services: CoreServices;
+  /** Resolves with a sentence when what the service cannot do without has ended. */
+  readonly died: Promise<string>;
+  /** Is not ready any more and closes each connection with its next answer, but answers, for these seconds or until `hurry`. */
+  drain(seconds: number, hurry: AbortSignal): Promise<void>;
+  /** Finishes the requests in flight, then closes everything. Calling it again waits for the same end. */
+  stop(): Promise<void>;
+}
+
+/** What is done between the opening of the database and the first answer. */
+export type Prepare = (services: CoreServices, connections: Connections) => Promise<void>;
+
+/** Opens and closes: `opened` names what to close, last first, which `stop` does once, and a start that fails. */
+export async function opening(
+  open: (closers: (() => Promise<unknown>)[], stop: () => Promise<void>) => Promise<Running>,
+): Promise<Running> {
+  const closers: (() => Promise<unknown>)[] = [];
+  let stopped: Promise<void> | undefined;
+  const stop = () =>
+    (stopped ??= (async () => {
+      for (const close of closers.toReversed()) await close();
+    })());
+  try {
+    return await open(closers, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The database, migrated. */
+export async function openPrepared(config: Config, log: Logger): Promise<Connections> {
+  const connections = await openConnections(config, (files) => {
+    if (files.length > 0) log.info({ files }, 'applied migrations');
+  });
+  if (connections.directory) log.info({ directory: connections.directory }, 'the embedded PostgreSQL is running');
+  return connections;
+}
+
+/** Builds the web application where the configuration says so and its sources are newer. */
+export async function prepareWeb(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  if (!config.buildWeb || !needsBuild()) return;
+  log.info('building the web application');
+  // The interfaces work without it, so its failure does not keep them from starting.
+  await buildWeb(signal).catch((error: Error) =>
+    log.error({ reason: error.message }, 'the web application is not built'),
+  );
+  signal.throwIfAborted();
+}

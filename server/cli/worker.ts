@@ -1,0 +1,102 @@
+/** A process that answers requests for the one that started it (workers.ts), which opened the database and decides when to stop. */
+
+import type { ClientConfig } from 'pg';
+import { createApp } from '../app.ts';
+import { readConfig, settled } from '../config.ts';
+import type { MetricsReader } from '../http/operations.ts';
+import { createLog } from '../log.ts';
+import { openServices, type OpenServices } from '../services.ts';
+import { listen, type Listener } from './listen.ts';
+import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
+
+/** Resolves when it is sent. */
+const say = (message: FromWorker): Promise<void> =>
+  new Promise((resolve) => {
+    process.send?.(message, undefined, undefined, () => resolve());
+  });
+
+/** How long /metrics waits for the counters of the other processes, in milliseconds. */
+const metricsMillis = 5_000;
+
+/** Runs the worker of this id until it is told to stop; the process ends with it. */
+export async function runWorker(id: number): Promise<never> {
+  const config = readConfig();
+  const log = createLog(config.logLevel).child({ worker: id });
+  let listener: Listener | undefined;
+  let opened: OpenServices | undefined;
+  let ending: Promise<void> | undefined;
+  const over = Promise.withResolvers<void>();
+  const end = (code: number) =>
+    (ending ??= (async () => {
+      process.exitCode = code;
+      const drained = async () => listener?.close(config.shutdownSeconds);
+      await (opened ? opened.close(drained) : drained());
+      over.resolve();
+    })());
+
+  // A terminal and some supervisors send these to every process: it is for the one that started this one to say what follows.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  const fault = (error: unknown) => {
+    log.fatal({ err: error }, 'an error that nothing caught');
+    void end(1);
+  };
+  process.on('uncaughtException', fault);
+  process.on('unhandledRejection', fault);
+
+  const wanted = new Map<number, (text: string) => void>();
+  let nextWanted = 0;
+  let counters = async (): Promise<Counters> => [];
+  const metricsOfAll: MetricsReader = (own) => {
+    counters = async () => (await own.getMetricsAsJSON()) as Counters;
+    return () =>
+      new Promise((resolve, reject) => {
+        const nth = (nextWanted += 1);
+        const late = setTimeout(() => {
+          wanted.delete(nth);
+          reject(new Error('The counters of the other processes did not come in time.'));
+        }, metricsMillis);
+        wanted.set(nth, (text) => {
+          clearTimeout(late);
+          wanted.delete(nth);
+          resolve(text);
+        });
+        void say({ is: 'metrics wanted', id: nth });
+      });
+  };
+
+  let connection: ClientConfig = {};
+  async function obey(message: ToWorker): Promise<void> {
+    switch (message.to) {
+      case 'listen': {
+        listener = await listen(config.host, message.port);
+        connection = message.connection;
+        return say({ is: 'listening', port: listener.port });
+      }
+      case 'answer': {
+        opened = await openServices(settled(config, message.port), connection, { log });
+        listener?.answerWith(createApp(opened.services, metricsOfAll), opened.services.load);
+        return say({ is: 'answering' });
+      }
+      case 'leave': {
+        opened?.leave();
+        return listener?.leave();
+      }
+      case 'stop':
+        return end(0);
+      case 'tell counters':
+        return say({ is: 'counters', id: message.id, counters: await counters() });
+      case 'take metrics':
+        return wanted.get(message.id)?.(message.text);
+    }
+  }
+  process.on('message', (message: ToWorker) => {
+    obey(message).catch(async ({ message: why }: Error) => {
+      await say({ is: 'failed', message: why });
+      void end(1);
+    });
+  });
+  await say({ is: 'started' });
+  await over.promise;
+  // Nothing is open any more; what a library may still hold does not keep us.
+  process.exit();
+}

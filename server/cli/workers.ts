@@ -1,0 +1,253 @@
+/**
+ * A service of several processes: this one opens the database, migrates, listens and does what is done once, and shares out the
+ * connections of clients among workers (worker.ts), which answer. One that ends without being asked is replaced.
+ */
+
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as pause } from 'node:timers/promises';
+import { AggregatorRegistry, Gauge, Registry } from 'prom-client';
+import type { ClientConfig } from 'pg';
+import { settled, type Config } from '../config.ts';
+import { checkStore } from '../documents/one-store.ts';
+import type { Logger } from '../log.ts';
+import { openCoreServices } from '../services.ts';
+import { openPrepared, opening, prepareWeb, type Prepare, type Running } from './preparation.ts';
+import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
+
+/** Workers cannot be started, or do not stay; the message says why. */
+export class WorkersFailed extends Error {
+  override readonly name = 'WorkersFailed';
+}
+
+/** After so many starts in succession that come to nothing, no more are tried. */
+const mostFailures = 5;
+/** How long the next start waits after one worker has ended, in milliseconds: doubled each time, forgotten by one that lasts. */
+const backOff = { first: 100, most: 10_000, forgottenAfter: 60_000 } as const;
+/** How long the counters of a worker are waited for, in milliseconds. */
+const countersMillis = 1_000;
+/** How much longer than its own limit a worker may take to end before it is killed, in milliseconds. */
+const graceMillis = 5_000;
+
+type Stage = 'starting' | 'listening' | 'answering';
+interface Place {
+  worker: Worker;
+  stage: Stage;
+  began: number;
+  /** Ends in succession that came soon after the start. */
+  ends: number;
+  /** What it said of its failure. */
+  complaint: string;
+}
+
+interface Workers {
+  /** The port that all listen on. */
+  readonly port: number;
+  /** Resolves when all answer. Rejects with {@link WorkersFailed}. */
+  answer(): Promise<void>;
+  /** Resolves with a sentence when they cannot be kept running. */
+  readonly failed: Promise<string>;
+  leave(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts them; resolves when all listen. Rejects with {@link WorkersFailed}, also when `signal` asks to stop before that. */
+async function openWorkers(
+  { workers: count, port: wantedPort, shutdownSeconds }: Config,
+  connection: ClientConfig,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Workers> {
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const places: Place[] = [];
+  const failure = Promise.withResolvers<string>();
+  // With PORT=0 the system chooses one when the first listens, which the others get by asking for 0 as well.
+  let port = wantedPort;
+  let goal: Stage = 'listening';
+  let failures = 0;
+  let isLeaving = false;
+  let isStopping = false;
+  let reached = Promise.withResolvers<void>();
+  let nextId = 0;
+  const asked = new Map<number, (counters: Counters) => void>();
+  const registry = new Registry();
+  new Gauge({
+    name: 'dealkeep_workers',
+    help: 'Processes that answer requests.',
+    registers: [registry],
+    collect() {
+      this.set(places.filter(({ stage }) => stage === 'answering').length);
+    },
+  });
+
+  const send = ({ worker }: Place, message: ToWorker) => {
+    if (worker.isConnected()) worker.send(message, () => {});
+  };
+
+  /** The counters of all that answer, added up. One that does not tell its own in time is left out. */
+  async function metrics(): Promise<string> {
+    const answering = places.filter(({ stage }) => stage === 'answering');
+    const all = answering.map(
+      (place) =>
+        new Promise<Counters>((resolve) => {
+          const id = (nextId += 1);
+          const done = (counters: Counters) => {
+            clearTimeout(late);
+            asked.delete(id);
+            resolve(counters);
+          };
+          const late = setTimeout(() => done([]), countersMillis);
+          asked.set(id, done);
+          send(place, { to: 'tell counters', id });
+        }),
+    );
+    const counters = [...(await Promise.all(all)), (await registry.getMetricsAsJSON()) as Counters];
+    return AggregatorRegistry.aggregate(counters as object[]).metrics();
+  }
+
+  function heard(place: Place, message: FromWorker): void {
+    switch (message.is) {
+      case 'started':
+        return send(place, { to: 'listen', connection, port: wantedPort });
+      case 'listening': {
+        if (port !== 0 && message.port !== port)
+          return failure.resolve(`Port ${port}, which the system chose, was given up when every worker had ended.`);
+        port = message.port;
+        place.stage = 'listening';
+        if (goal === 'answering') send(place, { to: 'answer', port });
+        break;
+      }
+      case 'answering': {
+        place.stage = 'answering';
+        failures = 0;
+        if (isLeaving) send(place, { to: 'leave' });
+        log.info({ worker: place.worker.id, pid: place.worker.process.pid }, 'a worker answers');
+        break;
+      }
+      case 'failed': {
+        place.complaint = message.message;
+        break;
+      }
+      case 'counters':
+        return asked.get(message.id)?.(message.counters);
+      case 'metrics wanted':
+        metrics().then(
+          (text) => send(place, { to: 'take metrics', id: message.id, text }),
+          (error: unknown) => log.error({ err: error }, 'the counters of the workers cannot be told'),
+        );
+    }
+    if (places.every(({ stage }) => stage === goal || stage === 'answering')) reached.resolve();
+  }
+
+  function begin(place: Place): void {
+    place.stage = 'starting';
+    place.began = performance.now();
+    place.complaint = '';
+    place.worker.on('message', (message: FromWorker) => heard(place, message));
+    place.worker.once('exit', (code, by) => void ended(place, by === null ? `code ${code}` : by));
+    place.worker.on('error', () => {});
+  }
+
+  async function ended(place: Place, how: string): Promise<void> {
+    const { stage, complaint, worker } = place;
+    place.stage = 'starting';
+    if (isStopping) return;
+    const isStarted = stage === 'answering' || stage === goal;
+    if (!isStarted) failures += 1;
+    const why = complaint || `worker ${worker.id} ended with ${how} before it was ready`;
+    // At the first start nothing is gained by waiting.
+    if (failures >= mostFailures || (goal === 'listening' && !isStarted)) {
+      failure.resolve(complaint || `Workers do not start: ${why}; see the log.`);
+      return;
+    }
+    place.ends = performance.now() - place.began > backOff.forgottenAfter ? 1 : place.ends + 1;
+    const millis = Math.min(backOff.first * 2 ** (place.ends - 1), backOff.most);
+    log.error({ worker: worker.id, pid: worker.process.pid, how, again: millis }, 'a worker ended: another is started');
+    await pause(millis, undefined, { ref: false });
+    if (isStopping) return;
+    place.worker = cluster.fork();
+    begin(place);
+  }
+
+  for (let nth = 0; nth < count; nth += 1) {
+    const place: Place = { worker: cluster.fork(), stage: 'starting', began: 0, ends: 0, complaint: '' };
+    places.push(place);
+    begin(place);
+  }
+
+  /** Waits until all have come so far. */
+  async function come(): Promise<void> {
+    const reason = await Promise.race([reached.promise, failure.promise, aborted(signal)]);
+    if (typeof reason === 'string') throw new WorkersFailed(reason);
+  }
+  async function stop(): Promise<void> {
+    isStopping = true;
+    const alive = places.filter(({ worker }) => !worker.isDead());
+    const ends = alive.map((place) => new Promise((resolve) => place.worker.once('exit', resolve)));
+    for (const place of alive) send(place, { to: 'stop' });
+    const late = setTimeout(
+      () => {
+        for (const { worker } of alive) worker.process.kill('SIGKILL');
+      },
+      shutdownSeconds * 1000 + graceMillis,
+    );
+    await Promise.all(ends);
+    clearTimeout(late);
+  }
+
+  await come().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  return {
+    port,
+    failed: failure.promise,
+    async answer() {
+      goal = 'answering';
+      reached = Promise.withResolvers();
+      for (const place of places) if (place.stage === 'listening') send(place, { to: 'answer', port });
+      await come();
+    },
+    leave() {
+      isLeaving = true;
+      for (const place of places) send(place, { to: 'leave' });
+    },
+    stop,
+  };
+}
+
+/** Resolves with a sentence when the signal asks to stop. */
+const aborted = (signal: AbortSignal): Promise<string> =>
+  new Promise((resolve) => {
+    const say = () => resolve('It was asked to stop before it was ready.');
+    if (signal.aborted) say();
+    else signal.addEventListener('abort', say, { once: true });
+  });
+
+/** As {@link import('./serve.ts').start}, with `config.workers` processes that answer. */
+export function startWorkers(config: Config, log: Logger, prepare: Prepare, signal: AbortSignal): Promise<Running> {
+  return opening(async (closers, stop) => {
+    const connections = await openPrepared(config, log);
+    closers.push(() => connections.stop());
+    signal.throwIfAborted();
+
+    const workers = await openWorkers(config, connections.server, log, signal);
+    closers.push(() => workers.stop());
+    // What is done once, one thing after the other.
+    const own = { ...settled(config, workers.port), poolSize: Math.min(config.poolSize, 2) };
+    const services = await openCoreServices(own, connections.server, { log });
+    closers.push(() => services.database.close());
+    closers.push(() => services.storage.close());
+
+    await checkStore(services, signal);
+    await prepareWeb(config, log, signal);
+    await prepare(services, connections);
+    signal.throwIfAborted();
+    await workers.answer();
+    const drain = async (seconds: number, hurry: AbortSignal) => {
+      workers.leave();
+      await pause(seconds * 1000, undefined, { signal: hurry }).catch(() => {});
+    };
+    return { services, died: Promise.race([connections.died, workers.failed]), drain, stop };
+  });
+}

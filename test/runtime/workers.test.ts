@@ -1,0 +1,144 @@
+/** WORKERS: a service of several processes, from its start to its end. */
+
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { family } from '../../drill/postgres.ts';
+import { newKey, startWriters, tally } from '../../drill/writers.ts';
+import { urlOf, type Cluster } from '../../bench/cluster.ts';
+import { openService, type TestService } from '../harness.ts';
+import { cleanUp, dealkeep, newDataDir, run, type Addresses, type Program } from './program.ts';
+
+// The program is started several times, on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+const patience = { timeout: 60_000, interval: 50 };
+
+interface Line {
+  readonly msg?: string;
+  readonly worker?: number;
+  readonly pid?: number;
+}
+
+/** The lines of the log so far. */
+function logOf({ child }: Program): () => Line[] {
+  let text = '';
+  child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  return () =>
+    text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line);
+}
+
+const childrenOf = (pid: number): number[] => family(pid).slice(1);
+
+let service: TestService;
+let env: Record<string, string>;
+let program: Program;
+let log: () => Line[];
+let addresses: Addresses;
+let owner: pg.ClientConfig;
+let key: string;
+beforeAll(async () => {
+  service = await openService();
+  ({ owner } = service.connections);
+  const DATABASE_URL = urlOf(service.connections.server as Cluster['server']);
+  env = { DATA_DIR: await newDataDir(), DATABASE_URL, WORKERS: '2' };
+  program = dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '300' });
+  log = logOf(program);
+  addresses = await program.ready;
+  const client = new pg.Client(owner);
+  await client.connect();
+  key = await newKey(client).finally(() => client.end());
+});
+afterAll(async () => {
+  await cleanUp();
+  await service.close();
+});
+
+const answering = () => log().filter(({ msg }) => msg === 'a worker answers');
+const metrics = async () => (await fetch(`${addresses.url}metrics`)).text();
+const writers = (insist: boolean) => startWriters([new URL(addresses.url).origin], { key, count: 4, insist });
+
+test('both workers answer, and /metrics adds up what they count', async () => {
+  expect(answering().map(({ worker }) => worker)).toEqual(expect.arrayContaining([1, 2]));
+  const writing = await writers(true);
+  const requestsOf = (worker: number) =>
+    log().filter((line) => line.msg === 'request' && line.worker === worker).length;
+  await expect.poll(() => Math.min(requestsOf(1), requestsOf(2)), patience).toBeGreaterThan(10);
+  await writing.stop();
+  const text = await metrics();
+  expect(text).toContain('dealkeep_workers 2\n');
+  const [, counted] = /dealkeep_requests_total\{interface="rest",status="2xx"\} (\d+)/.exec(text) ?? [];
+  await expect.poll(() => requestsOf(1) + requestsOf(2), patience).toBe(Number(counted));
+});
+
+test('a worker that is killed is replaced, the other goes on, and nothing acknowledged is lost', async () => {
+  const { pid = 0 } = answering()[0] ?? {};
+  const writing = await writers(true);
+  await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(20);
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(() => answering().length, patience).toBe(3);
+  const { length } = writing.attempts;
+  await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(length + 20);
+  await writing.stop();
+  const { acknowledged, lost, duplicated } = await tally(writing, owner);
+  expect({ acknowledged: acknowledged > 40, lost, duplicated }).toEqual({ acknowledged: true, lost: 0, duplicated: 0 });
+  await expect.poll(metrics, patience).toContain('dealkeep_workers 2\n');
+});
+
+test('SIGTERM: no worker is ready any more, no request fails, what is in flight is finished, and all end with 0', async () => {
+  const writing = await writers(false);
+  await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(20);
+  program.child.kill('SIGTERM');
+  // Asked until each of the workers has been.
+  const ready = async () => (await fetch(`${addresses.url}readyz`)).status;
+  await expect.poll(async () => [await ready(), await ready(), await ready()], patience).toEqual([503, 503, 503]);
+  await writing.stop();
+  expect(writing.attempts.filter(({ outcome }) => outcome !== 201)).toEqual([]);
+
+  const blocker = new pg.Client(owner);
+  await blocker.connect();
+  await blocker.query('begin; lock table public.contacts in share mode');
+  const inFlight = fetch(`${addresses.rest_url}/contacts`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ type: 'person', displayName: 'In flight' }),
+  });
+  const waiting = async () => (await blocker.query('select from pg_locks where not granted')).rowCount;
+  await expect.poll(waiting, patience).toBe(1);
+  program.child.kill('SIGTERM');
+  const refused = () =>
+    fetch(`${addresses.url}healthz`).then(
+      () => false,
+      () => true,
+    );
+  await expect.poll(refused, patience).toBe(true);
+  await blocker.query('commit');
+  await blocker.end();
+  expect((await inFlight).status).toBe(201);
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(0);
+  expect(stdout).toContain('"msg":"stopped"');
+  expect(stdout).not.toContain('"level":"fatal"');
+});
+
+test('workers that end at each start end the service with a sentence', async () => {
+  const other = dealkeep(['serve', '--json'], env);
+  await other.ready;
+  const killing = setInterval(() => {
+    // bin/dealkeep.js, the process that holds the workers, and they.
+    for (const holder of childrenOf(other.child.pid ?? 0))
+      for (const pid of childrenOf(holder)) process.kill(pid, 'SIGKILL');
+  }, 100);
+  const { code, stdout } = await other.ended.finally(() => clearInterval(killing));
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /"reason":"Workers do not start: worker \d+ ended with SIGKILL before it was ready; see the log."/,
+  );
+});
+
+test('a taken port is named, as with one process', async () => {
+  const { port } = new URL(service.origin);
+  const { code, stderr } = await run(['serve'], { ...env, PORT: port });
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`)]);
+});
