@@ -18,16 +18,15 @@ interface Line {
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
-const lengthName = Buffer.from('ontent-');
+const lengthName = Buffer.from('ength: ');
 
 /** The status of the answer that the bytes hold whole, else null. */
 function statusOf(bytes: Buffer): number | null {
   const end = bytes.indexOf(headEnd);
   if (end < 0) return null;
   const at = bytes.indexOf(lengthName);
-  const length = /ontent-length: *(\d+)/i.exec(bytes.toString('latin1', 0, end))?.[1];
-  if (at < 0 || length === undefined)
-    return bytes.subarray(-5).toString('latin1') === '0\r\n\r\n' ? codeOf(bytes) : null;
+  const length = at < 0 ? undefined : /^ength: (\d+)/i.exec(bytes.toString('latin1', at, at + 40))?.[1];
+  if (length === undefined) return bytes.subarray(-5).toString('latin1') === '0\r\n\r\n' ? codeOf(bytes) : null;
   return bytes.length >= end + 4 + Number(length) ? codeOf(bytes) : null;
 }
 const codeOf = (bytes: Buffer): number => Number(bytes.toString('latin1', 9, 12));
@@ -39,6 +38,7 @@ async function measure({ port, requests, rate, connections, seconds, warmUp }: O
   const idle: Line[] = [];
   const lines = new Set<Line>();
   const others: Record<string, number> = {};
+  const answers = { served: 0, refused: 0 };
   const begin = performance.now();
   const from = begin + warmUp * 1000;
   const until = from + seconds * 1000;
@@ -54,6 +54,8 @@ async function measure({ port, requests, rate, connections, seconds, warmUp }: O
     const { due } = line;
     line.due = null;
     idle.push(line);
+    if (status === 200) answers.served += 1;
+    else if (status === 503) answers.refused += 1;
     if (due === null || due < from || due > until) return;
     if (status === 200) record(served, due);
     else if (status === 503) record(refused, due);
@@ -102,7 +104,7 @@ async function measure({ port, requests, rate, connections, seconds, warmUp }: O
   });
   // What still waits is given as long again as an answer may take, and no longer.
   const end = performance.now() + 20_000;
-  while ([...lines].some(({ due }) => due !== null) && performance.now() < end)
+  while (lines.values().some(({ due }) => due !== null) && performance.now() < end)
     await new Promise((resolve) => setTimeout(resolve, 50));
   const hanging = [...lines].filter(({ due }) => due !== null).length;
   for (const { socket } of lines) socket.destroy();
@@ -111,7 +113,7 @@ async function measure({ port, requests, rate, connections, seconds, warmUp }: O
     p50: histogram.percentile(50) / 1e6,
     p99: histogram.percentile(99) / 1e6,
   });
-  return { served: told(served), refused: told(refused), others, unsent, broken, hanging };
+  return { served: told(served), refused: told(refused), others, unsent, broken, hanging, answers };
 }
 
 process.on('message', (order: OpenOrder) => {

@@ -3,9 +3,11 @@
 import { fork } from 'node:child_process';
 import { get } from 'node:http';
 import path from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
 import { portOf } from './compare.ts';
+import type { Outcome } from './load.ts';
 import { startDealkeep, type Service } from './processes.ts';
 import { contactRequests } from './rest-operations.ts';
 import { millis, percent, table, whole } from './table.ts';
@@ -41,6 +43,8 @@ export interface OpenOutcome {
   readonly broken: number;
   /** Requests that had no answer 20 s after the end. */
   readonly hanging: number;
+  /** All answers with 200 and with 503, also before it counts. */
+  readonly answers: { readonly served: number; readonly refused: number };
 }
 
 /** Orders load from the other generator's process, which ends with it. */
@@ -57,9 +61,18 @@ async function sendAt(order: OpenOrder): Promise<OpenOutcome> {
   }
 }
 
-/** Asks /healthz every 20 ms on new connections until it is stopped; then tells the time within which 99 % were answered. */
-function watchHealth(port: number): () => number {
+interface Health {
+  /** Milliseconds within which 99 % of the questions were answered. */
+  readonly answered: number;
+  /** Milliseconds within which 99 % of the questions were sent after they were due: how late this process itself is. */
+  readonly late: number;
+}
+
+/** Asks /healthz every 20 ms on new connections until it is stopped. */
+function watchHealth(port: number): () => Health {
   const times: number[] = [];
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
   const timer = setInterval(() => {
     const begin = performance.now();
     get({ port, host: '127.0.0.1', path: '/healthz', agent: false }, (response) => {
@@ -69,82 +82,103 @@ function watchHealth(port: number): () => number {
   }, 20);
   return () => {
     clearInterval(timer);
-    return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? NaN;
+    delay.disable();
+    const answered = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? NaN;
+    return { answered, late: delay.percentile(99) / 1e6 };
   };
 }
 
 const times = 3;
 
-async function overload(bench: Bench, service: Service, name: string, requests: readonly string[]): Promise<string[]> {
-  const { generator, seconds, say } = bench;
+interface Round {
+  readonly capacity: Outcome;
+  readonly normal: OpenOutcome;
+  readonly over: OpenOutcome;
+  readonly health: Health;
+  /** The service's processor time in microseconds, for a request at its capacity, and for one that was refused. */
+  readonly served: number;
+  readonly refused: number;
+  readonly peak: number;
+}
+
+/** What the service can do, how it answers at four fifths of that, and at three times as much: one after the other, since the machine may have other work. */
+async function round(bench: Bench, service: Service, name: string, requests: readonly string[]): Promise<Round> {
+  const { generator, seconds } = bench;
   const port = portOf(service);
-  say(`Finding the capacity for ${name}`);
-  await generator.send({
-    label: `warm-up ${name}`,
-    port,
-    requests,
-    connections: 64,
-    seconds: 1,
-    warmUp: 2,
-    expect: 200,
-  });
-  const capacity = await generator.send({
-    label: name,
-    port,
-    requests,
-    connections: 64,
-    seconds,
-    warmUp: 0.5,
-    expect: 200,
-  });
-  const order = { port, requests, connections: 5_000, seconds, warmUp: 1 };
-  const normal = await sendAt({ ...order, rate: capacity.rate * 0.8 });
-  const before = service.memory();
-  say(`Offering ${whole(capacity.rate * times)} requests/s of ${name}`);
-  let peak = before;
+  const spent = () => (service.processorTime() ?? NaN) * 1e6;
+  const closed = { port, requests, connections: 64, warmUp: 0.5, expect: 200 };
+  await generator.send({ ...closed, label: `warm-up ${name}`, seconds: 1 });
+  let before = spent();
+  const capacity = await generator.send({ ...closed, label: `${name} ${performance.now()}`, seconds });
+  const served = (spent() - before) / capacity.answers;
+  const open = { port, requests, connections: 5_000, seconds, warmUp: 1 };
+  const normal = await sendAt({ ...open, rate: capacity.rate * 0.8 });
+  let peak = service.memory();
   const watching = setInterval(() => (peak = Math.max(peak, service.memory())), 50);
   const healthOf = watchHealth(port);
-  const outcome = await sendAt({ ...order, rate: capacity.rate * times, seconds: seconds * 2 });
+  before = spent();
+  const over = await sendAt({ ...open, rate: capacity.rate * times });
+  const both = spent() - before;
   const health = healthOf();
-  await setTimeout(10_000);
   clearInterval(watching);
-  const after = service.memory();
-  const lost = Object.entries({
-    ...outcome.others,
-    unsent: outcome.unsent,
-    broken: outcome.broken,
-    hanging: outcome.hanging,
-  })
-    .filter(([, count]) => count > 0)
-    .map(([what, count]) => `${what}: ${whole(count)}`);
+  const { answers } = over;
+  const refused = (both - answers.served * served) / answers.refused;
+  const [first, second] = [capacity.rate, over.served.rate].map(whole);
+  bench.say(`  capacity ${first} /s; of three times as much ${second} /s served`);
+  return { capacity, normal, over, health, served, refused, peak };
+}
+
+const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
+
+async function overload(bench: Bench, service: Service, name: string, requests: readonly string[]): Promise<string[]> {
+  const before = service.memory();
+  const found: Round[] = [];
+  for (let nth = 1; nth <= bench.rounds; nth += 1) {
+    bench.say(`${name}, round ${nth} of ${bench.rounds}`);
+    found.push(await round(bench, service, name, requests));
+  }
+  await setTimeout(10_000);
+  const of = (read: (one: Round) => number) => median(found.map(read));
+  const lost = new Map<string, number>();
+  for (const { over } of found)
+    for (const [what, count] of Object.entries({
+      ...over.others,
+      unsent: over.unsent,
+      broken: over.broken,
+      hanging: over.hanging,
+    }))
+      if (count > 0) lost.set(what, (lost.get(what) ?? 0) + count);
   return [
     name,
-    whole(capacity.rate),
-    millis(capacity.p99),
-    millis(normal.served.p99),
-    whole(outcome.served.rate),
-    percent(outcome.served.rate, capacity.rate),
-    millis(outcome.served.p99),
-    whole(outcome.refused.rate),
-    millis(outcome.refused.p99),
-    millis(health),
-    `${whole(before)}, ${whole(peak)}, ${whole(after)}`,
-    lost.join(', ') || '–',
+    whole(of(({ capacity }) => capacity.rate)),
+    millis(of(({ normal }) => normal.served.p99)),
+    whole(of(({ over }) => over.served.rate)),
+    percent(
+      of(({ capacity, over }) => over.served.rate / capacity.rate),
+      1,
+    ),
+    millis(of(({ over }) => over.served.p99)),
+    whole(of(({ over }) => over.refused.rate)),
+    millis(of(({ over }) => over.refused.p99)),
+    `${whole(of(({ served }) => served))}, ${whole(of(({ refused }) => refused))}`,
+    `${millis(of(({ health }) => health.answered))} (${millis(of(({ health }) => health.late))})`,
+    `${whole(before)}, ${whole(Math.max(...found.map(({ peak }) => peak)))}, ${whole(service.memory())}`,
+    [...lost].map(([what, count]) => `${what}: ${whole(count)}`).join(', ') || '–',
   ];
 }
 
 const heads = [
   '',
   'capacity /s',
-  'p99 ms',
   'at 80 %: p99 ms',
   `at ${times}×: served /s`,
   'of capacity',
   'p99 ms',
   '503 /s',
   'p99 ms',
-  'health p99 ms',
-  'memory MB before, peak, after',
+  'service µs a served, a refused',
+  'health p99 ms (asked late)',
+  'memory MB before, most, after',
   'else',
 ];
 
@@ -163,6 +197,11 @@ export async function benchLoad(bench: Bench): Promise<void> {
     ];
     say(`\nREST at ${times} times the capacity; the generator and PostgreSQL have the same processors\n`);
     say(table(heads, lines));
+    say(
+      `\nMedians of ${bench.rounds} rounds. Capacity: answers a second to 64 connections that each send the next request when the last is answered, in the ` +
+        'same round. The processor time is that of the service alone; what is refused costs what is left of it when each that was served has cost as much as ' +
+        'at capacity.',
+    );
   } finally {
     await service.stop();
   }
