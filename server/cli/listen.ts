@@ -8,8 +8,10 @@ import type { Hono } from 'hono';
 import { keepPace, usualPace } from '../http/body-pace.ts';
 import { malformation, markRefused, onWire, pathNear, refusedWith, type RefusalStatus } from '../http/malformed.ts';
 import type { LoadShedding } from '../http/load-shedding.ts';
+import { simpleRequest } from '../http/simple-request.ts';
 import type { Problem } from '../http/problem.ts';
-import { refuser } from './prepared-refusal.ts';
+import { openRefuser, type Refuser } from './prepared-refusal.ts';
+import { watchConnections } from './connections.ts';
 
 export interface Listener {
   /** The port, also when a free one was asked for. */
@@ -58,6 +60,11 @@ function refusal(error: NodeJS.ErrnoException, host: string, port: number): Cann
 /** Connections that may wait to be taken, as far as the system allows: with Node.js's own 511 a burst while we work is lost. */
 const backlog = 4_096;
 
+/** How long a connection is kept without a request, in seconds. */
+const keptSeconds = 65;
+/** How long the head of a request may take, in milliseconds. */
+const patience = 30_000;
+
 /** What every request is for, whatever Host it names: no path and nothing else is taken from there. */
 const ourName = 'localhost';
 
@@ -84,9 +91,10 @@ const addressIn = (packet: Buffer | undefined): string =>
 export async function listen(host: string, port: number, pace = usualPace): Promise<Listener> {
   let answer: RequestListener = notReady;
   let known: Hono | null = null;
-  const answering = new WeakMap<Duplex, ServerResponse>();
   const unfinished = new Set<ServerResponse>();
   let isLeaving = false;
+  let refuser: Refuser | undefined;
+  let load: LoadShedding | undefined;
 
   /** Answers, past Node.js, what has no response of its own or whose handler waits for the body; then closes the connection. */
   async function refuse(socket: Duplex, url: string, refused: Problem): Promise<void> {
@@ -94,7 +102,7 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
       .then(onWire)
       .catch(() => null);
     // What is half answered cannot be answered otherwise.
-    const current = answering.get(socket);
+    const current = connections.answerOn(socket);
     const isBegun = current !== undefined && current.headersSent && !current.writableFinished;
     if (bytes === null || isBegun || !socket.writable) socket.destroy();
     else socket.end(bytes, () => socket.destroy());
@@ -104,7 +112,7 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
   const handle =
     (expectation: Problem | null): RequestListener =>
     (request, response) => {
-      answering.set(request.socket, response);
+      connections.begun(request, response);
       unfinished.add(response);
       response.once('close', () => unfinished.delete(response));
       // Node.js says `Connection: close` for it.
@@ -123,9 +131,19 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
 
   // A request has no time in which it must be complete, since a document of 2 GB may take hours, but a pace.
   const server = createServer(
-    { keepAliveTimeout: 65_000, requestTimeout: 0, headersTimeout: 30_000, requireHostHeader: false },
+    { keepAliveTimeout: keptSeconds * 1_000, requestTimeout: 0, headersTimeout: patience, requireHostHeader: false },
     handle(null),
   );
+  const connections = watchConnections(server, {
+    patience,
+    keptMillis: keptSeconds * 1_000,
+    answer(bytes, socket) {
+      if (refuser === undefined || isLeaving || !load?.isOverloaded()) return null;
+      const asked = simpleRequest(bytes);
+      return asked && refuser.answerTo(asked, socket);
+    },
+    tooLate: (socket) => void refuse(socket, '/', refusedWith(408)),
+  });
   server.on('checkExpectation', handle(refusedWith(417)));
   server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
@@ -137,8 +155,9 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
   });
   return {
     port: (server.address() as AddressInfo).port,
-    answerWith(app, load) {
+    answerWith(app, shedding) {
       known = app;
+      load = shedding;
       // Its own Request and Response stand in for the global ones: an answer of text goes out without a stream, which
       // saves a good part of the time that we add.
       const answerAtOnce = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
@@ -146,9 +165,10 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
         answer = answerAtOnce;
         return;
       }
-      const refuseAsTooMuch = refuser(app, load);
+      const { admit } = load;
+      const { refuse: refuseAsTooMuch } = (refuser = openRefuser(app, load, keptSeconds));
       answer = (request, response) =>
-        load.admit(
+        admit(
           request,
           response,
           () => void answerAtOnce(request, response),
@@ -164,7 +184,11 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
       await new Promise((resolve) => setImmediate(resolve));
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
       // A connection that becomes idle after its answer would be kept for the next request.
-      const idle = setInterval(() => server.closeIdleConnections(), 50);
+      const idle = setInterval(() => {
+        server.closeIdleConnections();
+        // What has come by now is read first.
+        setImmediate(() => connections.closeUnused());
+      }, 50);
       const late = setTimeout(() => server.closeAllConnections(), seconds * 1000);
       await closed;
       clearInterval(idle);

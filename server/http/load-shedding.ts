@@ -4,12 +4,18 @@
  * more than can be answered some are answered in time this way instead of all too late. As long as more keep coming, those that
  * have waited too long are refused. A burst after which nothing comes is answered whole. Nothing of a request is looked
  * at before its turn but its first lines.
+ *
+ * Once somebody was refused, the line is kept short for two seconds, so that whoever gets a place in it is answered about
+ * as soon as at other times; for whom there is none, they are refused at once, which costs least before anything is made of
+ * their request. Then more are let wait for a moment: when they find room, the line is as it was before, else it stays short.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counts } from '../counts.ts';
 import type { Logger } from '../log.ts';
+import { bearerIn } from './bearer-token.ts';
 import { Problem, retryAfter } from './problem.ts';
+import { sessionIn } from './session.ts';
 
 export interface LoadLimits {
   /** How many requests are answered at once. */
@@ -21,6 +27,10 @@ export interface LoadLimits {
 export interface LoadShedding {
   /** Has `start` called when it is the turn of the request, or `refuse`. */
   admit(request: IncomingMessage, response: ServerResponse, start: () => void, refuse: () => void): void;
+  /** Whether the line is kept short. */
+  isOverloaded(): boolean;
+  /** Whether there is no place for a request while it is overloaded; it is then to be refused, as if it had waited. */
+  hasNoPlace(asked: Asked): boolean;
   /** Notes that a request to this interface was refused. */
   refused(name: string): void;
   /** How many are being answered, how many wait, and how many were refused, by interface. */
@@ -40,6 +50,9 @@ export const tooMuch = (): Problem =>
 const mostWaiting = 1_000;
 /** How long a request waits at most while many wait and more come, in milliseconds. */
 const hurriedMillis = 80;
+/** For how long the line is kept short after somebody was refused, and then for how long is looked if it has to stay so, in milliseconds. */
+const shortMillis = 2_000;
+const lookMillis = 20;
 /** How often those that have waited too long are looked for, in milliseconds. */
 const every = 50;
 /** How often the log says that requests are refused, in milliseconds. */
@@ -47,15 +60,22 @@ const saidEvery = 10_000;
 
 const operators = new Set(['/healthz', '/readyz', '/metrics']);
 
+/** Whether this is asked by those who operate us, who do not wait. */
+export const isForOperators = (target: string): boolean => operators.has(target);
+
 const programs = /^\/(?:api\/v1|api\/mcp|mcp)(?:\/|\?|$)/;
-const sessionCookie = /(?:^|;\s*)(?:__Host-)?dealkeep=([^;]*)/;
+
+/** The first lines of a request, as far as they say whose it is. */
+export interface Asked {
+  readonly target: string;
+  readonly header: (name: 'authorization' | 'cookie' | 'x-forwarded-for') => string | undefined;
+  readonly remoteAddress: string | undefined;
+}
 
 /** Whose request it is, as far as it says so itself: by its token or session, else by the address it comes from. */
-function credentialOf({ url = '', headers, socket }: IncomingMessage): string {
-  const own = programs.test(url)
-    ? /\S+$/.exec(headers.authorization?.trimEnd() ?? '')?.[0]
-    : sessionCookie.exec(headers.cookie ?? '')?.[1];
-  return own ?? `${socket.remoteAddress} ${headers['x-forwarded-for']?.toString().split(',').at(-1) ?? ''}`;
+function credentialOf({ target, header, remoteAddress }: Asked): string {
+  const own = programs.test(target) ? bearerIn(header('authorization') ?? '') : sessionIn(header('cookie') ?? '');
+  return own || `${remoteAddress} ${header('x-forwarded-for')?.split(',').at(-1) ?? ''}`;
 }
 
 interface Waiting {
@@ -79,6 +99,7 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
   let sweeping: NodeJS.Timeout | undefined;
   let resting = 0;
   let lookedAt = -Infinity;
+  let shortUntil = -Infinity;
   const refusedAt = new Map<string, number>();
   let unsaid = 0;
   let saidAt = -Infinity;
@@ -149,13 +170,30 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
     }
   }
 
-  /** One more waits: of those who have waited long, up to two go, so that a line that grows becomes short again. */
+  /** How many may wait at this moment. */
+  function places(now: number): number {
+    if (now < shortUntil) return atOnce;
+    return now < shortUntil + lookMillis ? many : Infinity;
+  }
+
+  /** One more has come: of those who have waited long, up to two go, so that a line that grows becomes short again. */
   function makeRoom(now: number): void {
-    for (let gone = 0; gone < 2 && line.length > many; gone += 1) {
+    const enough = Math.min(places(now), many);
+    for (let gone = 0; gone < 2 && line.length > enough; gone += 1) {
       const isLate = line[0] !== undefined && now - line[0].since >= hurriedMillis;
       if (!isLate && line.length <= mostWaiting) return;
+      shortUntil = now + shortMillis;
       leave(0).refuse();
     }
+  }
+
+  /** Whether one more of this credential is too many for the line; one credential may fill half of it. */
+  function isTooMuch(credential: string, now: number): boolean {
+    const most = places(now);
+    if (line.length < most) return waitingFor.of(credential) >= Math.min(most, mostWaiting) / 2;
+    if (now >= shortUntil) shortUntil = now + shortMillis;
+    makeRoom(now);
+    return true;
   }
 
   /** Refuses those who have waited as long as anybody may. */
@@ -167,16 +205,23 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
 
   return {
     admit(request, response, start, refuse) {
-      const { url = '' } = request;
-      if (operators.has(url)) return start();
+      const { url = '', headers, socket } = request;
+      if (isForOperators(url)) return start();
       const now = performance.now();
-      const credential = credentialOf(request);
+      const header = (name: keyof typeof headers) => headers[name]?.toString();
+      const credential = credentialOf({ target: url, header, remoteAddress: socket.remoteAddress });
       if (mayBegin(credential, now)) return begin({ credential, response, start }, request);
-      if (waitingFor.of(credential) >= mostWaiting / 2) return refuse();
+      if (isTooMuch(credential, now)) return refuse();
       line.push({ credential, response, since: now, start, refuse });
       waitingFor.add(credential, 1);
       makeRoom(now);
       sweeping ??= setInterval(sweep, Math.min(every, waitMillis)).unref();
+    },
+    isOverloaded: () => places(performance.now()) < Infinity,
+    hasNoPlace(asked) {
+      const now = performance.now();
+      const credential = credentialOf(asked);
+      return !mayBegin(credential, now) && isTooMuch(credential, now);
     },
     refused(name) {
       refusedAt.set(name, (refusedAt.get(name) ?? 0) + 1);

@@ -40,6 +40,16 @@ const host =
 const target = /^\/(?!\/)[!"$->@-[\]-~]*(?:\?[!"$-~]*)?$/;
 const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
+/** Whether this may be the value of a Host header. */
+export const isWellFormedHost = (value: string): boolean => host.test(value);
+
+/** Whether this is a path and query that everybody reads alike. */
+export function isWellFormedTarget(url: string): boolean {
+  if (!target.test(url)) return false;
+  const query = url.indexOf('?');
+  return !dotSegment.test(query < 0 ? url : url.slice(0, query));
+}
+
 function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   let found: string | undefined;
   let count = 0;
@@ -51,16 +61,13 @@ function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   }
   // HTTP/1.0, as some health checks speak it, has no Host.
   if (count === 0) return httpVersion === '1.0';
-  return count === 1 && found !== undefined && host.test(found);
+  return count === 1 && found !== undefined && isWellFormedHost(found);
 }
 
 /** What is wrong with the first line or the Host of a request, or null. */
 export function malformation(request: IncomingMessage): Problem | null {
   if (!hasOneHost(request)) return badHost;
-  const { url = '' } = request;
-  if (!target.test(url)) return badTarget;
-  const query = url.indexOf('?');
-  return dotSegment.test(query < 0 ? url : url.slice(0, query)) ? badTarget : null;
+  return isWellFormedTarget(request.url ?? '') ? null : badTarget;
 }
 
 /** A well-formed path that is as near to what was asked for as can be told: it only decides in which form the refusal is answered. */

@@ -28,10 +28,10 @@ export function isSecure(c: Context): boolean {
   return ourOrigin(c).startsWith('https:');
 }
 
-// Over https the `__Host-` prefix makes browsers refuse the cookie from a subdomain or without Secure.
-function cookieName(c: Context, name: string): string {
-  return isSecure(c) ? `__Host-${name}` : name;
-}
+/** Over https this makes browsers refuse a cookie from a subdomain or without Secure. */
+const prefix = '__Host-';
+
+const cookieName = (c: Context, name: TokenCookie): string => (isSecure(c) ? `${prefix}${name}` : name);
 
 /**
  * Our cookies that hold a token: 'dealkeep' is the session, 'dealkeep-step' an unfinished sign-in, 'dealkeep-device' what
@@ -63,6 +63,11 @@ export function setTokenCookie(c: Context, name: TokenCookie, token: string, sec
 export function clearTokenCookie(c: Context, name: TokenCookie): void {
   deleteCookie(c, cookieName(c, name), { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure(c) });
 }
+
+const presented = new RegExp(`(?:^|;\\s*)(?:${prefix})?${'dealkeep' satisfies TokenCookie}=([^;]*)`);
+
+/** What the value of a Cookie header presents as session, over https or not: whether it is a token at all is not looked at. */
+export const sessionIn = (header: string): string | undefined => presented.exec(header)?.[1];
 
 /** The session token of the request's cookie, or null; whether it is alive only the database knows. */
 export function sessionToken(c: Context): string | null {

@@ -196,6 +196,96 @@ describe('when as many requests are being answered as there is room for', () => 
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 503, 200, 200]);
   });
 
+  /** Holds the only turn, and lets so many wait so long that the line is kept short. */
+  async function overload({ origin, load }: Node): Promise<void> {
+    for (let nth = 0; !load.isOverloaded(); nth += 1) {
+      const before = load.state().refused.get('pages') ?? 0;
+      ask(origin, `/hold/${nth}`, session(`holder ${nth}`)).catch(() => {});
+      await expect
+        .poll(() => load.state().answering + load.state().waiting + (load.state().refused.get('pages') ?? 0) - before)
+        .toBeGreaterThan(Math.min(nth, 2));
+      await setTimeout(50);
+    }
+  }
+
+  /** What one connection is answered to these parts, sent one after the other, and to a last request for /healthz. */
+  async function sayTo(origin: string, parts: readonly string[]): Promise<string> {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1').setNoDelay();
+    onTestFinished(() => void socket.destroy());
+    let text = '';
+    socket.on('data', (part: Buffer) => (text += part.toString('latin1')));
+    const ended = new Promise((resolve) => socket.on('close', resolve));
+    for (const part of parts) {
+      socket.write(part);
+      await setTimeout(30);
+    }
+    socket.end('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    await ended;
+    return text;
+  }
+
+  test('while too much is asked for, whoever finds no place is refused before the request is parsed, and nobody else', async () => {
+    const node = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
+    const { origin, load } = node;
+    const statusesOf = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+    const get = (path = '/api/v1/contacts', more = '') => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+    const post = (more: string) => `POST /api/v1/contacts HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+    const hidden = get('/healthz');
+    const length = `Content-Length: ${hidden.length}\r\n`;
+    const chunked = 'Transfer-Encoding: chunked\r\n';
+    const asChunk = `${hidden.length.toString(16)}\r\n${hidden}\r\n`;
+    const cases: Record<string, [parts: string[], statuses: number[]]> = {
+      'one request after the other': [
+        [get(), get('/api/web/home'), get()],
+        [503, 503, 503, 200],
+      ],
+      'that the process is alive': [
+        [get('/healthz'), get(), get('/healthz')],
+        [200, 503, 200, 200],
+      ],
+      'two at once': [[get() + get()], [503, 503, 200]],
+      'one in parts': [
+        [get().slice(0, 20), get().slice(20)],
+        [503, 200],
+      ],
+      'one and the beginning of another': [
+        [get() + get().slice(0, 20), get().slice(20)],
+        [503, 503, 200],
+      ],
+      'a body that looks like a request': [
+        [post(length), hidden],
+        [503, 200],
+      ],
+      'a body in the same packet': [[post(length) + hidden], [503, 200]],
+      'a body of a GET': [
+        [get(undefined, length), hidden, get()],
+        [503, 503, 200],
+      ],
+      'chunks that look like a request': [[post(chunked), asChunk, '0\r\n\r\n', get()], [503]],
+      'half a body, and the rest with the next request': [
+        [post(length), hidden.slice(0, 9), hidden.slice(9) + get()],
+        [503, 503, 200],
+      ],
+      'the end of the connection': [[get(undefined, 'Connection: close\r\n')], [503]],
+      'lines that end otherwise': [[get(undefined, 'X-Y: a\n').replaceAll('\r\n', '\n')], [400]],
+      'a name with a space behind it': [[get(undefined, `Content-Length : ${hidden.length}\r\n`), hidden], [400]],
+      'two lengths': [[get(undefined, `${length}Content-Length: 0\r\n`), hidden], [400]],
+      'two hosts': [[get(undefined, 'Host: elsewhere\r\n')], [503]],
+      'a path that is read in two ways': [[get('/api/v1/../web')], [503]],
+    };
+    for (const [name, [parts, statuses]] of Object.entries(cases)) {
+      let answer = '';
+      // It may have calmed down meanwhile, on a busy machine.
+      for (let isSure = false; !isSure;) {
+        await overload(node);
+        answer = await sayTo(origin, parts);
+        isSure = load.isOverloaded();
+      }
+      expect.soft(statusesOf(answer), name).toEqual(statuses);
+    }
+    expect(load.state()).toMatchObject({ answering: 1 });
+  });
+
   test('a body that does not come takes no turn', async () => {
     const { origin, load } = await openNode(service, { atOnce: 4, waitMillis: 60_000 });
     const slow = Array.from({ length: 8 }, (_, nth) => {
