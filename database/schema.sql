@@ -1491,6 +1491,54 @@ CREATE POLICY as_owner ON vault.mail_counts TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.outbox (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    kind text NOT NULL,
+    recipient text NOT NULL,
+    recipient_id uuid,
+    brokerage_id uuid,
+    deal_id uuid,
+    caused_by uuid,
+    urgent boolean NOT NULL,
+    facts jsonb DEFAULT '{}'::jsonb NOT NULL,
+    secret text,
+    link bytea,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    last_error text,
+    claimed_until timestamp with time zone,
+    give_up_at timestamp with time zone DEFAULT app.now() + '1 day'::interval NOT NULL,
+    sent_at timestamp with time zone,
+    given_up_at timestamp with time zone,
+    CONSTRAINT outbox_pkey PRIMARY KEY (id),
+    CONSTRAINT outbox_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
+    CONSTRAINT outbox_caused_by_fkey FOREIGN KEY (caused_by) REFERENCES public.users(id),
+    CONSTRAINT outbox_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT outbox_recipient_id_fkey FOREIGN KEY (recipient_id) REFERENCES public.users(id),
+    CONSTRAINT outbox_check CHECK (sent_at IS NULL OR given_up_at IS NULL),
+    CONSTRAINT outbox_check1 CHECK (sent_at IS NULL OR facts = '{}'::jsonb AND secret IS NULL),
+    CONSTRAINT outbox_check2 CHECK (given_up_at IS NULL OR secret IS NULL),
+    CONSTRAINT outbox_facts_check CHECK (length(facts::text) <= 200000),
+    CONSTRAINT outbox_kind_check CHECK (kind ~ '^[a-z][a-z_]{0,49}$'::text),
+    CONSTRAINT outbox_last_error_check CHECK (length(last_error) <= 500),
+    CONSTRAINT outbox_link_check CHECK (length(link) = 32),
+    CONSTRAINT outbox_recipient_check CHECK (app.is_email_address(recipient)),
+    CONSTRAINT outbox_secret_check CHECK (length(secret) <= 2000)
+);
+CREATE INDEX outbox_by_brokerage ON vault.outbox USING btree (brokerage_id, created_at DESC) WHERE sent_at IS NULL;
+CREATE INDEX outbox_by_cause ON vault.outbox USING btree (caused_by);
+CREATE INDEX outbox_by_deal ON vault.outbox USING btree (deal_id);
+CREATE INDEX outbox_by_end ON vault.outbox USING btree (COALESCE(sent_at, given_up_at)) WHERE COALESCE(sent_at, given_up_at) IS NOT NULL;
+CREATE INDEX outbox_by_link ON vault.outbox USING btree (link) WHERE link IS NOT NULL;
+CREATE INDEX outbox_by_recipient ON vault.outbox USING btree (recipient_id);
+CREATE INDEX outbox_waiting ON vault.outbox USING btree (urgent DESC, next_attempt_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
+ALTER TABLE vault.outbox ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.outbox FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.outbox TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.passkeys (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
     user_id uuid NOT NULL,
@@ -2478,6 +2526,8 @@ begin
   update vault.passwords p set address_proven_at = app.now() where p.user_id = change.user_id;
   delete from vault.password_resets r where r.user_id = change.user_id;
   perform app.record(change.user_id, 'address.change', 'done', null, address, request_id);
+  perform app.queue_mail('address_changed', old_address, null, null, null, true,
+    (select jsonb_build_object('name', u.name, 'new_email', u.email) from public.users u where u.id = change.user_id), null, null);
   return query select old_address, change.new_email;
 end
 $function$;
@@ -2508,7 +2558,7 @@ begin
   delete from vault.known_devices k where k.user_id = this.user_id;
   delete from vault.password_resets r where r.user_id = this.user_id;
   perform app.revoke_families(this.user_id, null);
-  perform app.count_notice(this.user_id);
+  perform app.notify_security_change(this.user_id, 'password_changed');
   perform app.record(this.user_id, 'password.change', 'done', null, address, request_id);
   return 'done';
 end
@@ -2794,6 +2844,37 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.claim_mails(most integer)
+ RETURNS TABLE(id uuid, kind text, recipient text, brokerage_name text, deal_id uuid, facts jsonb, secret text, attempts integer, created_at timestamp with time zone)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  update vault.outbox o set given_up_at = app.now(), secret = null, claimed_until = null,
+      last_error = 'The link is used up, taken back or too old.'
+    where o.sent_at is null and o.given_up_at is null and o.link is not null and o.next_attempt_at <= app.now()
+      and (o.claimed_until is null or o.claimed_until <= app.now()) and not app.is_live_link(o.link);
+  return query
+    with due as (
+      select o.id from vault.outbox o
+      where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
+        and (o.claimed_until is null or o.claimed_until <= app.now())
+      order by o.urgent desc, o.next_attempt_at limit least(most, 100)
+      for update skip locked
+    ), claimed as (
+      update vault.outbox o set claimed_until = app.now() + interval '5 minutes', attempts = o.attempts + 1
+      from due where o.id = due.id
+      returning o.*
+    )
+    select c.id, c.kind, c.recipient, b.name, c.deal_id, c.facts, c.secret, c.attempts, c.created_at
+    from claimed c left join public.brokerages b on b.id = c.brokerage_id
+    order by c.urgent desc, c.next_attempt_at, c.id;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.claim_mails(integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.client_id()
  RETURNS uuid
  LANGUAGE sql
@@ -2914,7 +2995,7 @@ begin
   insert into vault.recovery_codes (user_id, digest) select this.user_id, unnest(code_digests);
   update vault.sessions s set second_factor_at = app.now() where s.id = this.id;
   perform app.renew_session(this.id, token);
-  perform app.count_notice(this.user_id);
+  perform app.notify_security_change(this.user_id, 'authenticator_added');
   perform app.record(this.user_id, 'second_factor.on', 'done', null, address, request_id);
   return true;
 end
@@ -4306,6 +4387,17 @@ AS $function$
     where k.digest = device and k.user_id = person and k.used_at > app.now() - interval '180 days')
 $function$;
 
+CREATE OR REPLACE FUNCTION app.is_live_link(link bytea)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select exists (select from vault.invitations i where i.digest = link and i.used_at is null and i.expires_at > app.now())
+    or exists (select from vault.password_resets r where r.digest = link and r.expires_at > app.now())
+    or exists (select from vault.address_changes a where a.digest = link and a.expires_at > app.now())
+$function$;
+
 CREATE OR REPLACE FUNCTION app.is_offer_payload(payload jsonb)
  RETURNS boolean
  LANGUAGE sql
@@ -4877,6 +4969,38 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.mail_failed(mail uuid, attempt integer, reason text, final boolean)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update vault.outbox o set claimed_until = null, last_error = left(reason, 500),
+      given_up_at = case when final or app.now() >= o.give_up_at then app.now() end,
+      secret = case when final or app.now() >= o.give_up_at then null else o.secret end,
+      next_attempt_at = least(o.give_up_at, app.now()
+        + (array['1 min', '5 min', '15 min', '1 h', '3 h', '6 h']::interval[])[least(o.attempts, 6)])
+    where o.id = mail and o.attempts = attempt and o.sent_at is null and o.given_up_at is null;
+  return found;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mail_failed(uuid,integer,text,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.mail_sent(mail uuid, attempt integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  update vault.outbox o set sent_at = app.now(), claimed_until = null, facts = '{}', secret = null, last_error = null
+    where o.id = mail and o.attempts = attempt and o.sent_at is null and o.given_up_at is null;
+  return found;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mail_sent(uuid,integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.may_move(deal_id uuid, target text, confirmed boolean)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -5000,6 +5124,17 @@ begin
     select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
   end if;
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.notify_security_change(person uuid, what text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.count_notice(person), app.queue_security_mail(person, what);
 end
 $function$;
 
@@ -5413,6 +5548,24 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_authorization() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.purge_mails()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  purged int;
+begin
+  delete from vault.outbox o
+    where coalesce(o.sent_at, o.given_up_at) < app.now() - interval '30 days'
+      and (o.sent_at is not null or o.given_up_at < app.now() - interval '90 days');
+  get diagnostics purged = row_count;
+  return purged;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.purge_mails() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.purge_sign_in()
  RETURNS integer
  LANGUAGE plpgsql
@@ -5474,6 +5627,43 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.qoe_deals(boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.queue_mail(kind text, recipient text, recipient_id uuid, brokerage uuid, deal uuid, urgent boolean, facts jsonb, secret text, link bytea)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  queued uuid;
+begin
+  if recipient is null then
+    return null;
+  end if;
+  insert into vault.outbox (kind, recipient, recipient_id, brokerage_id, deal_id, caused_by, urgent, facts, secret, link)
+    values (queue_mail.kind, lower(queue_mail.recipient),
+      coalesce(queue_mail.recipient_id, (select u.id from public.users u where u.email = lower(queue_mail.recipient))),
+      coalesce(queue_mail.brokerage, (select d.organization_id from public.deals d where d.id = queue_mail.deal)),
+      queue_mail.deal, app.user_id(), queue_mail.urgent, coalesce(queue_mail.facts, '{}'), queue_mail.secret, queue_mail.link)
+    returning id into queued;
+  perform pg_notify('dealkeep_mail', '');
+  return queued;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.queue_mail(text,text,uuid,uuid,uuid,boolean,jsonb,text,bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.queue_security_mail(person uuid, what text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.queue_mail('security_change', u.email, u.id, null, null, true,
+      jsonb_build_object('name', u.name, 'what', what), null, null)
+    from public.users u where u.id = person;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.recent_session(session bytea)
  RETURNS SETOF vault.live_sessions
@@ -5849,7 +6039,7 @@ begin
   if not found then
     return false;
   end if;
-  perform app.count_notice(this.user_id);
+  perform app.notify_security_change(this.user_id, 'authenticator_removed');
   perform app.record(this.user_id, 'second_factor.off', 'done', null, address, request_id);
   return true;
 end
@@ -5892,7 +6082,7 @@ begin
   end if;
   delete from vault.recovery_codes c where c.user_id = this.user_id;
   insert into vault.recovery_codes (user_id, digest) select this.user_id, unnest(code_digests);
-  perform app.count_notice(this.user_id);
+  perform app.notify_security_change(this.user_id, 'recovery_codes_renewed');
   perform app.record(this.user_id, 'recovery_codes.renew', 'done', null, address,
     request_id);
   return true;
@@ -5992,6 +6182,7 @@ begin
   delete from vault.address_changes a where a.user_id = person;
   perform app.end_sessions_of(person);
   perform app.record(person, 'password.reset', 'done', app.on_reset(person, first_proof), address, request_id);
+  perform app.queue_security_mail(person, 'password_reset');
   return true;
 end
 $function$;
@@ -6971,3 +7162,4 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql
 -- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql
+-- 045c9c9c26bf0fa0361dd5fa406e854d93b34cfb28cc7b7d342f5bd37905f2b1  040_outbox.sql

@@ -8,7 +8,7 @@ import { postgresStore, redisStore, type LimitStore } from './http/limit-stores.
 import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
 import { openLoadShedding, type LoadShedding } from './http/load-shedding.ts';
 import type { Logger } from './log.ts';
-import { createMailer, type Mailer } from './mail.ts';
+import { createMailer, type Mailer } from './mail/transport.ts';
 import { openStorage } from './storage/open.ts';
 import type { Storage } from './storage/storage.ts';
 
@@ -125,12 +125,13 @@ export async function openServices(
     log.warn('pages do not hear what changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
   const listening = listenDatabaseUrl ? { connectionString: listenDatabaseUrl } : connection;
   const changes = await openChangesOf(config, listening, log);
+  const mailer = mail ?? createMailer(config, log);
   const leaving = new AbortController();
   const stopping = new AbortController();
   return {
     services: {
       ...core,
-      mail: mail ?? createMailer(config, log),
+      mail: mailer,
       limits,
       load: openLoadShedding(config.load, log),
       changes,
@@ -143,6 +144,7 @@ export async function openServices(
       stopping.abort();
       await drain?.();
       await changes.close();
+      mailer.close();
       await storage.close();
       await limits.close();
       await database.close();

@@ -41,6 +41,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
   const holder = `${stream}:listener`;
   const me = randomUUID();
   const listeners = new Set<Listener>();
+  const wakes = new Set<() => void>();
   const closing = new AbortController();
   let direct: Changes | undefined;
   let isHolder = false;
@@ -62,6 +63,9 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
       direct.follow((change) => {
         if (isHolder) write(change);
         if (isAway) tell(change);
+      });
+      direct.onMail(() => {
+        for (const wake of wakes) wake();
       });
     } else if (!needed && direct !== undefined) {
       void direct.close();
@@ -168,6 +172,10 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
     follow(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    onMail(wake) {
+      wakes.add(wake);
+      return () => wakes.delete(wake);
     },
     pause() {
       paused ??= Promise.withResolvers();

@@ -15,7 +15,8 @@ import type { Database, Results } from '../server/database/database.ts';
 import type { Statement } from '../server/database/statement.ts';
 import { listen } from '../server/cli/listen.ts';
 import { createLog } from '../server/log.ts';
-import type { Mail } from '../server/mail.ts';
+import { openDelivery } from '../server/mail/delivery.ts';
+import type { Mail } from '../server/mail/transport.ts';
 import type { Storage } from '../server/storage/storage.ts';
 import { noteCalls } from './mutation/called.ts';
 
@@ -56,7 +57,10 @@ export interface TestService extends TestNode {
   readonly demo: Demo & { readonly rest_url: string; readonly mcp_url: string };
   /** Lines of the log so far, as JSON text. */
   readonly log: readonly string[];
+  /** The mails that {@link TestService.deliver} has delivered so far. */
   readonly mails: readonly Mail[];
+  /** Delivers what waits in the outbox and is due; every mail so far. Nothing is delivered but by it. */
+  deliver(): Promise<readonly Mail[]>;
   /** As the owner, past every policy: for arranging and for looking. `app.now()` tells the test's time here too. */
   sql<R extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** As the server, in one transaction. */
@@ -140,7 +144,7 @@ export async function openService({
       ...changes,
     };
     const log = createLog(config.logLevel, { write: (line) => void lines.push(line) });
-    const mail = { send: async (sent: Mail) => void mails.push(sent) };
+    const mail = { send: async (sent: Mail) => void mails.push(sent), close: () => {} };
     const opened = await openServices(config, server, { log, clock: clock.now, mail, waitMillis });
     const services = demo ? { ...opened.services, storage: withDemoBodies(opened.services.storage) } : opened.services;
     listener.answerWith(createApp(services), services.load);
@@ -150,6 +154,7 @@ export async function openService({
 
   // The second node is one more door of the same service: its public address is the first one's.
   const first = await openNode();
+  const delivery = openDelivery(first.services, 1);
   const nodes = [first];
   if (count > 1) {
     changes = { ...changes, baseUrl: first.services.config.baseUrl };
@@ -171,6 +176,10 @@ export async function openService({
     },
     log: lines,
     mails,
+    async deliver() {
+      await delivery.deliverDue();
+      return mails;
+    },
     connections: { owner, server },
     async sql<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
       const client = await ownerPool.connect();

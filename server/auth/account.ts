@@ -10,12 +10,12 @@ import { changePassword, ownPasswordRecipe } from '../domain/accounts/passwords.
 import { renameOneself } from '../domain/people/people.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfGuard, csrfToken } from '../http/csrf.ts';
+import { mintLink } from '../mail/secrets.ts';
 import { originOf } from '../http/origin.ts';
 import { notSignedIn, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
 import { action, fields, smallBody } from './action.ts';
 import { attemptsOn } from './attempts.ts';
-import { mailAddressChange, mailAddressChanged, mailSecurityChange } from './mails.ts';
 import { asCaller, knowDevice } from './signed-in.ts';
 
 const linkExpired = () =>
@@ -46,11 +46,6 @@ async function setNewPassword(services: Services, c: Context, current: string, c
   await attempts.succeeded();
   await knowDevice(services, c, token);
   setTokenCookie(c, 'dealkeep', token);
-  void mailSecurityChange(
-    services,
-    caller,
-    'your password at Dealkeep was changed, and every other session was ended.',
-  );
   return { changed: true, csrf_token: csrfToken(token) };
 }
 
@@ -66,18 +61,14 @@ export function accountRoutes(services: Services) {
   );
 
   const address = action(z.object({ email: fields.email }), async (c, { email }) => {
-    const token = mintToken();
-    const statement = askAddressChange(sessionDigest(c), email, tokenDigest(token), originOf(c));
-    const [{ name }] = await asCaller(services, c, statement);
-    void mailAddressChange(services, { email, name }, token);
+    await asCaller(services, c, askAddressChange(sessionDigest(c), email, mintLink(true).link, originOf(c)));
     return { message: 'A mail to the new address is on its way.' };
   });
 
   const confirm = action(z.object({ token: fields.token }), async (c, { token }) => {
     const statement = changeAddress(sessionDigest(c), tokenDigest(token), originOf(c));
-    const [{ name }, changed] = await asCaller(services, c, statement);
+    const [, changed] = await asCaller(services, c, statement);
     if (changed === null) throw linkExpired();
-    void mailAddressChanged(services, { email: changed.old_email, name }, changed.new_email);
     return { email: changed.new_email };
   });
 

@@ -6,7 +6,7 @@ import type { Services } from '../services.ts';
 import { hashPassword } from '../domain/accounts/password-hashes.ts';
 import { passwordFault } from '../domain/accounts/password-rules.ts';
 import { askPasswordReset, passwordResetOwner, resetPassword } from '../domain/accounts/passwords.ts';
-import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
+import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { afterAnswer } from '../http/after-answer.ts';
 import { originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
@@ -14,7 +14,7 @@ import { clearTokenCookie } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
 import { action, fields, smallBody } from './action.ts';
 import { countReset, hashedFor } from './attempts.ts';
-import { mailReset, mailSecurityChange } from './mails.ts';
+import { mintLink } from '../mail/secrets.ts';
 
 const sent =
   'If there is an account with this address, a mail with a link is on its way. The link works for 30 minutes.';
@@ -29,11 +29,9 @@ export function resetRoutes(services: Services) {
     await countReset(services, c, email);
     const origin = originOf(c);
     // Not waited for: what is done for an address that somebody has would take longer.
-    afterAnswer(services, 'a link to a new password', async () => {
-      const token = mintToken();
-      const to = await database.run(askPasswordReset(email, tokenDigest(token), origin));
-      if (to !== null) void mailReset(services, to, token);
-    });
+    afterAnswer(services, 'a link to a new password', () =>
+      database.run(askPasswordReset(email, mintLink(true).link, origin)),
+    );
     return { message: sent };
   });
 
@@ -47,11 +45,6 @@ export function resetRoutes(services: Services) {
       const phc = await hashPassword(password, hashedFor(c, person.email));
       if (!(await database.run(resetPassword(tokenDigest(token), phc, originOf(c))))) throw linkExpired();
       clearTokenCookie(c, 'dealkeep');
-      void mailSecurityChange(
-        services,
-        person,
-        'your password at Dealkeep was set anew. Every session and every connected client was ended, and writing through tools is turned off.',
-      );
       return { message: 'The password is set. Sign in with it.' };
     },
   );

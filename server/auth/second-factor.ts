@@ -15,14 +15,12 @@ import {
   stepOfCode,
 } from '../domain/accounts/second-factor.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
-import type { SessionCaller } from '../domain/accounts/sessions.ts';
 import { csrfGuard, csrfToken } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { sessionDigest, setTokenCookie } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
 import { action, smallBody } from './action.ts';
 import { attemptsOn } from './attempts.ts';
-import { mailSecurityChange } from './mails.ts';
 import { asCaller } from './signed-in.ts';
 
 async function confirm(services: Services, c: Context, typed: string) {
@@ -46,7 +44,6 @@ async function confirm(services: Services, c: Context, typed: string) {
   if (!(await services.database.run(statement)))
     throw new Problem(409, 'nothing_pending', 'Start again: set up an authenticator first.');
   setTokenCookie(c, 'dealkeep', token);
-  void mailSecurityChange(services, caller, 'an authenticator was set up for your account at Dealkeep.');
   return { recovery_codes: codes, csrf_token: csrfToken(token) };
 }
 
@@ -63,20 +60,16 @@ export function secondFactorRoutes(services: Services) {
   const code = z.string({ error: 'Enter the code.' }).max(64, 'The code is too long.');
   const switchOn = action(z.object({ code }), (c, input) => confirm(services, c, input.code));
 
-  const changed = (caller: SessionCaller, what: string) =>
-    void mailSecurityChange(services, caller, `${what} of your account at Dealkeep.`);
   const remove = action(nothing, async (c) => {
-    const [caller, removed] = await asCaller(services, c, removeSecondFactor(sessionDigest(c), originOf(c)));
-    if (removed) changed(caller, 'the authenticator was removed from the sign-in');
+    const [, removed] = await asCaller(services, c, removeSecondFactor(sessionDigest(c), originOf(c)));
     return { removed };
   });
 
   const renew = action(nothing, async (c) => {
     const codes = mintRecoveryCodes();
-    const [caller, renewed] = await asCaller(services, c, renewRecoveryCodes(sessionDigest(c), codes, originOf(c)));
+    const [, renewed] = await asCaller(services, c, renewRecoveryCodes(sessionDigest(c), codes, originOf(c)));
     if (!renewed)
       throw new Problem(409, 'no_second_factor', 'Recovery codes belong to an authenticator: set one up first.');
-    changed(caller, 'new recovery codes were made for the sign-in');
     return { recovery_codes: codes };
   });
 

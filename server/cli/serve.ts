@@ -5,6 +5,7 @@ import { createApp } from '../app.ts';
 import { settled, type Config } from '../config.ts';
 import { checkStore } from '../documents/one-store.ts';
 import type { Logger } from '../log.ts';
+import { startDelivery } from '../mail/delivery.ts';
 import { openServices } from '../services.ts';
 import { listen } from './listen.ts';
 import { openPrepared, opening, prepareWeb, type Prepare, type Running } from './preparation.ts';
@@ -30,6 +31,7 @@ export function start(config: Config, log: Logger, prepare: Prepare, signal: Abo
     await prepare(services, connections);
     signal.throwIfAborted();
     listener.answerWith(createApp(services), services.load);
+    closers.push(startDelivery(services));
     const drain = async (seconds: number, hurry: AbortSignal) => {
       leave();
       listener.leave();

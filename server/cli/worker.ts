@@ -5,6 +5,7 @@ import { createApp } from '../app.ts';
 import { readConfig, settled } from '../config.ts';
 import type { MetricsReader } from '../http/operations.ts';
 import { createLog } from '../log.ts';
+import { startDelivery } from '../mail/delivery.ts';
 import { openServices, type OpenServices } from '../services.ts';
 import { listen, type Listener } from './listen.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
@@ -24,12 +25,13 @@ export async function runWorker(id: number): Promise<never> {
   const log = createLog(config.logLevel).child({ worker: id });
   let listener: Listener | undefined;
   let opened: OpenServices | undefined;
+  let stopDelivery = async () => {};
   let ending: Promise<void> | undefined;
   const over = Promise.withResolvers<void>();
   const end = (code: number) =>
     (ending ??= (async () => {
       process.exitCode = code;
-      const drained = async () => listener?.close(config.shutdownSeconds);
+      const drained = async () => void (await Promise.all([listener?.close(config.shutdownSeconds), stopDelivery()]));
       await (opened ? opened.close(drained) : drained());
       over.resolve();
     })());
@@ -75,6 +77,7 @@ export async function runWorker(id: number): Promise<never> {
       case 'answer': {
         opened = await openServices(settled(config, message.port), connection, { log });
         listener?.answerWith(createApp(opened.services, metricsOfAll), opened.services.load);
+        stopDelivery = startDelivery(opened.services);
         return say({ is: 'answering' });
       }
       case 'leave': {

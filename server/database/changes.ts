@@ -19,6 +19,8 @@ export type Listener = (change: Change | null) => void;
 export interface Changes {
   /** Calls `listener` for every change until the returned function is called. */
   follow(listener: Listener): () => void;
+  /** Calls `wake` when a mail was put into the outbox, on the node that listens to the database, until the returned function is called. */
+  onMail(wake: () => void): () => void;
   /** Reads no more changes until `resume`: they wait in the database's queue. Those already read are still told. */
   pause(): void;
   resume(): void;
@@ -26,7 +28,7 @@ export interface Changes {
 }
 
 /**
- * Starts listening on the channel `dealkeep_changes`; a lost connection is reported and made again by itself. With
+ * Starts listening on the channels `dealkeep_changes` and `dealkeep_mail`; a lost connection is reported and made again by itself. With
  * `saysMissed` the first word is that anything may have changed, too.
  */
 export function openChanges(
@@ -35,6 +37,7 @@ export function openChanges(
   saysMissed = false,
 ): Changes {
   const listeners = new Set<Listener>();
+  const wakes = new Set<() => void>();
   let client: pg.Client | undefined;
   let closed = false;
   let again: NodeJS.Timeout | undefined;
@@ -56,12 +59,13 @@ export function openChanges(
     client = next;
     next.on('error', (error) => retry(error.message));
     next.on('end', () => retry('the connection ended'));
-    next.on('notification', ({ payload }) => {
-      if (payload) tell(JSON.parse(payload) as Change);
+    next.on('notification', ({ channel, payload }) => {
+      if (channel === 'dealkeep_mail') for (const wake of wakes) wake();
+      else if (payload) tell(JSON.parse(payload) as Change);
     });
     try {
       await next.connect();
-      await next.query('listen dealkeep_changes');
+      await next.query('listen dealkeep_changes; listen dealkeep_mail');
       if (wasAway) tell(null);
     } catch (error) {
       retry((error as Error).message);
@@ -74,6 +78,10 @@ export function openChanges(
     follow(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    onMail(wake) {
+      wakes.add(wake);
+      return () => wakes.delete(wake);
     },
     pause: () => void client?.connection.stream.pause(),
     resume,

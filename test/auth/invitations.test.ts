@@ -82,9 +82,9 @@ describe('an invitation to a brokerage', () => {
     const email = newAddress();
     const { body } = await asAdmin.ask(members(), { email, name: 'Guest', role: 'staff' });
     expect(body).toEqual({ member: expect.objectContaining({ email }), invitation_url: null, mailed: true });
-    await expect.poll(() => service.mails.at(-1)?.to).toBe(email);
+    await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(email);
     expect(service.mails.at(-1)?.text).toContain('Ada Admin invites you to Harbor Brokers');
-    const token = mailedToken(service, 'Ada Admin invites you');
+    const token = await mailedToken(service, 'Ada Admin invites you');
     const guest = new Visitor(service.origin);
     const known = (await guest.json('/api/auth/invitation', { token })).body;
     expect(known).toMatchObject({
@@ -247,8 +247,8 @@ describe('an invitation to a deal', () => {
     const account = await openAccount(service);
     const { dealId, participantId } = await inviteToDeal(account.email);
     await asAdmin.ask(linkOf(dealId, participantId), {});
-    await expect.poll(() => service.mails.at(-1)?.to).toBe(account.email);
-    const token = mailedToken(service, 'invites you');
+    await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(account.email);
+    const token = await mailedToken(service, 'invites you');
     const guest = await signedInVisitor(service, account);
     expect((await guest.change('/api/auth/invitation/join', { token })).body).toMatchObject({ accepted: true });
     const [participant] = await service.sql('select status from participants where id = $1', [participantId]);

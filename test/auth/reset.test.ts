@@ -19,9 +19,9 @@ beforeEach(() => service.clock.advance(minute));
 const asked = 'Choose a new password';
 
 async function askReset(email: string): Promise<string> {
-  const before = service.mails.length;
+  const before = (await service.deliver()).length;
   await new Visitor(service.origin).json('/api/auth/reset', { email });
-  await expect.poll(() => service.mails.length).toBe(before + 1);
+  await expect.poll(async () => (await service.deliver()).length).toBe(before + 1);
   return mailedToken(service, asked);
 }
 
@@ -43,7 +43,7 @@ describe('a reset link', () => {
     const link = /http\S+/.exec(mail?.text ?? '')?.[0] ?? '';
     expect(link.startsWith(`${service.config.baseUrl}/reset/new#token=`)).toBe(true);
 
-    const token = mailedToken(service, asked);
+    const token = await mailedToken(service, asked);
     const password = newPassword();
     expect((await visitor.json('/api/auth/reset/confirm', { token, password })).status).toBe(200);
     expect(await elsewhere.session()).toBeNull();
@@ -185,44 +185,28 @@ describe('a reset link', () => {
       const { status, body, headers } = await new Visitor(service.origin).json('/api/auth/reset', { email });
       return { status, body, names: [...headers.keys()].toSorted() };
     };
-    const before = service.mails.length;
+    const before = (await service.deliver()).length;
     expect(await ask('nobody@example.com')).toEqual(await ask(account.email));
-    await expect.poll(() => service.mails.length).toBe(before + 1);
+    await expect.poll(async () => (await service.deliver()).length).toBe(before + 1);
   });
 
-  it('121. is answered before its mail is out: the time would tell who has an account', async () => {
-    const account = await openAccount(service);
-    const { mail } = service.services;
-    const { send } = mail;
-    const { promise: sent, resolve: goesOut } = Promise.withResolvers<void>();
-    let waiting = 0;
-    Object.assign(mail, { send: async () => ((waiting += 1), sent) });
-    const { status } = await new Visitor(service.origin).json('/api/auth/reset', { email: account.email });
-    expect(status).toBe(200);
-    await expect.poll(() => waiting).toBe(1);
-    Object.assign(mail, { send });
-    goesOut();
-  });
-
-  it('stands in the log, alone, where no mail server is configured', async () => {
-    const account = await openAccount(service);
-    const token = await askReset(account.email);
-    const lines = service.log.filter((line) => line.includes(token));
-    expect(lines).toHaveLength(1);
-    const { msg, link, level } = JSON.parse(lines[0] ?? '{}') as Record<string, string>;
-    expect({ msg, link, level }).toEqual({
-      level: 'info',
-      msg: 'SMTP_URL is not set: link to a new password',
-      link: `${service.config.baseUrl}/reset/new#token=${token}`,
-    });
-    const configured = await openService({ config: { smtpUrl: 'smtp://mail.example.com' } });
-    try {
-      const other = await openAccount(configured);
-      await new Visitor(configured.origin).json('/api/auth/reset', { email: other.email });
-      await expect.poll(() => configured.mails.length).toBe(1);
-      expect(configured.log.join('')).not.toContain(mailedToken(configured, asked));
-    } finally {
-      await configured.close();
+  it('stands in no line of the log, with a mail server and without one', async () => {
+    for (const smtpUrl of ['smtp://mail.example.com', undefined]) {
+      const other = await openService({ config: { smtpUrl } });
+      try {
+        const account = await openAccount(other);
+        await new Visitor(other.origin).json('/api/auth/reset', { email: account.email });
+        await expect.poll(async () => (await other.deliver()).length).toBe(1);
+        const token = await mailedToken(other, asked);
+        expect(token).toHaveLength(43);
+        expect(other.log.join('')).not.toContain(token);
+        const [{ kept } = {}] = await other.sql<{ kept: string }>(
+          'select string_agg(o::text, chr(10)) as kept from vault.outbox o',
+        );
+        expect(kept).not.toContain(token);
+      } finally {
+        await other.close();
+      }
     }
   });
 

@@ -109,8 +109,8 @@ export async function signedInVisitor(service: TestService, account: Account): P
 }
 
 /** The token in the last mail whose subject has these words. */
-export function mailedToken(service: TestService, subject: string): string {
-  const mail = service.mails.findLast((sent) => sent.subject.includes(subject));
+export async function mailedToken(service: TestService, subject: string): Promise<string> {
+  const mail = (await service.deliver()).findLast((sent) => sent.subject.includes(subject));
   return /[#&]token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
 }
 

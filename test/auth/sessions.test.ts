@@ -144,8 +144,8 @@ describe('changing the password', () => {
     expect(await isConnected()).toBe(false);
     expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
     expect((await new Visitor(service.origin).signIn({ ...account, password })).status).toBe(200);
-    expect(service.mails.findLast(({ to }) => to === account.email)?.text).toContain(
-      'your password at Dealkeep was changed',
+    expect((await service.deliver()).findLast(({ to }) => to === account.email)?.text).toContain(
+      'Your password was changed',
     );
   });
 
@@ -178,12 +178,12 @@ describe('what ends connected clients', () => {
     [
       'a reset',
       async ({ email }) => {
-        const before = service.mails.length;
+        const before = (await service.deliver()).length;
         const visitor = new Visitor(service.origin);
         await visitor.json('/api/auth/reset', { email });
-        await expect.poll(() => service.mails.length).toBe(before + 1);
+        await expect.poll(async () => (await service.deliver()).length).toBe(before + 1);
         await visitor.json('/api/auth/reset/confirm', {
-          token: mailedToken(service, 'new password'),
+          token: await mailedToken(service, 'new password'),
           password: newPassword(),
         });
       },
@@ -221,10 +221,10 @@ describe('changing the address', () => {
   const confirmMail = 'Confirm your new address';
 
   async function ask(here: Visitor, email: string): Promise<string> {
-    const before = service.mails.length;
+    const before = (await service.deliver()).length;
     const { status } = await here.change('/api/auth/address', { email });
     expect(status).toBe(200);
-    await expect.poll(() => service.mails.length).toBe(before + 1);
+    await expect.poll(async () => (await service.deliver()).length).toBe(before + 1);
     expect(service.mails.at(-1)?.to).toBe(email);
     return mailedToken(service, confirmMail);
   }
@@ -238,7 +238,7 @@ describe('changing the address', () => {
     expect((await confirm()).body).toEqual({ email });
     expect((await here.session())?.user.email).toBe(email);
     expect((await confirm()).status).toBe(410);
-    await expect.poll(() => service.mails.at(-1)?.to).toBe(account.email);
+    await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(account.email);
     expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
     expect((await new Visitor(service.origin).signIn({ ...account, email })).status).toBe(200);
   });

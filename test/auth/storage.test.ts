@@ -41,10 +41,10 @@ it('113. keeps no token and no password, neither in a table nor in the log', asy
 
   await visitor.change('/api/auth/address', { email: 'elsewhere@example.com' });
   await expect.poll(() => mailedToken(service, 'Confirm your new address')).not.toBe('');
-  const address = mailedToken(service, 'Confirm your new address');
+  const address = await mailedToken(service, 'Confirm your new address');
   await visitor.json('/api/auth/reset', { email: account.email });
   await expect.poll(() => mailedToken(service, 'Choose a new password')).not.toBe('');
-  const reset = mailedToken(service, 'Choose a new password');
+  const reset = await mailedToken(service, 'Choose a new password');
   await visitor.json('/api/auth/reset/confirm', { token: reset, password: 'short' });
 
   const factor = await visitor.change<{ secret: string }>('/api/auth/second-factor/begin');
@@ -67,9 +67,7 @@ it('113. keeps no token and no password, neither in a table nor in the log', asy
     expect(stored).not.toContain(Buffer.from(secret).toString('hex'));
     expect(stored).not.toContain(Buffer.from(secret, 'base64url').toString('hex'));
   }
-  for (const secret of [...secrets, factor.body.secret]) expect(log).not.toContain(secret);
-  // A link that could not be mailed is shown there on purpose, once; following it leaves no trace.
-  for (const token of [reset, address]) expect(log.split(token)).toHaveLength(2);
+  for (const secret of [...secrets, reset, address, factor.body.secret]) expect(log).not.toContain(secret);
 });
 
 it('gives the server no right on the vault', async () => {

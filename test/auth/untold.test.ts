@@ -62,8 +62,9 @@ async function linkAsSeen(token: string) {
 }
 
 const mailTo = async (email: string) => {
-  await expect.poll(() => web.service.mails.some(({ to }) => to === email)).toBe(true);
-  return web.service.mails.filter(({ to }) => to === email);
+  const found = (await web.service.deliver()).filter(({ to }) => to === email);
+  expect(found).not.toEqual([]);
+  return found;
 };
 
 async function toADeal(email: string) {
@@ -77,11 +78,11 @@ async function toADeal(email: string) {
   const people = (await tool('svc_deals_get', { deal_id: web.scene.deal })).structuredContent['participants'];
   const ids = [made.body.participant.user_id, (people as { user_id: string }[]).at(-1)?.user_id];
   const renewed = await broker.ask(`${path}/${id}/invitation`, { deliver: 'mail' });
+  const mails = await mailTo(email);
   const last = await broker.ask(`${path}/${id}/invitation`, { deliver: 'link' });
   const seen = await linkAsSeen(tokenOf(last.body.invitation_url));
   const removed = await broker.ask(`${path}/${id}`, undefined, 'DELETE');
   const gone = removed.body.participants.filter((one: { id: string }) => one.id === id);
-  const mails = await mailTo(email);
   const told = [
     made,
     participants.filter((one: { id: string }) => one.id === id),
@@ -103,11 +104,11 @@ async function toABrokerage(email: string) {
   const ofIt = (items: { email: string }[]) => items.filter((one) => one.email === email);
   const listed = [ofIt((await admin.ask(path)).body.items), ofIt((await broker.ask(path)).body.items)];
   const renewed = await admin.ask(`${path}/${id}/invitation`, { deliver: 'mail' });
+  const mails = await mailTo(email);
   const last = await admin.ask(`${path}/${id}/invitation`, { deliver: 'link' });
   const seen = await linkAsSeen(tokenOf(last.body.invitation_url));
   const role = await admin.ask(`${path}/${id}`, { role: 'broker' }, 'PATCH');
   const removed = await admin.ask(`${path}/${id}`, undefined, 'DELETE');
-  const mails = await mailTo(email);
   const records = (await admin.ask(`/audit?brokerage_id=${web.scene.brokerage}&action=member.&limit=4`)).body.items.map(
     ({ action, subject_id, details }: Record<string, unknown>) => ({ action, subject_id, details }),
   );

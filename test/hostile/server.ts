@@ -64,7 +64,11 @@ async function open({ config, server }: Opening): Promise<string> {
   const clock = () => new Date(Date.now() + offset);
   const log = createLog('error', { write: (line) => void errors.push(line) });
   const listener = await listen('127.0.0.1', 0);
-  const { services } = await openServices(config, server, { log, clock, mail: { send: async () => {} } });
+  const { services } = await openServices(config, server, {
+    log,
+    clock,
+    mail: { send: async () => {}, close: () => {} },
+  });
   const app = createApp(services);
   const { fetch } = app;
   app.fetch = async (request, ...more) => {

@@ -270,7 +270,7 @@ export const makers: Readonly<Record<string, Make>> = {
         inviteToDeal(
           deal.id,
           { email: `p${w.people.indexOf(person)}@example.test`, name: 'Somebody', role, advises: advises?.id ?? null },
-          { token: tokenOf(w, step), mailed: true },
+          { token: tokenOf(w, step), secret: 'sealed' },
           origin,
         ),
       ],
@@ -331,8 +331,7 @@ export const makers: Readonly<Record<string, Make>> = {
       sends: [
         inviteMember(
           { brokerageId, email: `p${w.people.indexOf(person)}@example.test`, name: 'Somebody', role },
-          link,
-          true,
+          { token: link, secret: 'sealed' },
           origin,
         ),
       ],

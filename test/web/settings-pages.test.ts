@@ -213,7 +213,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByLabel('E-mail').fill('new-buyer@example.test');
     await page.getByRole('button', { name: 'Change address' }).click();
     await page.getByText('Check your email').waitFor();
-    expect(service.mails.some(({ to }) => to === 'new-buyer@example.test')).toBe(true);
+    expect((await service.deliver()).some(({ to }) => to === 'new-buyer@example.test')).toBe(true);
 
     await desk.go('/settings/security');
     await page.getByRole('button', { name: 'Sign out all others' }).click();

@@ -2,16 +2,28 @@
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
+import { queueMail } from '../outbox/mails.ts';
+import type { NewLink } from './secret-tokens.ts';
 
-const ask = row<{ done: boolean }>('ask_address_change', 'select app.ask_address_change($1, $2, $3, $4, $5) as done');
+const ask = row<{ done: boolean }>(
+  'ask_address_change',
+  `select done, ${queueMail('address_change', {
+    to: 'case when done then $2 end',
+    facts: `jsonb_build_object('name', (select name from users where id = app.user_id()))`,
+    secret: '$6',
+    link: '$3',
+  })}
+   from app.ask_address_change($1, $2, $3, $4, $5) as done`,
+);
 
-/** Keeps a link for 30 minutes by which the session's owner moves to `email`. Needs a recent sign-in. */
+/** Mails a link that works for 30 minutes, by which the session's owner moves to `email`. Needs a recent sign-in. */
 export const askAddressChange = (
   session: Buffer | null,
   email: string,
-  token: Buffer,
+  { token, secret }: NewLink,
   { address, requestId }: Origin,
-): Statement<boolean> => mapped(ask(session, email, token, address, requestId), (answer) => answer?.done ?? false);
+): Statement<boolean> =>
+  mapped(ask(session, email, token, address, requestId, secret), (answer) => answer?.done ?? false);
 
 const change = row<{ old_email: string; new_email: string }>(
   'change_address',

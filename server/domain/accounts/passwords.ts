@@ -2,7 +2,9 @@
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
+import { queueMail } from '../outbox/mails.ts';
 import { currentParameters } from './password-hashes.ts';
+import type { NewLink } from './secret-tokens.ts';
 
 /** Who signs in from where; `agent` is the User-Agent, shown in the list of sessions. */
 export interface SignInOrigin extends Origin {
@@ -96,17 +98,18 @@ export const changePassword = (
 ): Statement<'done' | 'refused' | null> =>
   mapped(change(session, oldPhc, newPhc, token, address, requestId), (answer) => answer?.outcome ?? null);
 
-const ask = row<{ email: string; name: string }>(
+const ask = row(
   'ask_password_reset',
-  'select email, name from app.ask_reset($1, $2, $3, $4)',
+  `select ${queueMail('password_reset', { to: 'asked.email', facts: `jsonb_build_object('name', asked.name)`, secret: '$5', link: '$2' })}
+   from app.ask_reset($1, $2, $3, $4) asked`,
 );
 
-/** Keeps a reset link for 30 minutes; to whom to mail it, or null when nobody has the address. */
+/** Keeps a reset link for 30 minutes and mails it, unless nobody has the address. */
 export const askPasswordReset = (
   email: string,
-  token: Buffer,
+  { token, secret }: NewLink,
   { address, requestId }: Origin,
-): Statement<{ email: string; name: string } | null> => ask(email, token, address, requestId);
+): Statement<unknown> => ask(email, token, address, requestId, secret);
 
 /** Whose reset link this is, or null when it is used up, too old or unknown. */
 export const passwordResetOwner: (token: Buffer) => Statement<{ email: string; name: string } | null> = row(

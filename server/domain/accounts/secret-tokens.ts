@@ -12,6 +12,14 @@ export function tokenDigest(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
+/** A one-time link as the database keeps it. */
+export interface NewLink {
+  /** The digest of its token. */
+  readonly token: Buffer;
+  /** The token, sealed, when the link is mailed and nobody else sees it; null when it is handed on. */
+  readonly secret: string | null;
+}
+
 const wellFormed = /^[A-Za-z0-9_-]{43}$/;
 
 /** A token as {@link mintToken} makes them, or null; spares the database everything else. */

@@ -2,7 +2,8 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import type { DealInvitation } from '../people/invitations.ts';
+import type { NewLink } from '../accounts/secret-tokens.ts';
+import { mailedInvitation } from '../people/invitations.ts';
 import { seenDeal, type Side } from './deals.ts';
 
 export interface Participant {
@@ -97,49 +98,52 @@ export interface NewParticipant {
   readonly advises: string | null;
 }
 
-/** A link with which an invitation is accepted. `mailed`: it goes to the mailbox and nobody else sees it. */
-export interface NewLink {
-  readonly token: Buffer;
-  readonly mailed: boolean;
-}
+/** The answer of an invitation to deal `deal`, and its mail; the link's token and its secret are `token` and `secret`. */
+const linked = (deal: string, token: string, secret: string): string =>
+  `link.email, ${mailedInvitation({
+    to: 'link.email',
+    name: 'link.name',
+    brokerage: ['null', 'link.brokerage_name'],
+    deal: [deal, 'link.deal_title'],
+    secret,
+    link: token,
+  })}`;
 
-const invitation = 'link.email, link.name, link.deal_title, link.brokerage_name';
-
-const invite = row<DealInvitation>(
+const invite = row<{ email: string }>(
   'invite_to_deal',
-  `select ${invitation} from app.invite_to_deal($3, $4, $5, $6, $7) invited
-   cross join lateral app.link_deal_invitation(invited.participant_id, $8, $9) link
+  `select ${linked('$3', '$8', '$9')} from app.invite_to_deal($3, $4, $5, $6, $7) invited
+   cross join lateral app.link_deal_invitation(invited.participant_id, $8, $9::text is not null) link
    ${audited('participant.invite', { subject: 'invited.participant_id', deal: '$3::uuid', details: `jsonb_build_object('role', $6::text)` })}`,
 );
 
 /**
- * Invites a person to a deal and makes the link; what the mail says. Denied to all but its brokers and the admins of its
- * brokerage; refused when the person takes part already.
+ * Invites a person to a deal, and mails the link where it is not handed on. Denied to all but its brokers and the admins of
+ * its brokerage; refused when the person takes part already.
  */
 export const inviteToDeal = (
   dealId: string,
   { email, name, role, advises }: NewParticipant,
-  { token, mailed }: NewLink,
+  { token, secret }: NewLink,
   origin: Origin,
-): Statement<DealInvitation | null> => invite(...from(origin), dealId, email, name, role, advises, token, mailed);
+): Statement<boolean> => tookPlace(invite(...from(origin), dealId, email, name, role, advises, token, secret));
 
-const inviteAgain = row<DealInvitation>(
+const inviteAgain = row<{ email: string }>(
   'invite_to_deal_again',
-  `select ${invitation} from participants p
+  `select ${linked('$3', '$5', '$6')} from participants p
    left join users u on u.id = p.user_id
    cross join lateral app.invite_to_deal(p.deal_id, ${participantEmail}, ${participantName}, p.role, p.advises) invited
-   cross join lateral app.link_deal_invitation(invited.participant_id, $5, $6) link
+   cross join lateral app.link_deal_invitation(invited.participant_id, $5, $6::text is not null) link
    ${audited('participant.invite', { subject: 'invited.participant_id', deal: 'p.deal_id', details: `jsonb_build_object('role', p.role)` })}
    where p.id = $4 and p.deal_id = $3`,
 );
 
-/** The same for somebody who has not answered, declined or was removed; null when there is no such person on the deal. */
+/** The same for somebody who has not answered, declined or was removed; false when there is no such person on the deal. */
 export const renewDealInvitation = (
   dealId: string,
   participantId: string,
-  { token, mailed }: NewLink,
+  { token, secret }: NewLink,
   origin: Origin,
-): Statement<DealInvitation | null> => inviteAgain(...from(origin), dealId, participantId, token, mailed);
+): Statement<boolean> => tookPlace(inviteAgain(...from(origin), dealId, participantId, token, secret));
 
 const remove = row<{ id: string }>(
   'remove_from_deal',

@@ -2,7 +2,9 @@
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
+import { queueMail } from '../outbox/mails.ts';
 import type { NewSession, SignInOrigin } from '../accounts/passwords.ts';
+import type { NewLink } from '../accounts/secret-tokens.ts';
 
 export interface NewMember {
   readonly brokerageId: string;
@@ -11,50 +13,69 @@ export interface NewMember {
   readonly role: 'admin' | 'broker' | 'staff';
 }
 
+interface MailedInvitation {
+  readonly to: string;
+  readonly name: string;
+  readonly brokerage: readonly [id: string, name: string];
+  /** The deal to which it invites. */
+  readonly deal?: readonly [id: string, title: string];
+  readonly secret: string;
+  readonly link: string;
+}
+
+/** Mails an invitation of the caller's, all in SQL; where `secret` is null, the link is handed on and no mail is written. */
+export const mailedInvitation = ({ to, name, brokerage, deal, secret, link }: MailedInvitation): string =>
+  queueMail('invitation', {
+    to: `case when ${secret}::text is not null then ${to} end`,
+    brokerage: brokerage[0],
+    ...(deal && { deal: deal[0] }),
+    facts: `jsonb_build_object('name', ${name}, 'deal', ${deal?.[1] ?? 'null'},
+      'by', (select name from users where id = app.user_id()), 'brokerage', ${brokerage[1]})`,
+    secret,
+    link,
+  });
+
+const brokerageName = (id: string): string => `(select name from brokerages where id = ${id})`;
+
 const inviteOne = row<{ person_id: string }>(
   'invite_member',
-  'select app.invite_member($1, $2, $3, $4, $5, $6, $7, $8) as person_id',
+  `select person_id, ${mailedInvitation({ to: '$2', name: '$3', brokerage: ['$1', brokerageName('$1')], secret: '$8', link: '$5' })}
+   from app.invite_member($1, $2, $3, $4, $5, $8::text is not null, $6, $7) as person_id`,
 );
 
 /**
  * Invites a person, known or new, to a brokerage of which the caller is an admin; the id by which the member is known,
  * which tells nothing of an account. Inviting again renews
- * the link. `mailed`: it goes to their mailbox and nobody sees it, so that using it proves that the mailbox is theirs.
+ * the link. A mailed link goes to their mailbox and nobody sees it, so that using it proves that the mailbox is theirs.
  */
 export const inviteMember = (
   { brokerageId, email, name, role }: NewMember,
-  token: Buffer,
-  mailed: boolean,
+  { token, secret }: NewLink,
   { address, requestId }: Origin,
 ): Statement<string | null> =>
   mapped(
-    inviteOne(brokerageId, email, name, role, token, mailed, address, requestId),
+    inviteOne(brokerageId, email, name, role, token, address, requestId, secret),
     (answer) => answer?.person_id ?? null,
   );
 
 const renew = row<{ person_id: string }>(
   'renew_member_invitation',
-  `select app.invite_member(m.brokerage_id, coalesce(m.invited_email, u.email), coalesce(m.invited_name, u.name), m.role,
-     $3, $4, $5, $6) as person_id
-   from members m left join users u on u.id = m.user_id
-   where m.brokerage_id = $1 and m.person_id = $2 and m.status = 'invited'`,
+  `with invited as (
+     select m.brokerage_id, coalesce(m.invited_email, u.email) as email, coalesce(m.invited_name, u.name) as name, m.role
+     from members m left join users u on u.id = m.user_id
+     where m.brokerage_id = $1 and m.person_id = $2 and m.status = 'invited')
+   select again.person_id, ${mailedInvitation({ to: 'i.email', name: 'i.name', brokerage: ['i.brokerage_id', brokerageName('i.brokerage_id')], secret: '$6', link: '$3' })}
+   from invited i
+   cross join lateral app.invite_member(i.brokerage_id, i.email, i.name, i.role, $3, $6::text is not null, $4, $5) as again(person_id)`,
 );
 
 /** Makes another link for somebody who is invited, in place of the earlier one; false when nobody such is. */
 export const renewMemberInvitation = (
   brokerageId: string,
   personId: string,
-  token: Buffer,
-  mailed: boolean,
+  { token, secret }: NewLink,
   { address, requestId }: Origin,
-): Statement<boolean> => tookPlace(renew(brokerageId, personId, token, mailed, address, requestId));
-
-export interface DealInvitation {
-  email: string;
-  name: string;
-  deal_title: string;
-  brokerage_name: string;
-}
+): Statement<boolean> => tookPlace(renew(brokerageId, personId, token, address, requestId, secret));
 
 export interface Invitation {
   /** Whose it is; told to nobody. */

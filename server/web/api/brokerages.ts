@@ -16,11 +16,11 @@ import {
   removeMember,
   type MemberOfBrokerage,
 } from '../../domain/people/members.ts';
-import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
+import type { NewLink } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
-import { mailInvitation } from '../../http/mails.ts';
+import { mintLink } from '../../mail/secrets.ts';
 import { originOf } from '../../http/origin.ts';
-import { asPerson, withPerson } from '../../http/person.ts';
+import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, emailAddress, id, optional, pathId, properName, query } from './input.ts';
 import { orNotFound } from './problems.ts';
@@ -50,16 +50,15 @@ export function brokerageRoutes(services: Services) {
     c: Context,
     brokerageId: string,
     deliver: 'mail' | 'link' | undefined,
-    change: (token: Buffer, mailed: boolean) => Statement<unknown>,
+    change: (link: NewLink) => Statement<unknown>,
     who: Statement<MemberOfBrokerage | null>,
   ) => {
     const [known] = await asPerson(services, c, brokerageOfCaller(brokerageId));
     if (!known) throw nothingThere();
-    const token = mintToken();
     const mailed = smtpUrl !== undefined && deliver !== 'link';
-    const [caller, changed, member] = await withPerson(services, c, change(tokenDigest(token), mailed), who);
+    const { token, link } = mintLink(mailed);
+    const [changed, member] = await asPerson(services, c, change(link), who);
     if (!changed || !member) throw nothingThere();
-    if (mailed) void mailInvitation(services, member, { by: caller.name, toWhat: known.name }, token);
     return { member, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   };
 
@@ -92,8 +91,7 @@ export function brokerageRoutes(services: Services) {
     .post('/brokerages/:id/members', body(Invite), async (c) => {
       const brokerageId = pathId(c);
       const { deliver, ...person } = c.req.valid('json');
-      const change = (token: Buffer, mailed: boolean) =>
-        inviteMember({ brokerageId, ...person }, token, mailed, originOf(c));
+      const change = (link: NewLink) => inviteMember({ brokerageId, ...person }, link, originOf(c));
       return c.json(await invite(c, brokerageId, deliver, change, memberByEmail(brokerageId, person.email)), 201);
     })
 
@@ -101,8 +99,7 @@ export function brokerageRoutes(services: Services) {
       const brokerageId = pathId(c);
       const userId = pathId(c, 'user_id');
       const { deliver } = c.req.valid('json');
-      const change = (token: Buffer, mailed: boolean) =>
-        renewMemberInvitation(brokerageId, userId, token, mailed, originOf(c));
+      const change = (link: NewLink) => renewMemberInvitation(brokerageId, userId, link, originOf(c));
       return c.json(await invite(c, brokerageId, deliver, change, memberOf(brokerageId, userId)));
     })
 

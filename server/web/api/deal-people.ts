@@ -11,18 +11,16 @@ import {
   personOfDeal,
   removeFromDeal,
   renewDealInvitation,
-  type NewLink,
   type PersonOfDeal,
 } from '../../domain/deals/participants.ts';
-import type { DealInvitation } from '../../domain/people/invitations.ts';
-import { mintToken, tokenDigest } from '../../domain/accounts/secret-tokens.ts';
+import type { NewLink } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
-import { mailInvitation } from '../../http/mails.ts';
+import { mintLink } from '../../mail/secrets.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, emailAddress, id, pathId, properName } from './input.ts';
-import { changeDeal, withPersonAndDeal } from './visible-record.ts';
+import { changeDeal, withDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
 
 const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
@@ -49,16 +47,13 @@ export function dealPeopleRoutes(services: Services) {
     c: Context,
     dealId: string,
     deliver: 'mail' | 'link' | undefined,
-    change: (link: NewLink) => Statement<DealInvitation | null>,
+    change: (link: NewLink) => Statement<boolean>,
     who: Statement<PersonOfDeal | null>,
   ) {
-    const token = mintToken();
     const mailed = smtpUrl !== undefined && deliver !== 'link';
-    const link = { token: tokenDigest(token), mailed };
-    const [caller, invited, participant] = await withPersonAndDeal(services, c, dealId, change(link), who);
+    const { token, link } = mintLink(mailed);
+    const [invited, participant] = await withDeal(services, c, dealId, change(link), who);
     if (!invited || !participant) throw nothingThere();
-    const toWhat = `the deal ${invited.deal_title} of ${invited.brokerage_name}`;
-    if (mailed) void mailInvitation(services, invited, { by: caller.name, toWhat }, token);
     return { participant, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
   }
 

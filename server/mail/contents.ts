@@ -1,0 +1,90 @@
+/** What each kind of mail says, made of the facts that were written down with the event when the mail is delivered. */
+
+import type { MailFacts, MailKind, SecurityChange } from '../domain/outbox/mails.ts';
+import { addressChangeUrl, invitationUrl, resetUrl, securityPath } from '../http/links.ts';
+import type { Letter } from './template.ts';
+
+/** What a mail is made with, beside its facts. */
+export interface Sending {
+  readonly baseUrl: string;
+  /** The brokerage in whose name it is sent. */
+  readonly brokerage: string | null;
+  /** The token of its link; empty in a mail that has none. */
+  readonly token: string;
+}
+
+const product = 'Dealkeep';
+
+const changes: Readonly<Record<SecurityChange, string>> = {
+  password_changed: 'Your password was changed, and every other session was ended.',
+  password_reset:
+    'Your password was set anew. Every session and every connected client was ended, and writing through tools is turned off.',
+  authenticator_added: 'An authenticator was set up for your account.',
+  authenticator_removed: 'The authenticator was removed from your account.',
+  recovery_codes_renewed: 'New recovery codes were made for your account.',
+};
+
+const account = 'You get this mail because it concerns the security of your account. It cannot be turned off.';
+
+type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
+
+const contents: Contents = {
+  invitation: ({ name, by, brokerage, deal }, { baseUrl, token }) => ({
+    brand: brokerage,
+    subject: `${by} invites you`,
+    name,
+    paragraphs: [`${by} invites you to ${deal === null ? brokerage : `the deal ${deal} of ${brokerage}`}.`],
+    action: { label: 'Accept the invitation', url: invitationUrl(baseUrl, token) },
+    notes: ['The link works once, for 14 days.'],
+    footer: [`${by} entered your address at ${product}, with which ${brokerage} runs its deals.`],
+  }),
+  password_reset: ({ name }, { baseUrl, token }) => ({
+    brand: product,
+    subject: 'Choose a new password',
+    name,
+    paragraphs: [`Somebody, most likely you, asked for a new password at ${product}.`],
+    action: { label: 'Choose a new password', url: resetUrl(baseUrl, token) },
+    notes: [
+      'The link works once, for 30 minutes.',
+      'If you did not ask for it, do nothing: your password stays as it is.',
+    ],
+    footer: [account],
+  }),
+  address_change: ({ name }, { baseUrl, token }) => ({
+    brand: product,
+    subject: 'Confirm your new address',
+    name,
+    paragraphs: [`Confirm that you want to sign in to ${product} with this address from now on.`],
+    action: { label: 'Confirm the address', url: addressChangeUrl(baseUrl, token) },
+    notes: ['The link works once, for 30 minutes, in the browser in which you are signed in.'],
+    footer: ['You get this mail because somebody entered this address as their new one.'],
+  }),
+  address_changed: ({ name, new_email }) => ({
+    brand: product,
+    subject: 'Your address has changed',
+    name,
+    paragraphs: [
+      `You now sign in to ${product} with ${new_email} and no longer with this address.`,
+      'If that was not you, ask the admin of your brokerage for help at once.',
+    ],
+    footer: [account],
+  }),
+  security_change: ({ name, what }, { baseUrl }) => ({
+    brand: product,
+    subject: 'The security of your account has changed',
+    name,
+    paragraphs: [
+      changes[what] ?? 'Something that protects your account was changed.',
+      'If that was not you, set a new password at once (Forgot password?) and look through what protects your account.',
+    ],
+    action: { label: 'Look through it', url: `${baseUrl}${securityPath}` },
+    footer: [account],
+  }),
+};
+
+/** The letter of a mail; null for a kind that this release does not know, which a newer one wrote. */
+export function letterOf(kind: string, facts: unknown, sending: Sending): Letter | null {
+  if (!Object.hasOwn(contents, kind)) return null;
+  const make = contents[kind as MailKind] as (given: unknown, with_: Sending) => Letter;
+  return make(facts, sending);
+}

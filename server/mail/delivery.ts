@@ -1,0 +1,137 @@
+/**
+ * Delivers what waits in the outbox. A mail is claimed in a transaction of its own before it is handed over, and its end is
+ * noted in another after: a node that dies between them leaves the mail to another one, which sends it under the same
+ * Message-ID once the claim has run out.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Services } from '../services.ts';
+import { claimMail, mailFailed, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
+import { letterOf } from './contents.ts';
+import { openedToken } from './secrets.ts';
+import { render } from './template.ts';
+import { connections, NotSent, type Mail } from './transport.ts';
+
+/** How often a node looks for mails that are due when nothing wakes it, in milliseconds. */
+const every = 5_000;
+
+export interface Delivery {
+  /** Delivers what is due now; resolves when nothing is any more. */
+  deliverDue(): Promise<void>;
+  /** Takes no more mails, and waits for those that are being handed over. */
+  stop(): Promise<void>;
+}
+
+/** How often it is tried to note that a mail was sent, and how long after one another, in milliseconds. */
+const most = { notes: 10, pause: 2_000 } as const;
+
+/** What stands behind the @ of Message-IDs: the domain that the mails come from. */
+function domainOf(mailFrom: string): string {
+  return /@([A-Za-z0-9.-]+)/.exec(mailFrom)?.[1] ?? 'localhost';
+}
+
+function composed({ config }: Services, { id, kind, recipient, brokerage_name, facts, secret }: ClaimedMail): Mail {
+  const sending = {
+    baseUrl: config.baseUrl,
+    brokerage: brokerage_name,
+    token: secret === null ? '' : openedToken(secret),
+  };
+  const letter = letterOf(kind, facts, sending);
+  if (letter === null) throw new NotSent('This node does not know this kind of mail: a newer release wrote it.', false);
+  return { messageId: `${id}@${domainOf(config.mailFrom)}`, to: recipient, ...render(letter) };
+}
+
+/** Opens the delivery of this node, of that many mails at once; it does nothing by itself. */
+export function openDelivery(services: Services, atOnce = connections): Delivery {
+  const { database, mail, log } = services;
+  const stopping = new AbortController();
+
+  async function deliver(claimed: ClaimedMail): Promise<void> {
+    const { id, kind, attempts } = claimed;
+    try {
+      await mail.send(composed(services, claimed));
+    } catch (error) {
+      const { message, final } =
+        error instanceof NotSent ? error : new NotSent('The mail could not be composed.', false, error);
+      // Neither the address nor what the mail says: its id leads to it.
+      log.warn({ mail: id, kind, attempt: attempts, reason: message, final }, 'a mail was not delivered');
+      await database.run(mailFailed(claimed, message, final));
+      return;
+    }
+    await noteSent(claimed);
+  }
+
+  /** Tries for a while: what is not noted as sent is sent again when the claim has run out. */
+  async function noteSent(claimed: ClaimedMail): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await database.run(mailSent(claimed));
+        return;
+      } catch (error) {
+        if (tries === most.notes) throw error;
+        await wait(most.pause);
+      }
+    }
+  }
+
+  /** One after the other, until none is due. */
+  async function lane(first: ClaimedMail | null = null): Promise<void> {
+    for (let next = first; !stopping.signal.aborted || next !== null; next = null) {
+      const claimed = next ?? (await database.run(claimMail()));
+      if (claimed === null) return;
+      await deliver(claimed);
+    }
+  }
+
+  async function deliverDue(): Promise<void> {
+    if (stopping.signal.aborted) return;
+    const first = await database.run(claimMail());
+    if (first === null) return;
+    const others = Array.from({ length: atOnce - 1 }, () => lane());
+    const ends = await Promise.allSettled([lane(first), ...others]);
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  const running = new Set<Promise<void>>();
+  return {
+    deliverDue() {
+      const run = deliverDue().finally(() => running.delete(run));
+      running.add(run);
+      return run;
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** Delivers as long as the node runs: at once when a mail is written, and every few seconds. The function returned ends that. */
+export function startDelivery(services: Services): () => Promise<void> {
+  const delivery = openDelivery(services);
+  let isRunning = false;
+  let again = false;
+  const wake = () => {
+    again = isRunning;
+    if (isRunning) return;
+    isRunning = true;
+    delivery
+      .deliverDue()
+      .catch((error: unknown) => services.log.warn({ err: error }, 'delivering mails failed'))
+      .finally(() => {
+        isRunning = false;
+        if (again) wake();
+      });
+  };
+  const unfollow = services.changes.onMail(wake);
+  const timer = setInterval(wake, every).unref();
+  wake();
+  return async () => {
+    unfollow();
+    clearInterval(timer);
+    again = false;
+    // What is not handed over by then, another node sends when the claim has run out.
+    await Promise.race([delivery.stop(), wait(services.config.shutdownSeconds * 1_000, undefined, { ref: false })]);
+  };
+}

@@ -1,0 +1,186 @@
+/** The one form of every mail: a few short paragraphs, a button, and why it was sent; as plain text and as HTML beside it. */
+
+import { html, Html } from '../http/html.ts';
+
+export interface Letter {
+  /** In whose name it is sent: a brokerage, or Dealkeep. Stands at the top and in the footer. */
+  readonly brand: string;
+  readonly subject: string;
+  /** Whom it greets; nobody by name when null. */
+  readonly name: string | null;
+  readonly paragraphs: readonly string[];
+  /** What there is to do, as a button and, in the text, as a link on a line of its own. */
+  readonly action?: { readonly label: string; readonly url: string };
+  /** Several things that happened, such as those of a day, under a heading each. */
+  readonly sections?: readonly LetterSection[];
+  /** What stands after the button. */
+  readonly notes?: readonly string[];
+  /** Why the reader gets this mail, and how to get no more of them. */
+  readonly footer: readonly (string | { readonly label: string; readonly url: string })[];
+  /** Further headers, such as List-Unsubscribe. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface LetterSection {
+  readonly heading: string;
+  readonly items: readonly { readonly text: string; readonly url?: string }[];
+}
+
+/** A letter as it is sent. */
+export interface Rendered {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** One line, without control characters and signs that turn the direction of writing: names are written by strangers. */
+function line(text: string): string {
+  return text
+    .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '')
+    .trim();
+}
+
+const hello = (name: string | null): string => (name === null ? 'Hello,' : `Hello ${line(name)},`);
+
+function plain({ brand, name, paragraphs, action, sections = [], notes = [], footer }: Letter): string {
+  const parts = [hello(name), ...paragraphs.map(line)];
+  for (const { heading, items } of sections) {
+    const listed = items.map(({ text, url }) => `- ${line(text)}${url === undefined ? '' : `\n  ${url}`}`);
+    parts.push([line(heading), ...listed].join('\n'));
+  }
+  if (action) parts.push(`${line(action.label)}:\n${action.url}`);
+  parts.push(...notes.map(line));
+  const small = footer.map((one) => (typeof one === 'string' ? line(one) : `${line(one.label)}: ${one.url}`));
+  return `${parts.join('\n\n')}\n\n-- \n${[line(brand), ...small].join('\n')}\n`;
+}
+
+// The application's colours (tokens.css). Light ones stand at the elements, since some programs drop style sheets, and dark
+// ones in the sheet, where it is read.
+const light = {
+  paper: '#f6f5f1',
+  surface: '#ffffff',
+  line: '#e3e0d9',
+  ink: '#191d1b',
+  faint: '#646c68',
+  accent: '#0e5a4a',
+};
+const sheet = new Html(`
+    :root { color-scheme: light dark; supported-color-schemes: light dark; }
+    @media (prefers-color-scheme: dark) {
+      .paper { background: #0f1312 !important; }
+      .surface { background: #171c1a !important; border-color: #2a312e !important; }
+      .ink, .ink a { color: #edf1ef !important; }
+      .faint, .faint a { color: #98a29d !important; }
+      .link { color: #6fceb1 !important; }
+      .button { background: #6fceb1 !important; }
+      .button a { color: #06241c !important; }
+    }
+  `);
+const font = `font-family: -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif`;
+
+function marked({ brand, subject, name, paragraphs, action, sections = [], notes = [], footer }: Letter): string {
+  const paragraph = (text: string) =>
+    html`<p class="ink" style="margin: 0 0 16px; color: ${light.ink};">${line(text)}</p>`;
+  const item = ({ text, url }: LetterSection['items'][number]) =>
+    html`<li class="ink" style="margin: 0 0 6px; color: ${light.ink};">
+      ${
+        url === undefined
+          ? line(text)
+          : html`<a class="link" href="${url}" style="color: ${light.accent};">${line(text)}</a>`
+      }
+    </li>`;
+  const section = ({ heading, items }: LetterSection) =>
+    html`<h2 class="ink" style="margin: 24px 0 8px; font-size: 16px; color: ${light.ink};">${line(heading)}</h2>
+      <ul style="margin: 0 0 16px; padding-left: 20px;">
+        ${items.map(item)}
+      </ul>`;
+  const button = action
+    ? html`<table role="presentation" cellpadding="0" cellspacing="0" style="margin: 8px 0 24px;">
+        <tr>
+          <td class="button" style="background: ${light.accent}; border-radius: 6px;">
+            <a
+              href="${action.url}"
+              style="display: inline-block; padding: 12px 20px; font-weight: 600; color: #ffffff; text-decoration: none;"
+              >${line(action.label)}</a
+            >
+          </td>
+        </tr>
+      </table>`
+    : null;
+  const small = (one: Letter['footer'][number]) =>
+    typeof one === 'string'
+      ? html`<div>${line(one)}</div>`
+      : html`<div><a href="${one.url}" style="color: ${light.faint};">${line(one.label)}</a></div>`;
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="supported-color-schemes" content="light dark" />
+        <title>${line(subject)}</title>
+        <style>
+          ${sheet}
+        </style>
+      </head>
+      <body class="paper" style="margin: 0; padding: 0; background: ${light.paper};">
+        <table
+          class="paper"
+          role="presentation"
+          width="100%"
+          cellpadding="0"
+          cellspacing="0"
+          style="background: ${light.paper}; ${font}; font-size: 15px; line-height: 1.5;"
+        >
+          <tr>
+            <td align="center" style="padding: 32px 16px;">
+              <table
+                role="presentation"
+                width="100%"
+                cellpadding="0"
+                cellspacing="0"
+                style="max-width: 560px; text-align: left;"
+              >
+                <tr>
+                  <td
+                    class="ink"
+                    style="padding: 0 4px 16px; font-family: Georgia, 'Times New Roman', serif; font-size: 20px; font-weight: 600; color: ${light.ink}; overflow-wrap: anywhere;"
+                  >
+                    ${line(brand)}
+                  </td>
+                </tr>
+                <tr>
+                  <td
+                    class="surface"
+                    style="padding: 28px 28px 12px; background: ${light.surface}; border: 1px solid ${light.line}; border-radius: 10px; overflow-wrap: anywhere;"
+                  >
+                    ${[hello(name), ...paragraphs].map(paragraph)}${sections.map(section)}${button}${notes.map(paragraph)}
+                  </td>
+                </tr>
+                <tr>
+                  <td
+                    class="faint"
+                    style="padding: 16px 4px 0; font-size: 13px; color: ${light.faint}; overflow-wrap: anywhere;"
+                  >
+                    ${footer.map(small)}
+                  </td>
+                </tr>
+              </table>
+            </td>
+          </tr>
+        </table>
+      </body>
+    </html> `.text;
+}
+
+/** A letter in both forms. Every value in it may be a stranger's: none reaches a header or the markup as it is. */
+export function render(letter: Letter): Rendered {
+  return {
+    subject: line(letter.subject),
+    text: plain(letter),
+    html: marked(letter),
+    headers: letter.headers ?? {},
+  };
+}

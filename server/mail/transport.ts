@@ -1,0 +1,138 @@
+/** Hands mail over: to the server at SMTP_URL, or, where none is configured, into files under DATA_DIR/mail for the operator to read. */
+
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createTransport } from 'nodemailer';
+import type { Config } from '../config.ts';
+import type { Logger } from '../log.ts';
+
+export interface Mail {
+  /** Without the angle brackets. The same for every attempt at one mail, so that whoever gets it twice can tell. */
+  readonly messageId: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Mailer {
+  /** Resolves when the mail server, or the disk, has taken the mail; rejects with {@link NotSent} when it did not. */
+  send(mail: Mail): Promise<void>;
+  close(): void;
+}
+
+/** A mail was not taken. The message is for whoever looks after mail, and says nothing of what the mail says. */
+export class NotSent extends Error {
+  override readonly name = 'NotSent';
+  /** The server will never take this mail: its recipient or the mail itself was refused for good. */
+  readonly final: boolean;
+  constructor(message: string, final: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.final = final;
+  }
+}
+
+/** How many connections to the mail server there are at once, and so how many mails are handed over at once. */
+export const connections = 4;
+
+/** How long handing over one mail may take, in milliseconds; shorter than a mail is claimed for. */
+const longest = 120_000;
+
+// The address as it is, never read as a list of addresses: what is quoted in front of its @ could look like one.
+const addressed = (from: string, { to, messageId, headers, ...mail }: Mail) => ({
+  ...mail,
+  from,
+  to: { name: '', address: to },
+  messageId: `<${messageId}>`,
+  // Nobody's absence note answers a program (RFC 3834).
+  headers: { 'Auto-Submitted': 'auto-generated', ...headers },
+  disableFileAccess: true,
+  disableUrlAccess: true,
+});
+
+/** What went wrong between us and the mail server, as nodemailer tells it. */
+interface SmtpError extends Error {
+  readonly code?: string;
+  readonly command?: string;
+  readonly responseCode?: number;
+  readonly response?: string;
+}
+
+const troubles: Readonly<Record<string, string>> = {
+  EAUTH: 'The mail server does not accept the user and password of SMTP_URL',
+  EDNS: 'The mail server of SMTP_URL was not found',
+  ETIMEDOUT: 'The mail server did not answer in time',
+  ECONNECTION: 'The mail server cannot be reached, or ended the connection',
+  ESOCKET: 'The mail server cannot be reached, or ended the connection',
+  ETLS: 'No secure connection to the mail server could be made',
+  ABORT_ERR: 'The mail server did not take the mail in time',
+};
+
+/** A link in what a mail server answers may be that of the mail which it refuses. */
+const withoutLinks = (text: string): string => text.replaceAll(/https?:\S*|\S{40,}/gi, '…');
+
+function notSent(error: SmtpError): NotSent {
+  const { code = '', command = '', responseCode, response } = error;
+  const answer = response ? `: ${withoutLinks(response).slice(0, 300)}` : '';
+  // What it answers to our sign-in or sender is our configuration's fault, which somebody may mend.
+  const isAboutMail = command === 'RCPT TO' || command === 'DATA';
+  const final = responseCode !== undefined && responseCode >= 500 && isAboutMail;
+  const refused = command === 'RCPT TO' ? 'The mail server refused the address' : 'The mail server refused the mail';
+  const what = responseCode === undefined || code === 'EAUTH' ? troubles[code] : undefined;
+  return new NotSent(
+    `${what ?? (responseCode === undefined ? 'The mail could not be sent' : refused)}${answer}`,
+    final,
+    error,
+  );
+}
+
+function smtpMailer(url: string, from: string): Mailer {
+  const transport = createTransport({
+    url,
+    pool: true,
+    maxConnections: connections,
+    maxMessages: 100,
+    // A connection that the server had closed meanwhile is replaced once, when nothing of the mail was sent on it.
+    maxRequeues: 1,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 30_000,
+  });
+  return {
+    async send(mail) {
+      try {
+        await transport.sendMail({ ...addressed(from, mail), signal: AbortSignal.timeout(longest) });
+      } catch (error) {
+        throw notSent(error as SmtpError);
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+function fileMailer(directory: string, from: string, log: Logger): Mailer {
+  const transport = createTransport({ streamTransport: true, buffer: true });
+  return {
+    async send(mail) {
+      try {
+        const { message } = await transport.sendMail(addressed(from, mail));
+        await mkdir(directory, { recursive: true, mode: 0o700 });
+        // By its id: written again after a crash it is still one mail.
+        const file = path.join(directory, `${mail.messageId.replace(/@.*/, '')}.eml`);
+        await writeFile(`${file}.unfinished`, message as Buffer, { mode: 0o600 });
+        await rename(`${file}.unfinished`, file);
+        log.info({ file, subject: mail.subject }, 'SMTP_URL is not set: the mail is in a file');
+      } catch (error) {
+        throw new NotSent(`The mail could not be written to a file: ${(error as Error).message}`, false, error);
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** The mailer that the configuration asks for. */
+export function createMailer(config: Config, log: Logger): Mailer {
+  if (config.smtpUrl) return smtpMailer(config.smtpUrl, config.mailFrom);
+  return fileMailer(path.join(config.dataDir, 'mail'), config.mailFrom, log);
+}
