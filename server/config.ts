@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
+import { misspelt, withSecretFiles, type Environment } from './environment.ts';
 
 const whole = (low: number, high: number) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.number().int().min(low).max(high));
@@ -118,6 +119,10 @@ const variables = {
 
 /** The names of the variables. */
 export const variableNames: readonly string[] = Object.keys(variables);
+/** Those that hold a secret: each can be given by a file too, which NAME_FILE names. */
+export const secretNames: readonly string[] = Object.entries(variables)
+  .filter(([, { secret: hidden }]) => hidden)
+  .map(([name]) => name);
 
 type Name = keyof typeof variables;
 type Values = { [N in Name]: z.output<(typeof variables)[N]['schema']> };
@@ -203,8 +208,9 @@ export class ConfigError extends Error {
   }
 }
 
-function readValues(env: Readonly<Record<string, string | undefined>>): Values {
-  const faults: string[] = [];
+function readValues(given: Environment): Values {
+  const { env, faults: unread } = withSecretFiles(given, secretNames);
+  const faults = [...misspelt(given, [...variableNames, ...secretNames.map((name) => `${name}_FILE`)]), ...unread];
   const values = Object.entries(variables).map(([name, { schema, allowed, secret: hidden }]) => {
     const held = env[name] === '' ? undefined : env[name];
     const result = schema.safeParse(held);
@@ -251,7 +257,7 @@ function sharedStore({ REDIS_URL, DATABASE_URL, WORKERS }: Values): Config['rate
 }
 
 /** Reads the environment. Throws a {@link ConfigError} that lists every fault: the variable, what it held, what is allowed. */
-export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+export function readConfig(env: Environment = process.env): Config {
   const values = readValues(env);
   return {
     host: values.HOST,

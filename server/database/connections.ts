@@ -78,6 +78,35 @@ function objection({ name, version, superuser, bypasses, owns, migrated, member 
   return null;
 }
 
+const behindPooler =
+  'DATABASE_URL leads to a pooler in transaction mode (PgBouncer or its like), and DATABASE_PREPARE is on. Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself, so that open pages hear what changes.';
+
+/** How often two connections are asked which process of PostgreSQL serves them. */
+const looks = 4;
+
+/**
+ * Refuses a pooler that hands one connection to several of ours: what is prepared on a connection, or set at its beginning, is not
+ * there for the next transaction. Such a pooler refuses our settings, or serves two connections that are open at once by one
+ * process of PostgreSQL.
+ */
+async function checkNotPooled(url: string): Promise<void> {
+  const settings = { connectionString: url, statement_timeout: 9_000, lock_timeout: 3_000 };
+  const pid = async (client: pg.Client) =>
+    (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
+  try {
+    await connected('DATABASE_URL', settings, (one) =>
+      connected('DATABASE_URL', settings, async (other) => {
+        for (let look = 0; look < looks; look += 1)
+          if ((await pid(one)) === (await pid(other))) throw new UnusableDatabase(behindPooler);
+      }),
+    );
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    const isRefused = cause instanceof Error && /unsupported startup parameter/.test(cause.message);
+    throw isRefused ? new UnusableDatabase(behindPooler, { cause: error }) : error;
+  }
+}
+
 async function loginOf(config: Config): Promise<string> {
   const name = await connected('DATABASE_URL', { connectionString: config.databaseUrl }, async (client) => {
     const { rows } = await client.query<{ name: string }>('select current_user::text as name');
@@ -86,8 +115,9 @@ async function loginOf(config: Config): Promise<string> {
   return name ?? '';
 }
 
-/** Refuses a login that row-level security would not hold, and a database without the current schema. */
-async function checkServer(url: string): Promise<void> {
+/** Refuses a login that row-level security would not hold, a database without the current schema, and a pooler that is not expected. */
+async function checkServer(url: string, prepare: boolean): Promise<void> {
+  if (prepare) await checkNotPooled(url);
   const files = await migrationFiles();
   await connected('DATABASE_URL', { connectionString: url }, async (client) => {
     const login = (await client.query<Login>(describeLogin)).rows[0];
@@ -120,7 +150,7 @@ export async function openConnections(
 ): Promise<Connections> {
   if (config.databaseUrl !== undefined) {
     if (config.migrateDatabaseUrl) applied(await migrateExternal(config));
-    await checkServer(config.databaseUrl);
+    await checkServer(config.databaseUrl, config.prepare);
     const owner = config.migrateDatabaseUrl ? { connectionString: config.migrateDatabaseUrl } : undefined;
     return { server: { connectionString: config.databaseUrl }, owner, died: never, stop: async () => {} };
   }

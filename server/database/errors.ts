@@ -107,6 +107,12 @@ function fromServer(error: pg.DatabaseError): Error {
     case '55P03':
     case '57014':
       return new Busy('This is taking too long or somebody else is changing it: try again in a moment.', options);
+    case '26000':
+    case '42P05':
+      // What was prepared on a connection is not there any more, or there already: somebody else has it in turns.
+      return unavailable(
+        new Error(`${error.message}: a pooler in transaction mode needs DATABASE_PREPARE=off.`, { cause: error }),
+      );
     case '25006':
       return new NotWritable(away, options);
     case '53100':

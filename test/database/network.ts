@@ -39,8 +39,8 @@ export async function startNetwork(to: pg.ClientConfig) {
   };
 }
 
-/** PgBouncer in transaction mode with two connections to PostgreSQL. */
-export async function startPooler(to: pg.ClientConfig) {
+/** PgBouncer in transaction mode with two connections to PostgreSQL, and further settings. */
+export async function startPooler(to: pg.ClientConfig, settings = '') {
   const directory = mkdtempSync(path.join(os.tmpdir(), 'pooler-'));
   // The socket of PostgreSQL is for its own user alone.
   const network = await startNetwork(to);
@@ -49,7 +49,7 @@ export async function startPooler(to: pg.ClientConfig) {
   write(
     'ini',
     `[databases]\n${to.database} = host=127.0.0.1 port=${network.connection.port}\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = ${directory}\n` +
-      `listen_port = 6432\nauth_type = scram-sha-256\nauth_file = ${directory}/users\npool_mode = transaction\ndefault_pool_size = 2\n`,
+      `listen_port = 6432\nauth_type = scram-sha-256\nauth_file = ${directory}/users\npool_mode = transaction\ndefault_pool_size = 2\n${settings}`,
   );
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined;

@@ -1,7 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
-import { expect, test } from 'vitest';
-import { ConfigError, readConfig, variableNames } from '../../server/config.ts';
+import { afterAll, expect, test } from 'vitest';
+import { ConfigError, readConfig, secretNames, variableNames } from '../../server/config.ts';
 
 function faultsOf(env: Record<string, string>): string[] {
   try {
@@ -94,6 +96,85 @@ test('with several workers requests are counted together, and not by each for it
   expect(faultsOf({ WORKERS: '2', RATE_LIMIT_STORE: 'memory' })).toEqual([
     'RATE_LIMIT_STORE is memory with WORKERS=2: each of 2 processes would count for itself. Leave it out, or set postgres or redis.',
   ]);
+});
+
+const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-test-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+function file(name: string, content: string): string {
+  const made = path.join(directory, name);
+  writeFileSync(made, content);
+  return made;
+}
+
+test('a secret can be given by a file, whose last line break does not count', () => {
+  const config = readConfig({
+    DATABASE_URL_FILE: file('url', 'postgres://a:b@c/d\n'),
+    METRICS_TOKEN_FILE: file('token', 'sixteen letters or more\r\n'),
+    // It counts as set for what depends on it, too.
+    MIGRATE_DATABASE_URL: 'postgres://o:p@c/d',
+  });
+  expect(config).toMatchObject({
+    databaseUrl: 'postgres://a:b@c/d',
+    metricsToken: 'sixteen letters or more',
+    rateLimitStore: 'postgres',
+  });
+});
+
+test('a secret given twice, or by a file that cannot be read, is empty or holds no such thing, is a fault', () => {
+  const wrong = file('wrong', 'hunter2\n');
+  const faults = faultsOf({
+    DATABASE_URL: 'postgres://a:b@c/d',
+    DATABASE_URL_FILE: wrong,
+    SMTP_URL_FILE: wrong,
+    REDIS_URL_FILE: path.join(directory, 'missing'),
+    METRICS_TOKEN_FILE: file('empty', '\n'),
+    S3_SECRET_ACCESS_KEY_FILE: directory,
+  });
+  expect(faults.toSorted()).toEqual(
+    [
+      'DATABASE_URL and DATABASE_URL_FILE are both set; set one of them.',
+      'SMTP_URL holds something else; it must be smtp://user:password@host:port (or smtps://).',
+      `REDIS_URL_FILE names "${path.join(directory, 'missing')}", which cannot be read (ENOENT).`,
+      `METRICS_TOKEN_FILE names "${path.join(directory, 'empty')}", which is empty.`,
+      `S3_SECRET_ACCESS_KEY_FILE names "${directory}", which cannot be read (EISDIR).`,
+    ].toSorted(),
+  );
+});
+
+test.for([
+  ['DATABSE_URL', 'DATABASE_URL'],
+  ['DATABASE_UR', 'DATABASE_URL'],
+  ['DATABASES_URI', 'DATABASE_URL'],
+  ['DATABASE_URL_FIEL', 'DATABASE_URL_FILE'],
+  ['SMPT_URL', 'SMTP_URL'],
+  ['REDIS_URI', 'REDIS_URL'],
+  ['RATE_LIMIT_TOOL', 'RATE_LIMIT_TOOLS'],
+  ['BASEURL', 'BASE_URL'],
+  ['PROT', 'PORT'],
+])('%s stops the start, which names %s and not what it holds', ([given = '', meant = '']) => {
+  const [fault, ...more] = faultsOf({ [given]: 'hunter2' });
+  expect(more).toEqual([]);
+  expect(fault).toContain(`${given} is no variable of Dealkeep; ${meant} is probably meant.`);
+  expect(fault).not.toContain('hunter2');
+});
+
+test('variables of other programs do not stop it', () => {
+  const names =
+    'HOME HOSTNAME HOSTTYPE LOGNAME PATH PWD SHELL TERM USER LANG TZ DISPLAY EDITOR MAIL PGHOST PGPORT PGDATA PGDATABASE PGPASSWORD ' +
+    'AWS_REGION AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL_S3 HTTP_PROXY HTTPS_PROXY NO_PROXY HTTP_URL SITE_URL NODE_ENV ' +
+    'NODE_OPTIONS DATABASE_PORT DATABASE_HOST DATABASE_NAME REDIS_HOST REDIS_PORT SMTP_HOST SMTP_PORT MAIL_HOST LOG_FILE LOG_FORMAT ' +
+    'TEST_DATABASE_URL DATA_URL BASE_DIR XDG_DATA_DIRS XDG_DATA_HOME HOST_URL POST PORTS KUBERNETES_PORT KUBERNETES_SERVICE_HOST ' +
+    'NOTIFY_SOCKET INVOCATION_ID OTEL_EXPORTER_OTLP_ENDPOINT CI COLORTERM SSH_AUTH_SOCK npm_config_port';
+  expect(faultsOf(Object.fromEntries(names.split(' ').map((name) => [name, '1'])))).toEqual([]);
+  // Ours is set: what lies near it is not for us.
+  expect(faultsOf({ REDIS_URI: 'x', REDIS_URL: 'redis://cache:6379' })).toEqual([]);
+  expect(faultsOf({ DATABSE_URL: '' })).toEqual([]);
+});
+
+test('the README says which variables can be given by a file', async () => {
+  const readme = await readFile(path.join(import.meta.dirname, '../../README.md'), 'utf8');
+  const sentence = /Each that holds a secret \(([^)]*)\)/.exec(readme)?.[1] ?? '';
+  expect([...sentence.matchAll(/`([A-Z0-9_]+)`/g)].map((match) => match[1]).toSorted()).toEqual(secretNames.toSorted());
 });
 
 test('lists and origins are tidied', () => {

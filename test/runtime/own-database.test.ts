@@ -4,9 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startEmbedded, type EmbeddedPostgres } from '../../server/database/embedded.ts';
 import { installedEngine, preparedHome } from '../../server/database/postgres-home.ts';
+import { startPooler } from '../database/network.ts';
 import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -93,6 +94,38 @@ test('migrates as the owner, lets the login of the server in, and serves without
   program.child.kill('SIGTERM');
   expect((await program.ended).code).toBe(0);
 });
+
+test.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)(
+  'behind a pooler in transaction mode it says to set DATABASE_PREPARE=off, and serves with it',
+  async () => {
+    const { name, login, env } = await newDatabase();
+    await run(['migrate'], env);
+    // One refuses our settings; the other swallows them, and is known by what it does with connections.
+    for (const settings of ['', 'ignore_startup_parameters = statement_timeout,lock_timeout,options\n']) {
+      const bouncer = await startPooler({ ...postgres.owner, user: login, database: name, password }, settings);
+      onTestFinished(bouncer.stop);
+      const pooled = `postgres://${login}:${password}@localhost:6432/${name}?host=${encodeURIComponent(bouncer.connection.host)}`;
+      const refused = await run(['serve'], { DATA_DIR: env['DATA_DIR'] ?? '', DATABASE_URL: pooled });
+      expect(refused).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /leads to a pooler in transaction mode.* Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL/,
+        ),
+      });
+      if (settings !== '') continue;
+      const program = dealkeep(['serve', '--json'], {
+        DATA_DIR: env['DATA_DIR'] ?? '',
+        DATABASE_URL: pooled,
+        DATABASE_LISTEN_URL: env['DATABASE_URL'] ?? '',
+        DATABASE_PREPARE: 'off',
+      });
+      const { url: origin } = await program.ready;
+      expect((await fetch(`${origin}readyz`)).status).toBe(200);
+      program.child.kill('SIGTERM');
+      await program.ended;
+    }
+  },
+);
 
 test('several nodes that start at once on an empty database migrate it once', async () => {
   const { env } = await newDatabase();

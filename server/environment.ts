@@ -1,0 +1,105 @@
+/** The environment before config.ts reads it: secrets that are given by files, and variables that are probably misspelt. */
+
+import { readFileSync } from 'node:fs';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What was found, and a sentence for each fault. */
+export interface Resolved {
+  readonly env: Environment;
+  readonly faults: readonly string[];
+}
+
+/** The most characters that a file with a secret holds. */
+const longestSecret = 65_536;
+
+function contentOf(variable: string, file: string): { content?: string; fault?: string } {
+  try {
+    const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    if (content === '') return { fault: `${variable} names "${file}", which is empty.` };
+    if (content.length > longestSecret) return { fault: `${variable} names "${file}", which is too long.` };
+    return { content };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'no file';
+    return { fault: `${variable} names "${file}", which cannot be read (${code}).` };
+  }
+}
+
+/** Puts the content of the file that NAME_FILE names into NAME, for each of these names; a line break at its end is dropped. */
+export function withSecretFiles(env: Environment, names: readonly string[]): Resolved {
+  const found: Record<string, string> = {};
+  const faults: string[] = [];
+  for (const name of names) {
+    const variable = `${name}_FILE`;
+    const file = env[variable];
+    if (!file) continue;
+    if (env[name]) {
+      faults.push(`${name} and ${variable} are both set; set one of them.`);
+      continue;
+    }
+    const { content, fault } = contentOf(variable, file);
+    if (fault !== undefined) faults.push(fault);
+    else if (content !== undefined) found[name] = content;
+  }
+  return { env: { ...env, ...found }, faults };
+}
+
+/** How many letters are added, left out, changed or swapped with their neighbour between two words (optimal string alignment). */
+function distance(one: string, other: string): number {
+  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, column) => column)];
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? Infinity;
+  for (let row = 1; row <= one.length; row += 1) {
+    rows.push([row]);
+    for (let column = 1; column <= other.length; column += 1) {
+      const changed = one[row - 1] === other[column - 1] ? 0 : 1;
+      const swapped =
+        one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+          ? at(row - 2, column - 2) + 1
+          : Infinity;
+      const best = Math.min(
+        at(row - 1, column) + 1,
+        at(row, column - 1) + 1,
+        at(row - 1, column - 1) + changed,
+        swapped,
+      );
+      rows[row]?.push(best);
+    }
+  }
+  return at(one.length, other.length);
+}
+
+/** How far from one of ours a name is taken for it: a short one has too many neighbours that mean something. */
+function furthest(name: string): number {
+  if (name.length < 6) return 0;
+  return name.length < 9 ? 1 : 2;
+}
+
+const sorted = (word: string): string => [...word].toSorted().join('');
+
+function isNear(given: string, name: string): boolean {
+  if (Math.abs(given.length - name.length) > 2) return false;
+  const found = distance(given, name);
+  // Of a short one only two letters in the wrong order: PROT.
+  return found <= furthest(name) || (found === 1 && given.length === name.length && sorted(given) === sorted(name));
+}
+
+/** Variables of other programs and platforms that lie near one of ours and mean something else. */
+const others: ReadonlySet<string> = new Set(['DATABASE_PORT']);
+
+/**
+ * A sentence for each variable that is one or two letters from one of `names` which is not set, nor is the file for it. One whose
+ * neighbour is set was not meant for us.
+ */
+export function misspelt(env: Environment, names: readonly string[]): string[] {
+  const known = new Set(names);
+  const absent = names.filter((name) => !env[name]);
+  return Object.keys(env).flatMap((given) => {
+    if (!env[given] || known.has(given) || others.has(given) || !/^[A-Z][A-Z0-9_]{2,60}$/.test(given)) return [];
+    const near = absent.filter((name) => isNear(given, name));
+    const likely = near.toSorted((one, other) => distance(given, one) - distance(given, other))[0];
+    if (likely === undefined) return [];
+    return [
+      `${given} is no variable of Dealkeep; ${likely} is probably meant. If it is for another program, start Dealkeep without it (env -u ${given}).`,
+    ];
+  });
+}
