@@ -350,6 +350,15 @@ export const dealRows: readonly string[] = [
      select ${id('record', 'n * 100 + 10 + number')}, ${made('number * 5')}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')}, p.user_id, p.client_id,
        '203.0.113.24', 'bench-' || n, 'tool:svc_deals_get', 'ok', '{}'
      from bench.parts join bench.people p using (number) where n between $1::bigint and $2::bigint`,
+  // What triggers would keep beside them: of the ten records the ninth is the buyer's last that counts as activity, the tenth the broker's.
+  `insert into vault.deal_activity (deal_id, at, record_id)
+     select ${id('deal', 'n')}, ${made(9 * 24)}, ${id('record', 'n * 100 + 9')} from generate_series($1::bigint, $2::bigint) n`,
+  `insert into vault.own_activity (user_id, deal_id, at, record_id)
+     select case k when 9 then ${broker} else bench.buyer_of(n, 1) end, ${id('deal', 'n')}, ${made('k * 24')}, ${id('record', 'n * 100 + k')}
+     from generate_series($1::bigint, $2::bigint) n, generate_series(8, 9) k`,
+  `insert into vault.lapsing_exclusivities (exclusivity_id, expires_at)
+     select ${id('exclusivity', 'n')}, now() + (10 + bench.pick(n, 14, 90)) * interval '1 day' from generate_series($1::bigint, $2::bigint) n
+     where ${state} = 'exclusivity'`,
   `insert into contacts (id, brokerage_id, type, display_name, email, phone, created_by, created_by_key, created_at, updated_at, archived_at)
      select ${id('contact', 'n * 100 + k')}, ${id('brokerage', 'bench.brokerage_of(n)')}, case when k % 3 = 0 then 'company' else 'person' end,
        (array['Maria', 'James', 'Ines', 'Robert', 'Yuki', 'Amara', 'Peter', 'Lena', 'Omar', 'Grace'])[1 + bench.pick(n * 100 + k, 30, 10)] || ' '

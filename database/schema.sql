@@ -205,6 +205,7 @@ CREATE POLICY brokers_of_the_deal ON public.audit_records FOR SELECT TO dealkeep
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY own_and_admins ON public.audit_records FOR SELECT TO dealkeep_server
     USING (user_id = (( SELECT app.user_id() AS user_id)) OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
+CREATE TRIGGER note_activity AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text AND new.action !~~ 'tool:%'::text AND new.deal_id IS NOT NULL) EXECUTE FUNCTION app.note_activity();
 GRANT SELECT ON public.audit_records TO dealkeep_server;
 
 CREATE TABLE public.brokerages (
@@ -416,7 +417,6 @@ CREATE TABLE public.deal_stages (
     CONSTRAINT deal_stages_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id) DEFERRABLE INITIALLY DEFERRED,
     CONSTRAINT deal_stages_state_check CHECK (state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text]))
 );
-CREATE INDEX stages_of_exclusivity ON public.deal_stages USING btree (deal_id) WHERE state = 'exclusivity'::text;
 ALTER TABLE public.deal_stages ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.deal_stages FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.deal_stages TO CURRENT_USER
@@ -606,6 +606,7 @@ CREATE TRIGGER begin_it BEFORE INSERT ON public.exclusivities FOR EACH ROW EXECU
 CREATE TRIGGER check_offer BEFORE INSERT ON public.exclusivities FOR EACH ROW WHEN (new.offer_id IS NOT NULL) EXECUTE FUNCTION app.check_accepted_offer();
 CREATE TRIGGER keep BEFORE UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_exclusivity();
 CREATE TRIGGER move_deal AFTER INSERT OR UPDATE OF ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.move_deal_with_exclusivity();
+CREATE TRIGGER watch AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.watch_exclusivity();
 GRANT INSERT (deal_id, participant_id, expires_at, offer_id), SELECT, UPDATE (expires_at, ended_at) ON public.exclusivities TO dealkeep_server;
 
 CREATE TABLE public.financing_sources (
@@ -1406,6 +1407,18 @@ CREATE POLICY as_owner ON vault.cursor_secret TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.deal_activity (
+    deal_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    record_id uuid NOT NULL,
+    CONSTRAINT deal_activity_pkey PRIMARY KEY (deal_id)
+);
+ALTER TABLE vault.deal_activity ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.deal_activity FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.deal_activity TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.document_store (
     only_one boolean DEFAULT true NOT NULL,
     id uuid NOT NULL,
@@ -1479,6 +1492,19 @@ CREATE POLICY as_owner ON vault.known_devices TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.lapsing_exclusivities (
+    exclusivity_id uuid NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT lapsing_exclusivities_pkey PRIMARY KEY (exclusivity_id),
+    CONSTRAINT lapsing_exclusivities_exclusivity_id_fkey FOREIGN KEY (exclusivity_id) REFERENCES public.exclusivities(id) ON DELETE CASCADE
+);
+CREATE INDEX lapsing_exclusivities_in_order ON vault.lapsing_exclusivities USING btree (expires_at);
+ALTER TABLE vault.lapsing_exclusivities ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.lapsing_exclusivities FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.lapsing_exclusivities TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.mail_counts (
     subject text NOT NULL,
     since timestamp with time zone NOT NULL,
@@ -1536,6 +1562,19 @@ CREATE INDEX outbox_waiting ON vault.outbox USING btree (urgent DESC, next_attem
 ALTER TABLE vault.outbox ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.outbox FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.outbox TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.own_activity (
+    user_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    record_id uuid NOT NULL,
+    CONSTRAINT own_activity_pkey PRIMARY KEY (user_id, deal_id)
+);
+ALTER TABLE vault.own_activity ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.own_activity FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.own_activity TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
@@ -3386,8 +3425,8 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_held_exclusively() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.deals_in_sight()
- RETURNS TABLE(id uuid, organization_id uuid, title text, industry text, location text, asking_price numeric, state text, acts_as text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.deals_in_sight(patterns text[] DEFAULT NULL::text[], dated boolean DEFAULT false)
+ RETURNS TABLE(id uuid, organization_id uuid, title text, industry text, location text, asking_price numeric, state text, acts_as text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, active_at timestamp with time zone)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
@@ -3398,20 +3437,24 @@ AS $function$
 declare
   me constant uuid := app.user_id();
   administered constant uuid[] := app.brokerages_as('admin');
-  own_deals uuid[];
-  own_roles text[];
-  principals uuid[];
-  sides text[];
-  seen uuid[];
 begin
-  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role)
-    into own_deals, own_roles, principals, sides
-    from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer');
-  seen := own_deals;
-  if administered <> '{}' then
-    seen := array(select unnest(own_deals) union select d.id from public.deals d where d.organization_id = any (administered));
-  end if;
   return query
+    with own as materialized (
+      select p.deal_id, p.role, p.principal_id, p.principal_role as side from app.participations() p
+      where p.principal_role in ('broker', 'seller', 'buyer', 'viewer')),
+    d as materialized (
+      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at,
+        d.organization_id = any (administered) as administered
+      from public.deals d
+      where d.id = any (array(select own.deal_id from own))
+        and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
+      union all
+      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at, true
+      from public.deals d
+      where d.organization_id = any (administered) and not exists (select from own where own.deal_id = d.id)
+        and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))),
+    -- Deals in other states have neither a stage nor an exclusivity that has not ended.
+    sold as materialized (select array(select d.id from d where d.state not in ('draft', 'listed', 'withdrawn')) as ids)
     select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
       case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then coalesce(g.state, d.state) else d.state end,
       own.role,
@@ -3421,13 +3464,19 @@ begin
       case when own.side in ('broker', 'seller', 'buyer') then own.side else 'viewer' end,
       case when k.shows_exclusivity then x.buyer_user_id end, case when k.shows_exclusivity then x.granted_at end,
       case when k.shows_exclusivity then x.expires_at end, d.closed_at, d.created_at,
-      greatest(d.updated_at, case when k.knows_stage then g.updated_at end)
-    from public.deals d
-    left join unnest(own_deals, own_roles, principals, sides) own (deal_id, role, principal_id, side) on own.deal_id = d.id
-    left join (select s.* from public.deal_stages s where s.deal_id = any (seen)) g on g.deal_id = d.id
-    left join (select e.* from public.exclusivities e where e.deal_id = any (seen) and e.ended_at is null) x on x.deal_id = d.id
+      greatest(d.updated_at, case when k.knows_stage then g.updated_at end),
+      case when dated then greatest(d.updated_at, case when k.knows_stage then g.updated_at end,
+        case when own.role = 'broker' or d.administered then of_all.at else of_own.at end) end
+    from d
+    left join own on own.deal_id = d.id
+    left join (select s.* from public.deal_stages s where s.deal_id = any ((select sold.ids from sold)::uuid[])) g on g.deal_id = d.id
+    left join (select e.* from public.exclusivities e
+      where e.deal_id = any ((select sold.ids from sold)::uuid[]) and e.ended_at is null) x on x.deal_id = d.id
+    left join (select a.deal_id, a.at from vault.deal_activity a where dated and a.deal_id = any (array(select d.id from d))) of_all
+      on of_all.deal_id = d.id
+    left join (select a.deal_id, a.at from vault.own_activity a where dated and a.user_id = me) of_own on of_own.deal_id = d.id
     cross join lateral (select
-      own.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered) as of_the_deal,
+      own.side in ('broker', 'seller', 'viewer') or d.administered as of_the_deal,
       coalesce(x.participant_id = own.principal_id, false) as of_the_exclusive_buyer,
       coalesce(x.expires_at > app.now(), false) as runs) w
     cross join lateral (select coalesce(w.of_the_deal, false)
@@ -3435,11 +3484,10 @@ begin
       g.state is not null and g.state = 'exclusivity' and not w.runs as lapsed) s
     cross join lateral (select s.knows_stage, s.lapsed,
       (coalesce(w.of_the_deal, false) or w.of_the_exclusive_buyer)
-        and (w.runs or (s.knows_stage and g.state is not null and g.state <> 'exclusivity') or d.state = 'closed') as shows_exclusivity) k
-    where d.id = any (seen);
+        and (w.runs or (s.knows_stage and g.state is not null and g.state <> 'exclusivity') or d.state = 'closed') as shows_exclusivity) k;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.deals_in_sight() TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.deals_in_sight(text[],boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.deals_run_alone(by_brokerage uuid, by_member uuid)
  RETURNS TABLE(id uuid, title text)
@@ -3735,10 +3783,7 @@ CREATE OR REPLACE FUNCTION app.end_of(day date)
  RETURNS timestamp with time zone
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
- SET search_path TO ''
-AS $function$
-  select (day + 1)::timestamp at time zone 'UTC' + interval '12 hours'
-$function$;
+RETURN ((((day + 1))::timestamp without time zone AT TIME ZONE 'UTC'::text) + '12:00:00'::interval);
 GRANT EXECUTE ON FUNCTION app.end_of(date) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.end_parts_of_member()
@@ -4114,6 +4159,62 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.home_deals()
+ RETURNS TABLE(state text, count integer, deal_id uuid, deal_title text, expires_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  administered constant uuid[] := app.brokerages_as('admin');
+begin
+  return query
+    with own as materialized (
+      select p.deal_id, p.principal_id, p.principal_role as side from app.participations() p
+      where p.principal_role in ('broker', 'seller', 'buyer', 'viewer')),
+    d as materialized (
+      select d.id, d.state, d.organization_id = any (administered) as administered
+      from public.deals d where d.id = any (array(select own.deal_id from own))
+      union all
+      select d.id, d.state, true from public.deals d
+      where d.organization_id = any (administered) and not exists (select from own where own.deal_id = d.id)),
+    stages as materialized (
+      select s.deal_id, s.state from public.deal_stages s
+      where s.deal_id = any (array(select d.id from d where d.state not in ('draft', 'listed', 'withdrawn', 'closed')))),
+    -- Of a deal without a stage everybody sees the same state.
+    staged as materialized (
+      select d.id, d.state as state_for_all, k.expires_at,
+        case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then k.stage else d.state end as state,
+        (k.of_the_deal or k.of_the_exclusive_buyer) and (k.runs or (k.knows_stage and k.stage <> 'exclusivity')) as shows_exclusivity
+      from d
+      join stages g on g.deal_id = d.id
+      left join own on own.deal_id = d.id
+      left join (select e.deal_id, e.participant_id, e.expires_at from public.exclusivities e
+        where e.deal_id = any (array(select stages.deal_id from stages)) and e.ended_at is null) x on x.deal_id = d.id
+      cross join lateral (select g.state as stage, x.expires_at, coalesce(own.side in ('broker', 'seller', 'viewer') or d.administered, false) as of_the_deal,
+        coalesce(x.participant_id = own.principal_id, false) as of_the_exclusive_buyer, coalesce(x.expires_at > app.now(), false) as runs) w
+      cross join lateral (select w.*, w.of_the_deal or (own.side = 'buyer' and w.of_the_exclusive_buyer and (w.runs or w.stage <> 'exclusivity')) as knows_stage,
+        w.stage = 'exclusivity' and not w.runs as lapsed) k),
+    running as (
+      select s.id, s.expires_at from staged s
+      where s.shows_exclusivity and s.expires_at > app.now() and s.state in ('exclusivity', 'diligence', 'closing')
+      order by s.expires_at, s.id limit 20)
+    (select n.state, sum(n.count)::int, null::uuid, null, null::timestamptz
+     from (select d.state, count(*) as count from d group by d.state
+       union all select s.state_for_all, - count(*) from staged s group by s.state_for_all
+       union all select s.state, count(*) from staged s group by s.state) n
+     group by n.state having sum(n.count) > 0 order by n.state)
+    union all
+    (select null, null, r.id, t.title, r.expires_at
+     from running r join (select d.id, d.title from public.deals d where d.id = any (array(select running.id from running))) t on t.id = r.id
+     order by r.expires_at, r.id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.home_deals() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.home_queue(with_findings boolean)
  RETURNS TABLE(kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone)
  LANGUAGE plpgsql
@@ -4126,95 +4227,104 @@ AS $function$
 declare
   me constant uuid := app.user_id();
   administered constant uuid[] := app.brokerages_as('admin');
-  goes_on uuid[];
-  own_deals uuid[];
-  own_parts uuid[];
-  own_roles text[];
-  principals uuid[];
-  sides text[];
-  broker uuid[];
-  seller uuid[];
-  offered uuid[];
+  due_by constant date := app.last_day_over(app.now() + interval '7 days');
+  overdue_by constant date := app.last_day_over(app.now());
 begin
-  goes_on := array(select d.id from public.deals d
-    where d.id = any (array(select p.deal_id from app.participations() p)) and d.state not in ('closed', 'withdrawn'));
-  select array_agg(p.deal_id), array_agg(p.participant_id), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role),
-      array_agg(p.deal_id) filter (where p.role = 'broker'), array_agg(p.deal_id) filter (where p.role = 'seller')
-    into own_deals, own_parts, own_roles, principals, sides, broker, seller
-    from app.participations() p join unnest(goes_on) open (id) on open.id = p.deal_id;
-  -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
-  offered := array(
-    select d.id from public.deals d
-    left join (select s.* from public.deal_stages s where s.deal_id = any (broker || seller)) g on g.deal_id = d.id
-    left join (select e.* from public.exclusivities e where e.deal_id = any (broker || seller) and e.ended_at is null) x on x.deal_id = d.id
-    where d.id = any (broker || seller) and d.state in ('listed', 'under_offer')
-      and (g.state is null or (g.state = 'exclusivity' and not coalesce(x.expires_at > app.now(), false))));
   return query
-    with waiting (kind, deal_id, count, due_at, since) as (
+    with every as materialized (
+      select p.deal_id, p.participant_id, p.role, p.principal_id, p.principal_role as side from app.participations() p),
+    open as materialized (
+      select d.id, d.state from public.deals d
+      where d.id = any (array(select every.deal_id from every)) and d.state not in ('closed', 'withdrawn')),
+    own as materialized (select every.*, open.state from every join open on open.id = every.deal_id),
+    ids as materialized (select
+      array(select own.deal_id from own where own.role = 'broker') as broker,
+      array(select own.deal_id from own where own.role = 'seller') as seller,
+      array(select own.principal_id from own where own.side = 'buyer') as buyers,
+      array(select own.participant_id from own where own.participant_id = own.principal_id and own.role = 'buyer') as own_parts,
+      -- Deals before an offer was accepted have neither a stage nor an exclusivity that has not ended.
+      array(select own.deal_id from own where own.state not in ('draft', 'listed')) as sold),
+    stages as materialized (select s.deal_id, s.state from public.deal_stages s where s.deal_id = any ((select ids.sold from ids)::uuid[])),
+    held as materialized (select e.deal_id, e.participant_id, e.granted_at, e.expires_at from public.exclusivities e
+      where e.deal_id = any ((select ids.sold from ids)::uuid[]) and e.ended_at is null),
+    waiting (kind, deal_id, count, due_at, since) as (
       select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
           null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
-        from public.questions t where t.deal_id = any (broker) and t.status in ('pending_broker_review', 'answered') group by t.deal_id, t.status
+        from public.questions t
+        where t.deal_id = any ((select ids.broker from ids)::uuid[]) and t.status in ('pending_broker_review', 'answered') group by t.deal_id, t.status
       union all
       select 'questions_to_answer', t.deal_id, count(*), null, min(t.updated_at)
-        from public.questions t where t.deal_id = any (seller) and t.status = 'with_seller' group by t.deal_id
+        from public.questions t where t.deal_id = any ((select ids.seller from ids)::uuid[]) and t.status = 'with_seller' group by t.deal_id
       union all
       select 'answers_to_read', t.deal_id, count(*), null, min(t.distributed_at)
         from public.questions t
-        left join (select r.* from public.answer_readings r where r.deal_id = any (own_deals) and r.user_id = me) r on r.deal_id = t.deal_id
-        where t.status = 'distributed' and t.participant_id = any (principals)
+        left join (select r.deal_id, r.read_until from public.answer_readings r
+          where r.user_id = me and r.deal_id = any (array(select own.deal_id from own where own.side = 'buyer'))) r on r.deal_id = t.deal_id
+        where t.status = 'distributed' and t.participant_id = any ((select ids.buyers from ids)::uuid[])
           and (r.read_until is null or r.read_until < coalesce(t.distributed_at, '-infinity'))
         group by t.deal_id
       union all
       select 'ndas_to_sign', t.deal_id, count(*), null, min(t.sent_at)
         from public.ndas t
-        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.participant_id = any (array(
-          select o.part from unnest(own_parts, principals) o (part, principal) where o.part = o.principal))
+        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now())
+          and t.participant_id = any ((select ids.own_parts from ids)::uuid[])
         group by t.deal_id
       union all
       select 'ndas_unsigned', t.deal_id, count(*), null, min(t.sent_at)
         from public.ndas t
-        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.deal_id = any (broker) group by t.deal_id
+        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.deal_id = any ((select ids.broker from ids)::uuid[])
+        group by t.deal_id
       union all
+      -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
       select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
-        from public.offers t where t.is_current and t.deal_id = any (offered) group by t.deal_id
+        from public.offers t
+        where t.is_current and t.deal_id = any (array(
+          select own.deal_id from own
+          left join stages g on g.deal_id = own.deal_id
+          left join held x on x.deal_id = own.deal_id
+          where own.role in ('broker', 'seller') and own.state in ('listed', 'under_offer')
+            and (g.state is null or (g.state = 'exclusivity' and not coalesce(x.expires_at > app.now(), false)))))
+        group by t.deal_id
       union all
       -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
       select change.kind, t.deal_id, count(*), null, min(t.submitted_at)
-        from unnest(own_deals, own_roles, principals) own (deal_id, role, principal_id)
-        join (select e.* from public.exclusivities e where e.deal_id = any (own_deals) and e.ended_at is null) x on x.deal_id = own.deal_id
-        join (select o.* from public.offers o where o.deal_id = any (own_deals) and o.is_current) t on t.participant_id = x.participant_id
-        left join (select s.* from public.deal_stages s where s.deal_id = any (own_deals)) g on g.deal_id = own.deal_id
+        from own
+        join held x on x.deal_id = own.deal_id
+        join (select o.* from public.offers o where o.is_current and o.deal_id = any (array(select held.deal_id from held))) t
+          on t.participant_id = x.participant_id
+        left join stages g on g.deal_id = own.deal_id
         cross join lateral (select case when own.role = 'broker' then 'offer_changes_to_decide'
           when own.role = 'seller' or t.participant_id = own.principal_id then 'offer_changes_with_broker' end) change (kind)
         where change.kind is not null and (x.expires_at > app.now() or g.state in ('diligence', 'closing'))
-          and not exists (select from public.offer_decisions c where c.deal_id = any (own_deals) and c.offer_id = t.id)
-          and exists (select from public.offer_decisions c
-            where c.deal_id = any (own_deals) and c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
+          and not exists (select from public.offer_decisions c where c.deal_id = any (array(select held.deal_id from held)) and c.offer_id = t.id)
+          and exists (select from public.offer_decisions c where c.deal_id = any (array(select held.deal_id from held))
+            and c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
         group by change.kind, t.deal_id
       union all
       -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
-      select 'conditions_due', t.deal_id, count(*), min(app.end_of(t.deadline)), null
+      select 'conditions_due', t.deal_id, count(*), app.end_of(min(t.deadline)), null
         from (
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
-          left join unnest(own_deals, principals, sides) own (deal_id, principal_id, side) on own.deal_id = c.deal_id
-          left join (select s.* from vault.selected_buyers s where s.deal_id = any (own_deals)) chosen on chosen.participant_id = own.principal_id
-          where c.owner_user_id = me and c.status in ('open', 'in_progress') and app.end_of(c.deadline) <= app.now() + interval '7 days'
+          left join own on own.deal_id = c.deal_id
+          left join (select s.* from vault.selected_buyers s where s.deal_id = any (array(select held.deal_id from held))) chosen
+            on chosen.participant_id = own.principal_id
+          where c.owner_user_id = me and c.status in ('open', 'in_progress') and c.deadline <= due_by
             and (own.side in ('broker', 'seller', 'viewer') or (own.side = 'buyer' and chosen.participant_id is not null)
               or (administered <> '{}' and exists (select from public.deals d
                 where d.id = c.deal_id and d.organization_id = any (administered) and d.state not in ('closed', 'withdrawn'))))
           union
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
-          where c.deal_id = any (broker) and c.status in ('open', 'in_progress') and app.end_of(c.deadline) <= app.now() + interval '7 days'
-            and (c.owner_user_id is null or app.end_of(c.deadline) <= app.now())) t
+          where c.deal_id = any ((select ids.broker from ids)::uuid[]) and c.status in ('open', 'in_progress') and c.deadline <= due_by
+            and (c.owner_user_id is null or c.deadline <= overdue_by)) t
         group by t.deal_id
       union all
       select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
         from public.findings t
-        join unnest(own_deals, principals, sides) own (deal_id, principal_id, side) on own.deal_id = t.deal_id
+        join own on own.deal_id = t.deal_id
         where with_findings and t.status = 'open' and t.owner_user_id = me
           and (own.side in ('broker', 'seller') or t.participant_id = own.principal_id)
         group by t.deal_id),
-    first as (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200)
+    first as materialized (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200)
     select f.kind, f.deal_id, d.title, f.count::int, f.due_at, f.since
     from first f join (select d.id, d.title from public.deals d where d.id = any (array(select first.deal_id from first))) d on d.id = f.deal_id
     order by coalesce(f.due_at, f.since), f.deal_id, f.kind;
@@ -4729,19 +4839,23 @@ declare
   administered constant uuid[] := app.brokerages_as('admin');
 begin
   return query
-    select w.id, w.at from (
-      select of_broker.id, (select a.at from public.audit_records a
-          where a.deal_id = of_broker.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 1)
-        from (select unnest(deals) intersect select unnest(app.deals_acting_as('broker'))) of_broker (id)
-      union all
-      select other.id, (select a.at from public.audit_records a
-          where a.deal_id = other.id and a.outcome = 'done' and a.action not like 'tool:%'
-            and (a.user_id = me or a.brokerage_id = any (administered)) order by a.at desc, a.id desc limit 1)
-        from (select unnest(deals) except select unnest(app.deals_acting_as('broker'))) other (id)) w (id, at)
-    where w.at is not null;
+    with whole as materialized (
+      select p.deal_id from app.participations() p where p.role = 'broker' and p.deal_id = any (deals)
+      union
+      select d.id from public.deals d where administered <> '{}' and d.id = any (deals) and d.organization_id = any (administered))
+    select a.deal_id, a.at from vault.deal_activity a where a.deal_id = any (array(select whole.deal_id from whole))
+    union all
+    select a.deal_id, a.at from vault.own_activity a
+    where a.user_id = me and a.deal_id = any (array(select unnest(deals) except select whole.deal_id from whole));
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.last_activity(uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.last_day_over(at timestamp with time zone)
+ RETURNS date
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((((at - '12:00:00'::interval) AT TIME ZONE 'UTC'::text))::date - 1);
 
 CREATE OR REPLACE FUNCTION app.latest_activity()
  RETURNS SETOF uuid
@@ -4754,19 +4868,22 @@ AS $function$
 declare
   me constant uuid := app.user_id();
   administered constant uuid[] := app.brokerages_as('admin');
-  brokered constant uuid[] := app.deals_acting_as('broker');
-  other constant uuid[] := array(select unnest(app.deals_as('broker', 'seller', 'buyer', 'viewer')) except select unnest(brokered));
   busiest uuid[];
+  own_busiest uuid[];
 begin
   if me is null then
     return;
   end if;
   -- The last eight records are on the eight deals with the last ones.
-  busiest := array(
-    select b.id from unnest(brokered) b (id) cross join lateral (
-      select a.at, a.id as record from public.audit_records a
-      where a.deal_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 1) a
-    order by a.at desc, a.record desc limit 8);
+  with own as materialized (
+    select p.deal_id, p.role from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer'))
+  select
+    array(select a.deal_id from vault.deal_activity a
+      where a.deal_id = any (array(select own.deal_id from own where own.role = 'broker')) order by a.at desc, a.record_id desc limit 8),
+    array(select a.deal_id from vault.own_activity a
+      where a.user_id = me and a.deal_id = any (array(select own.deal_id from own where own.role <> 'broker'))
+      order by a.at desc, a.record_id desc limit 8)
+    into busiest, own_busiest;
   return query
     select found.id from (
       select a.id, a.at from unnest(busiest) b (id) cross join lateral (
@@ -4779,7 +4896,7 @@ begin
         order by a.at desc, a.id desc limit 8) a
       union
       (select a.id, a.at from public.audit_records a
-        where a.user_id = me and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id = any (other)
+        where own_busiest <> '{}' and a.user_id = me and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id = any (own_busiest)
         order by a.at desc, a.id desc limit 8)) found
     order by found.at desc, found.id desc limit 8;
 end
@@ -5110,6 +5227,25 @@ CREATE OR REPLACE FUNCTION app.narrowed_to()
  STABLE
 RETURN (app.identity_part(8))::uuid;
 GRANT EXECUTE ON FUNCTION app.narrowed_to() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.note_activity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into vault.deal_activity as known (deal_id, at, record_id) values (new.deal_id, new.at, new.id)
+    on conflict (deal_id) do update set at = excluded.at, record_id = excluded.record_id
+      where (known.at, known.record_id) < (excluded.at, excluded.record_id);
+  if new.user_id is not null then
+    insert into vault.own_activity as known (user_id, deal_id, at, record_id) values (new.user_id, new.deal_id, new.at, new.id)
+      on conflict (user_id, deal_id) do update set at = excluded.at, record_id = excluded.record_id
+        where (known.at, known.record_id) < (excluded.at, excluded.record_id);
+  end if;
+  return null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.note_joining()
  RETURNS trigger
@@ -6833,14 +6969,26 @@ CREATE OR REPLACE FUNCTION app.sweep()
  SET search_path TO ''
 AS $function$
 declare
+  due uuid[];
   lapsed int;
   expired int;
 begin
+  due := array(
+    select x.id from public.exclusivities x
+    where x.id = any (array(
+        select l.exclusivity_id from vault.lapsing_exclusivities l where l.expires_at <= app.now() order by l.expires_at limit 1000))
+      and x.expires_at <= app.now()
+    for no key update skip locked);
   update public.exclusivities x set ended_at = x.expires_at
     from public.deal_stages g
-    where g.deal_id = x.deal_id and g.state = 'exclusivity' and x.ended_at is null and x.expires_at <= app.now();
+    where x.id = any (due) and g.deal_id = x.deal_id and g.state = 'exclusivity' and x.ended_at is null;
   get diagnostics lapsed = row_count;
-  update public.ndas n set status = 'expired' where n.status in ('sent', 'active') and n.expires_at <= app.now();
+  delete from vault.lapsing_exclusivities l where l.exclusivity_id = any (due);
+  update public.ndas n set status = 'expired'
+    where n.id = any (array(
+        select e.id from public.ndas e where e.status in ('sent', 'active') and e.expires_at <= app.now()
+        order by e.expires_at limit 1000 for no key update skip locked))
+      and n.status in ('sent', 'active') and n.expires_at <= app.now();
   get diagnostics expired = row_count;
   return lapsed + expired;
 end
@@ -7089,6 +7237,23 @@ CREATE OR REPLACE FUNCTION app.uuid_v7()
 RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
 GRANT EXECUTE ON FUNCTION app.uuid_v7() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.watch_exclusivity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if new.ended_at is null then
+    insert into vault.lapsing_exclusivities as known (exclusivity_id, expires_at) values (new.id, new.expires_at)
+      on conflict (exclusivity_id) do update set expires_at = excluded.expires_at;
+  else
+    delete from vault.lapsing_exclusivities l where l.exclusivity_id = new.id;
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.whole_identity()
  RETURNS text
  LANGUAGE sql
@@ -7162,4 +7327,5 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 56d8f5c9730d83e29d5634e7e029591867b94aeb286dd49b81a50df8fbdd6a98  027_room_for_counting.sql
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql
 -- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql
+-- 66cf18f3e544ee7405ca5d6b387ab9d4e814a0db5b99c081d72551950f6bcac6  032_activity_and_lists.sql
 -- 045c9c9c26bf0fa0361dd5fa406e854d93b34cfb28cc7b7d342f5bd37905f2b1  040_outbox.sql

@@ -110,6 +110,42 @@ describe('exclusivity', () => {
     service.clock.set(new Date());
   });
 
+  test('is swept up when its last date has passed, and not at all once the sale went on', async () => {
+    const extended = await listedDeal();
+    await grant(extended.deal, extended.buyer, 10);
+    const gone = await listedDeal();
+    await grant(gone.deal, gone.buyer, 10);
+    await as('broker', `update deals set state = 'diligence' where id = $1`, [gone.deal]);
+    await as('broker', 'update exclusivities set expires_at = $2 where deal_id = $1', [
+      extended.deal,
+      new Date(service.clock.now().getTime() + 20 * day),
+    ]);
+    const after = async (days: number) => {
+      service.clock.advance(days * day);
+      await as('broker', 'select app.sweep()');
+      return service.sql(
+        `select app.actual_state(x.deal_id) as state, x.ended_at is null as held,
+           exists (select from vault.lapsing_exclusivities l where l.exclusivity_id = x.id) as watched
+         from exclusivities x where x.deal_id in ($1, $2) order by x.deal_id = $2`,
+        [extended.deal, gone.deal],
+      );
+    };
+    const diligence = { state: 'diligence', held: true };
+    expect(await after(9)).toEqual([
+      { state: 'exclusivity', held: true, watched: true },
+      { ...diligence, watched: true },
+    ]);
+    expect(await after(2)).toEqual([
+      { state: 'exclusivity', held: true, watched: true },
+      { ...diligence, watched: false },
+    ]);
+    expect(await after(10)).toEqual([
+      { state: 'listed', held: false, watched: false },
+      { ...diligence, watched: false },
+    ]);
+    service.clock.set(new Date());
+  });
+
   test('ends with a withdrawal; closing sets closed_at', async () => {
     const { deal, buyer } = await listedDeal();
     await grant(deal, buyer, 30);

@@ -525,6 +525,44 @@ describe('the list of deals', () => {
     });
   });
 
+  test('knows when something was last done from what is kept, in whatever order it was written', async () => {
+    const { scene, service } = web;
+    const { deal } = scene;
+    const done = (at: string, action: string, outcome = 'done') =>
+      service.sql('insert into audit_records (at, deal_id, user_id, action, outcome) values ($1, $2, $3, $4, $5)', [
+        at,
+        deal,
+        scene.people['seller'],
+        action,
+        outcome,
+      ]);
+    const [later, latest] = [new Date(Date.now() + 3_600_000), new Date(Date.now() + 7_200_000)];
+    await done(latest.toISOString(), 'deal.edit');
+    await done(later.toISOString(), 'deal.edit');
+    await done(new Date(Date.now() + 9_000_000).toISOString(), 'tool:svc_deals_get');
+    await done(new Date(Date.now() + 9_000_000).toISOString(), 'deal.edit', 'refused');
+    const dated = async (name: string) =>
+      (await (await web.as(name)).ask('/deals')).body.items.find(({ id }: { id: string }) => id === deal).updated_at;
+    for (const name of ['broker', 'admin', 'seller'])
+      expect([name, await dated(name)]).toEqual([name, latest.toISOString()]);
+    // What others did does not tell a buyer of itself.
+    expect(Date.parse(await dated('other buyer'))).toBeLessThan(Date.parse(later.toISOString()));
+    const kept = await service.sql(
+      `select 1 from (select distinct on (deal_id) deal_id, at, id from audit_records
+         where outcome = 'done' and action not like 'tool:%' and deal_id is not null order by deal_id, at desc, id desc) r
+       full join vault.deal_activity a using (deal_id) where (r.at, r.id) is distinct from (a.at, a.record_id)
+       union all
+       select 2 from (select distinct on (user_id, deal_id) user_id, deal_id, at, id from audit_records
+         where outcome = 'done' and action not like 'tool:%' and deal_id is not null and user_id is not null
+         order by user_id, deal_id, at desc, id desc) r
+       full join vault.own_activity a using (user_id, deal_id) where (r.at, r.id) is distinct from (a.at, a.record_id)`,
+    );
+    expect(kept).toEqual([]);
+    await service.sql(`delete from audit_records where at > app.now() + interval '30 minutes'`);
+    await service.sql('delete from vault.deal_activity where deal_id = $1', [deal]);
+    await service.sql('delete from vault.own_activity where deal_id = $1', [deal]);
+  });
+
   test('counts and dates each deal as its own page does, whoever looks', { timeout: 120_000 }, async () => {
     const { service, demo } = await openDemoService();
     try {

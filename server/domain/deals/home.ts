@@ -53,13 +53,7 @@ type Found =
 
 const standing = rows<Found, []>(
   'home_deals',
-  `with seen as materialized (select s.id, s.title, s.state, s.exclusivity_expires_at from app.deals_in_sight() s)
-   (select s.state, count(*)::int as count, null::uuid as deal_id, null as deal_title, null::timestamptz as expires_at
-    from seen s group by s.state order by s.state)
-   union all
-   (select null, null, s.id, s.title, s.exclusivity_expires_at from seen s
-    where s.exclusivity_expires_at > app.now() and s.state in ('exclusivity', 'diligence', 'closing')
-    order by s.exclusivity_expires_at, s.id limit 20)`,
+  'select state, count, deal_id, deal_title, expires_at from app.home_deals()',
 );
 
 /** How the deals that the caller sees stand. */

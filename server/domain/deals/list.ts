@@ -39,35 +39,31 @@ export interface DealFilter {
 
 type Found = DealRow & { sort_key: unknown };
 
-/** The deals `of` with when something on them changed last, as far as the caller may know, as `active_at`. */
-const dated = (of: string): string => `
-  select ${of}.*, greatest(${of}.updated_at, activity.at) as active_at from ${of}
-  left join app.last_activity(array(select ${of}.id from ${of})) activity on activity.deal_id = ${of}.id`;
-
 function listing(sort: DealSort) {
   const descending = sort.startsWith('-');
   const key = sort.replace('-', '') as Key;
   const { sql, type } = keys[key];
   const direction = descending ? 'desc' : 'asc';
-  // What is looked up of each deal is looked up of those on the page alone, unless all are sorted by it.
+  // When something on it changed last is looked up of the deals on the page alone, unless all are sorted by it.
+  const byActivity = key === 'updated_at';
   return rows<Placed<Found>>(
     `deal_list_${sort.replace('-', 'down_')}`,
     `with seen as materialized (
-       select s.* from app.deals_in_sight() s
-       where lower(concat_ws(' ', s.title, s.industry, s.location)) like all ($1::text[])
-         and ($2::text[] is null or s.state = any ($2))
-         and ($3::text[] is null or s.caller_role = any ($3))),
-     sorted as (${key === 'updated_at' ? dated('seen') : 'select * from seen'}),
+       select s.* from app.deals_in_sight($1, ${byActivity}) s
+       where ($2::text[] is null or s.state = any ($2)) and ($3::text[] is null or s.caller_role = any ($3))),
      found as materialized (
-       select s.*, ${sql(descending)} as sort_key from sorted s
+       select s.*, ${sql(descending)} as sort_key from seen s
        where $4::text is null or (${sql(descending)}, s.id) ${descending ? '<' : '>'} ($4::${type}, $5::uuid)
        order by ${sql(descending)} ${direction}, s.id ${direction}
        limit $6),
-     page as (${key === 'updated_at' ? 'select * from found' : dated('found')})
-     select ${sightColumns('p')}, p.active_at as updated_at, l.organization_name, p.industry, p.location, l.summary,
+     activity as materialized (
+       ${byActivity ? 'select f.id as deal_id, f.active_at as at from found f' : 'select a.* from app.last_activity(array(select f.id from found f)) a'})
+     select ${sightColumns('p')}, greatest(p.updated_at, a.at) as updated_at, l.organization_name, p.industry, p.location, l.summary,
        trim_scale(p.asking_price) as asking_price, l.currency, l.needs_nda, p.caller_role, p.side, p.sort_key,
        p.sort_key::text as place, l.questions_waiting, l.offers
-     from page p join app.listed_deals(array(select found.id from found)) l on l.id = p.id
+     from found p
+     join app.listed_deals(array(select f.id from found f)) l on l.id = p.id
+     left join activity a on a.deal_id = p.id
      order by p.sort_key ${direction}, p.id ${direction}`,
   );
 }
@@ -79,6 +75,6 @@ export function dealList(sort: DealSort, filter: DealFilter): Statement<Page<Dea
   const { words, states, roles, after, limit } = filter;
   const list = listings.get(sort);
   if (!list) throw new Error(`There is no order ${sort}.`);
-  const found = list(words.map(anywhere), states, roles, after?.key, after?.id, limit + 1);
+  const found = list(words.length === 0 ? null : words.map(anywhere), states, roles, after?.key, after?.id, limit + 1);
   return paged(found, limit, ({ sort_key: _key, ...deal }) => deal);
 }
