@@ -1,0 +1,10 @@
+#!/bin/sh
+# Run by the image of PostgreSQL when its data directory is made: the owner of the database, the login of the server, which
+# owns nothing, and the database.
+set -eu
+psql --username "${POSTGRES_USER:-postgres}" --dbname postgres --no-psqlrc --set ON_ERROR_STOP=1 \
+  --set owner="$(cat "$OWNER_PASSWORD_FILE")" --set app="$(cat "$APP_PASSWORD_FILE")" <<'SQL'
+create role dealkeep_owner login createrole password :'owner';
+create role dealkeep_app login password :'app';
+create database dealkeep owner dealkeep_owner;
+SQL
