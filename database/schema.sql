@@ -58,6 +58,24 @@ CREATE POLICY everybody_reads ON app.moves FOR SELECT TO dealkeep_server
     USING (true);
 GRANT SELECT ON app.moves TO dealkeep_server;
 
+CREATE TABLE app.notification_kinds (
+    kind text NOT NULL,
+    place integer NOT NULL,
+    delivery text NOT NULL,
+    security boolean DEFAULT false NOT NULL,
+    CONSTRAINT notification_kinds_pkey PRIMARY KEY (kind),
+    CONSTRAINT notification_kinds_place_key UNIQUE (place),
+    CONSTRAINT notification_kinds_delivery_check CHECK (delivery = ANY (ARRAY['off'::text, 'app'::text, 'daily'::text, 'at_once'::text]))
+);
+ALTER TABLE app.notification_kinds ENABLE ROW LEVEL SECURITY;
+ALTER TABLE app.notification_kinds FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON app.notification_kinds TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY everybody_reads ON app.notification_kinds FOR SELECT TO dealkeep_server
+    USING (true);
+GRANT SELECT ON app.notification_kinds TO dealkeep_server;
+
 CREATE UNLOGGED TABLE limits.counters (
     key character varying(255) NOT NULL,
     points integer DEFAULT 0 NOT NULL,
@@ -206,6 +224,7 @@ CREATE POLICY brokers_of_the_deal ON public.audit_records FOR SELECT TO dealkeep
 CREATE POLICY own_and_admins ON public.audit_records FOR SELECT TO dealkeep_server
     USING (user_id = (( SELECT app.user_id() AS user_id)) OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE TRIGGER note_activity AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text AND new.action !~~ 'tool:%'::text AND new.deal_id IS NOT NULL) EXECUTE FUNCTION app.note_activity();
+CREATE TRIGGER queue_event AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text AND (new.action = ANY (ARRAY['question.ask'::text, 'question.release'::text, 'question.answer'::text, 'question.distribute'::text, 'nda.send'::text, 'nda.sign'::text, 'document.upload'::text, 'offer.submit'::text, 'offer.accept'::text, 'offer.accept_change'::text, 'participant.invite'::text, 'invitation.accept'::text, 'participant.remove'::text, 'tokens.issue'::text, 'api_key.create'::text, 'api_key.rotate'::text]))) EXECUTE FUNCTION app.queue_audited();
 GRANT SELECT ON public.audit_records TO dealkeep_server;
 
 CREATE TABLE public.brokerages (
@@ -273,7 +292,10 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.closing_condi
 CREATE TRIGGER check_change BEFORE UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_condition_change();
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_move('closing_condition', 'status');
 CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
+CREATE TRIGGER keep_reminders AFTER INSERT OR DELETE OR UPDATE OF status, deadline ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'closing conditions');
+CREATE TRIGGER queue_assignment AFTER INSERT ON public.closing_conditions FOR EACH ROW WHEN (new.owner_user_id IS NOT NULL) EXECUTE FUNCTION app.queue_assignment('condition_assigned');
+CREATE TRIGGER queue_new_assignment AFTER UPDATE OF owner_user_id ON public.closing_conditions FOR EACH ROW WHEN (new.owner_user_id IS DISTINCT FROM old.owner_user_id) EXECUTE FUNCTION app.queue_assignment('condition_assigned');
 CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('satisfied', 'waived');
 CREATE TRIGGER touch BEFORE UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT DELETE, INSERT (deal_id, name, status, owner_user_id, deadline), SELECT, UPDATE (name, status, owner_user_id, deadline) ON public.closing_conditions TO dealkeep_server;
@@ -605,7 +627,10 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.exclusivities
 CREATE TRIGGER begin_it BEFORE INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.begin_exclusivity();
 CREATE TRIGGER check_offer BEFORE INSERT ON public.exclusivities FOR EACH ROW WHEN (new.offer_id IS NOT NULL) EXECUTE FUNCTION app.check_accepted_offer();
 CREATE TRIGGER keep BEFORE UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_exclusivity();
+CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER move_deal AFTER INSERT OR UPDATE OF ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.move_deal_with_exclusivity();
+CREATE TRIGGER queue_grant AFTER INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.queue_exclusivity();
+CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at = new.expires_at) EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER watch AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.watch_exclusivity();
 GRANT INSERT (deal_id, participant_id, expires_at, offer_id), SELECT, UPDATE (expires_at, ended_at) ON public.exclusivities TO dealkeep_server;
 
@@ -750,6 +775,8 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.finding
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.announce('findings', 'id');
 CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.findings FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'findings');
+CREATE TRIGGER queue_assignment AFTER INSERT ON public.findings FOR EACH ROW WHEN (new.owner_user_id IS NOT NULL) EXECUTE FUNCTION app.queue_assignment('finding_assigned');
+CREATE TRIGGER queue_new_assignment AFTER UPDATE OF owner_user_id ON public.findings FOR EACH ROW WHEN (new.owner_user_id IS DISTINCT FROM old.owner_user_id) EXECUTE FUNCTION app.queue_assignment('finding_assigned');
 CREATE TRIGGER record_change AFTER INSERT OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.record_finding_change();
 CREATE TRIGGER set_side BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.set_side();
 CREATE TRIGGER touch BEFORE UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.touch();
@@ -842,6 +869,7 @@ CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.ndas FOR EACH ROW WH
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.announce('ndas', 'id');
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.check_move('nda', 'status');
 CREATE TRIGGER keep BEFORE UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_nda();
+CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF status, expires_at ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER take_it BEFORE INSERT ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.take_nda();
 GRANT INSERT (deal_id, participant_id, terms, expires_at), SELECT, UPDATE (status) ON public.ndas TO dealkeep_server;
 
@@ -939,6 +967,7 @@ CREATE POLICY buyers_submit ON public.offers FOR INSERT TO dealkeep_server
     WITH CHECK (buyer_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['buyer'::text]) AS deals_acting_as))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.announce('offers', 'id');
+CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF is_current ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER take_offer BEFORE INSERT ON public.offers FOR EACH ROW EXECUTE FUNCTION app.take_offer();
 GRANT INSERT (deal_id, payload), SELECT ON public.offers TO dealkeep_server;
 
@@ -1419,6 +1448,22 @@ CREATE POLICY as_owner ON vault.deal_activity TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.deal_notification_choices (
+    user_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    delivery text NOT NULL,
+    CONSTRAINT deal_notification_choices_pkey PRIMARY KEY (user_id, deal_id),
+    CONSTRAINT deal_notification_choices_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT deal_notification_choices_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT deal_notification_choices_delivery_check CHECK (delivery = ANY (ARRAY['off'::text, 'app'::text, 'daily'::text]))
+);
+CREATE INDEX deal_notification_choices_by_deal ON vault.deal_notification_choices USING btree (deal_id);
+ALTER TABLE vault.deal_notification_choices ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.deal_notification_choices FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.deal_notification_choices TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.document_store (
     only_one boolean DEFAULT true NOT NULL,
     id uuid NOT NULL,
@@ -1430,6 +1475,28 @@ CREATE TABLE vault.document_store (
 ALTER TABLE vault.document_store ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.document_store FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.document_store TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.events (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    at timestamp with time zone DEFAULT app.now() NOT NULL,
+    kind text NOT NULL,
+    deal_id uuid,
+    subject text,
+    subject_id uuid,
+    actor_id uuid,
+    person_id uuid,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    last_error text,
+    CONSTRAINT events_pkey PRIMARY KEY (id),
+    CONSTRAINT events_kind_fkey FOREIGN KEY (kind) REFERENCES app.notification_kinds(kind)
+);
+CREATE INDEX events_by_attempt ON vault.events USING btree (next_attempt_at);
+ALTER TABLE vault.events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.events FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.events TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
@@ -1516,6 +1583,72 @@ ALTER TABLE vault.mail_counts FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.mail_counts TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+
+CREATE TABLE vault.notification_choices (
+    user_id uuid NOT NULL,
+    kind text NOT NULL,
+    delivery text NOT NULL,
+    CONSTRAINT notification_choices_pkey PRIMARY KEY (user_id, kind),
+    CONSTRAINT notification_choices_kind_fkey FOREIGN KEY (kind) REFERENCES app.notification_kinds(kind),
+    CONSTRAINT notification_choices_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT notification_choices_delivery_check CHECK (delivery = ANY (ARRAY['off'::text, 'app'::text, 'daily'::text, 'at_once'::text]))
+);
+ALTER TABLE vault.notification_choices ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.notification_choices FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.notification_choices TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.notification_settings (
+    user_id uuid NOT NULL,
+    time_zone text DEFAULT 'UTC'::text NOT NULL,
+    digest_hour integer DEFAULT 8 NOT NULL,
+    CONSTRAINT notification_settings_pkey PRIMARY KEY (user_id),
+    CONSTRAINT notification_settings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT notification_settings_digest_hour_check CHECK (digest_hour >= 0 AND digest_hour <= 23),
+    CONSTRAINT notification_settings_time_zone_check CHECK (length(time_zone) <= 64)
+);
+ALTER TABLE vault.notification_settings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.notification_settings FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.notification_settings TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.notifications (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    event_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    kind text NOT NULL,
+    deal_id uuid,
+    subject text,
+    subject_id uuid,
+    actor_id uuid,
+    at timestamp with time zone NOT NULL,
+    read_at timestamp with time zone,
+    mail text,
+    mail_due_at timestamp with time zone,
+    mailed_at timestamp with time zone,
+    CONSTRAINT notifications_pkey PRIMARY KEY (id),
+    CONSTRAINT notifications_event_id_user_id_key UNIQUE (event_id, user_id),
+    CONSTRAINT notifications_actor_id_fkey FOREIGN KEY (actor_id) REFERENCES public.users(id),
+    CONSTRAINT notifications_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT notifications_kind_fkey FOREIGN KEY (kind) REFERENCES app.notification_kinds(kind),
+    CONSTRAINT notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT notifications_mail_check CHECK (mail = ANY (ARRAY['daily'::text, 'at_once'::text]))
+);
+CREATE INDEX notifications_by_deal ON vault.notifications USING btree (deal_id);
+CREATE INDEX notifications_by_time ON vault.notifications USING btree (at);
+CREATE INDEX notifications_by_user ON vault.notifications USING btree (user_id, at DESC, id DESC);
+CREATE INDEX notifications_mailed ON vault.notifications USING btree (user_id, deal_id, mailed_at DESC) WHERE mailed_at IS NOT NULL;
+CREATE INDEX notifications_to_mail ON vault.notifications USING btree (mail_due_at) WHERE mail_due_at IS NOT NULL;
+CREATE INDEX unread_notifications ON vault.notifications USING btree (user_id, at DESC, id DESC) WHERE read_at IS NULL;
+ALTER TABLE vault.notifications ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.notifications FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.notifications TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE TRIGGER announce AFTER INSERT ON vault.notifications REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.announce_notifications();
+CREATE TRIGGER announce_change AFTER UPDATE ON vault.notifications REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.announce_notifications();
 
 CREATE TABLE vault.outbox (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
@@ -1662,6 +1795,23 @@ CREATE INDEX refresh_tokens_with_answer ON vault.refresh_tokens USING btree (con
 ALTER TABLE vault.refresh_tokens ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.refresh_tokens FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.refresh_tokens TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.reminders (
+    subject text NOT NULL,
+    subject_id uuid NOT NULL,
+    kind text NOT NULL,
+    remind_at timestamp with time zone NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    deal_id uuid NOT NULL,
+    CONSTRAINT reminders_pkey PRIMARY KEY (subject, subject_id, kind, remind_at),
+    CONSTRAINT reminders_kind_fkey FOREIGN KEY (kind) REFERENCES app.notification_kinds(kind)
+);
+CREATE INDEX reminders_by_time ON vault.reminders USING btree (remind_at);
+ALTER TABLE vault.reminders ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.reminders FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.reminders TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
@@ -2068,6 +2218,20 @@ begin
   perform pg_notify('dealkeep_changes', json_build_object(
     'topic', tg_argv[0], 'table', tg_table_name, 'record', changed ->> tg_argv[1], 'deal_id', deal,
     'gone', tg_op = 'DELETE' or changed ->> 'removed_at' is not null)::text);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.announce_notifications()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform pg_notify('dealkeep_changes', json_build_object('topic', 'notifications', 'table', 'notifications',
+      'record', c.user_id, 'deal_id', null, 'gone', false)::text)
+    from (select distinct n.user_id from changed n) c;
   return null;
 end
 $function$;
@@ -2535,6 +2699,32 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerages_of_deals() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.candidates(event vault.events)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if event.person_id is not null then
+    return query select event.person_id;
+  elsif event.subject = 'api_keys' then
+    return query
+      select m.user_id from public.api_keys k
+      join public.members m on m.brokerage_id = k.brokerage_id and m.role = 'admin' and m.status = 'active'
+      where k.id = event.subject_id;
+  elsif event.kind in ('condition_due', 'condition_overdue') then
+    return query
+      select p.user_id from public.closing_conditions c
+      join public.participants p on p.deal_id = c.deal_id and p.status = 'active'
+        and (p.role = 'broker' or p.user_id = c.owner_user_id)
+      where c.id = event.subject_id;
+  else
+    return query select p.user_id from public.participants p where p.deal_id = event.deal_id and p.status = 'active';
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.change_address(session bytea, token bytea, address inet, request_id text)
  RETURNS TABLE(old_email text, new_email text)
  LANGUAGE plpgsql
@@ -2883,6 +3073,46 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.choose_deal_notification(deal uuid, chosen text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or app.client_id() is not null or app.seen_deal(deal) is null then
+    return false;
+  end if;
+  if chosen is null then
+    delete from vault.deal_notification_choices c where c.user_id = app.user_id() and c.deal_id = deal;
+  else
+    insert into vault.deal_notification_choices (user_id, deal_id, delivery) values (app.user_id(), deal, chosen)
+      on conflict (user_id, deal_id) do update set delivery = excluded.delivery;
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.choose_deal_notification(uuid,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.choose_notification(of_kind text, chosen text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or app.client_id() is not null then
+    perform app.refuse('not_a_person', 'Sign in to choose what you hear of.');
+  end if;
+  if chosen = 'off' and (select k.security from app.notification_kinds k where k.kind = of_kind) then
+    perform app.refuse('security_stays', 'What concerns the security of your account cannot be turned off: have it in the application only.');
+  end if;
+  insert into vault.notification_choices (user_id, kind, delivery) values (app.user_id(), of_kind, chosen)
+    on conflict (user_id, kind) do update set delivery = excluded.delivery;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.choose_notification(text,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.claim_mails(most integer)
  RETURNS TABLE(id uuid, kind text, recipient text, brokerage_name text, deal_id uuid, facts jsonb, secret text, attempts integer, created_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -3120,6 +3350,60 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.contacts_with_emails(uuid,text[]) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.could_open(of_table text, record uuid, deal uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  case of_table
+    when 'questions' then
+      return exists (select from public.questions q where q.id = record
+        and (q.deal_id = any (app.deals_as('broker')) or q.participant_id = any (app.principals())
+          or (q.status in ('with_seller', 'answered', 'distributed') and q.deal_id = any (app.deals_as('seller')))));
+    when 'question_answers' then
+      return exists (select from public.question_answers a where a.question_id = record
+        and a.deal_id = any (app.deals_as('broker', 'seller')));
+    when 'ndas' then
+      return exists (select from public.ndas n where n.id = record
+        and (n.deal_id = any (app.deals_as('broker', 'seller')) or n.participant_id = any (app.principals())));
+    when 'documents' then
+      return exists (select from public.documents d where d.id = record and d.removed_at is null
+        and app.may_open(d.deal_id, d.confidentiality));
+    when 'production_documents' then
+      return exists (select from public.production_documents d where d.id = record and d.removed_at is null
+        and app.may_open(d.deal_id, d.confidentiality));
+    when 'offers' then
+      return exists (select from public.offers o where o.id = record
+        and (o.deal_id = any (app.deals_as('broker', 'seller')) or o.participant_id = any (app.principals())));
+    when 'exclusivities' then
+      return exists (select from public.exclusivities x where x.id = record
+        and (x.deal_id = any (app.deals_as('broker', 'seller', 'viewer')) or x.participant_id = any (app.principals())
+          or (select d.organization_id from public.deals d where d.id = x.deal_id) = any (app.brokerages_as('admin'))));
+    when 'closing_conditions' then
+      return exists (select from public.closing_conditions c where c.id = record
+        and (c.deal_id = any (app.deals_as('broker', 'seller', 'viewer')) or c.deal_id = any (app.deals_as_selected_buyer())
+          or (select d.organization_id from public.deals d where d.id = c.deal_id) = any (app.brokerages_as('admin'))));
+    when 'findings' then
+      return exists (select from public.findings f where f.id = record
+        and (f.deal_id = any (app.deals_as('broker', 'seller')) or f.participant_id = any (app.principals())));
+    when 'participants' then
+      return exists (select from public.participants p where p.id = record
+        and (p.deal_id = any (app.deals_as('broker', 'seller', 'viewer'))
+          or coalesce(p.advises, p.id) = any (app.principals())
+          or (p.status = 'active' and p.role = 'broker' and p.deal_id = any (app.deals_as('buyer')))
+          or (p.status = 'active' and p.role = 'seller' and p.deal_id = any (app.deals_with_known_seller()))
+          or (select d.organization_id from public.deals d where d.id = p.deal_id) = any (app.brokerages_as('admin'))));
+    when 'deals' then
+      return app.seen_deal(record) is not null;
+    when 'api_keys' then
+      return exists (select from public.api_keys k where k.id = record and k.brokerage_id = any (app.brokerages_as('admin')));
+    else return of_table is null;
+  end case;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.count_address_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3313,6 +3597,26 @@ CREATE OR REPLACE FUNCTION app.deal_is_visible(deal_id uuid, organization_id uui
  IMMUTABLE PARALLEL SAFE
 RETURN ((deal_id = ANY (participating)) OR (organization_id = ANY (administered)));
 GRANT EXECUTE ON FUNCTION app.deal_is_visible(uuid,uuid,uuid[],uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deal_notification_choice(deal uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select c.delivery from vault.deal_notification_choices c where c.user_id = app.user_id() and c.deal_id = deal
+$function$;
+GRANT EXECUTE ON FUNCTION app.deal_notification_choice(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deal_notification_choices()
+ RETURNS TABLE(deal_id uuid, delivery text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select c.deal_id, c.delivery from vault.deal_notification_choices c where c.user_id = app.user_id() order by c.deal_id limit 200
+$function$;
+GRANT EXECUTE ON FUNCTION app.deal_notification_choices() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.deal_of(of_table text, record uuid)
  RETURNS uuid
@@ -3599,6 +3903,31 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.delete_client(uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.delivery_of(person uuid, of_kind text, deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  levels constant text[] := '{off,app,daily,at_once}';
+  by_kind int;
+  by_deal int;
+  is_security boolean;
+begin
+  select array_position(levels, coalesce(c.delivery, k.delivery)), k.security into by_kind, is_security
+    from app.notification_kinds k
+    left join vault.notification_choices c on c.kind = k.kind and c.user_id = person
+    where k.kind = of_kind;
+  if is_security then
+    return levels[greatest(by_kind, 2)];
+  end if;
+  select array_position(levels, c.delivery) into by_deal
+    from vault.deal_notification_choices c where c.user_id = person and c.deal_id = deal;
+  return levels[least(by_kind, by_deal)];
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.deny_client(client_id uuid, redirect_uri text, scopes text[], address inet, request_id text)
  RETURNS text
@@ -4712,6 +5041,12 @@ begin
   if not found then
     return;
   end if;
+  if not exists (select from vault.known_devices k where k.digest = earlier and k.user_id = person)
+    and (exists (select from vault.known_devices k where k.user_id = person)
+      or exists (select from vault.sessions s where s.user_id = person and s.digest <> session))
+  then
+    perform app.queue_event('new_device', null, null, null, person, person);
+  end if;
   update vault.known_devices k set digest = device where k.digest = earlier;
   insert into vault.known_devices (digest, user_id) values (device, person)
     on conflict (digest, user_id) do update set used_at = app.now(), code_failures = 0, code_failed_at = null;
@@ -4759,6 +5094,25 @@ begin
     new.revoked_at := app.now();
   end if;
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.keep_reminders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op <> 'INSERT' then
+    delete from vault.reminders r where r.subject = tg_table_name and r.subject_id = old.id;
+  end if;
+  if tg_op <> 'DELETE' then
+    insert into vault.reminders (subject, subject_id, deal_id, kind, remind_at, due_at)
+      select tg_table_name, new.id, new.deal_id, r.kind, r.remind_at, r.due_at
+      from app.reminders_of(tg_table_name, to_jsonb(new)) r;
+  end if;
+  return null;
 end
 $function$;
 
@@ -5044,16 +5398,16 @@ AS $function$
 #variable_conflict use_column
 declare
   deals constant uuid[] := (select coalesce(array_agg(distinct c.deal_id), '{}')
-    from jsonb_to_recordset(changes) as c (deal_id uuid, "table" text) where c."table" <> 'deal_opt_ins');
+    from jsonb_to_recordset(changes) as c (deal_id uuid, "table" text) where c."table" not in ('deal_opt_ins', 'notifications'));
   people constant uuid[] := (select coalesce(array_agg(distinct person), '{}')
     from jsonb_to_recordset(changes) as c (records uuid[], "table" text), unnest(c.records) person
-    where c."table" = 'deal_opt_ins');
+    where c."table" in ('deal_opt_ins', 'notifications'));
   listener record;
 begin
   for listener in
-    -- An opt-in is its owner's, whatever the deal: it stands under no deal here.
+    -- An opt-in is its owner's, whatever the deal, and so is what somebody hears of: they stand under no deal here.
     with of_deal as (
-      select case when c ->> 'table' <> 'deal_opt_ins' then (c ->> 'deal_id')::uuid end as deal, jsonb_agg(c) as changes
+      select case when c ->> 'table' not in ('deal_opt_ins', 'notifications') then (c ->> 'deal_id')::uuid end as deal, jsonb_agg(c) as changes
       from jsonb_array_elements(changes) c group by 1
     )
     select s.session_id, s.digest, one.deal, o.changes
@@ -5228,6 +5582,38 @@ CREATE OR REPLACE FUNCTION app.narrowed_to()
 RETURN (app.identity_part(8))::uuid;
 GRANT EXECUTE ON FUNCTION app.narrowed_to() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.next_digest(person uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  chosen vault.notification_settings;
+begin
+  select s.* into chosen from vault.notification_settings s where s.user_id = person;
+  return app.next_hour(coalesce(chosen.time_zone, 'UTC'), coalesce(chosen.digest_hour, 8), app.now());
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.next_hour(zone text, hour integer, since timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  today constant date := (since at time zone zone)::date;
+  coming timestamptz;
+begin
+  coming := (today + make_time(hour, 0, 0)) at time zone zone;
+  if coming <= since then
+    coming := (today + 1 + make_time(hour, 0, 0)) at time zone zone;
+  end if;
+  return coming;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.note_activity()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -5262,6 +5648,29 @@ begin
   return new;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.notification_choices()
+ RETURNS TABLE(kind text, delivery text, standard text, security boolean)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select k.kind, coalesce(c.delivery, k.delivery), k.delivery, k.security
+  from app.notification_kinds k
+  left join vault.notification_choices c on c.kind = k.kind and c.user_id = app.user_id()
+  order by k.place
+$function$;
+GRANT EXECUTE ON FUNCTION app.notification_choices() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.notification_settings()
+ RETURNS TABLE(time_zone text, digest_hour integer)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select s.time_zone, s.digest_hour from vault.notification_settings s where s.user_id = app.user_id()
+$function$;
+GRANT EXECUTE ON FUNCTION app.notification_settings() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.notify_security_change(person uuid, what text)
  RETURNS void
@@ -5493,6 +5902,37 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.or_denied(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.own_notifications(unread boolean, after_at timestamp with time zone, after_id uuid, most integer)
+ RETURNS TABLE(id uuid, kind text, deal_id uuid, subject text, subject_id uuid, actor_id uuid, at timestamp with time zone, read_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  seen constant uuid[] := app.deals_as('broker', 'seller', 'buyer', 'viewer');
+begin
+  if app.client_id() is not null then
+    return;
+  end if;
+  if unread then
+    return query
+      select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at
+      from vault.notifications n where n.user_id = app.user_id() and n.read_at is null
+        and (n.deal_id is null or n.deal_id = any (seen))
+      order by n.at desc, n.id desc limit least(most, 200);
+  else
+    return query
+      select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at
+      from vault.notifications n
+      where n.user_id = app.user_id() and (after_at is null or (n.at, n.id) < (after_at, after_id))
+        and (n.deal_id is null or n.deal_id = any (seen))
+      order by n.at desc, n.id desc limit least(most, 200);
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.own_notifications(boolean,timestamp with time zone,uuid,integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.own_passkeys(session bytea)
  RETURNS TABLE(id uuid, credential_id text, transports text[], name text, created_at timestamp with time zone, last_used_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -5627,6 +6067,27 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.pending_secret(bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.person_could_open(person uuid, of_table text, record uuid, deal uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  member record;
+  answer boolean;
+begin
+  if exists (select from public.users u where u.id = person and u.suspended_at is not null) then
+    return false;
+  end if;
+  select m.asking, m.administered into member from app.memberships_of(person) m;
+  perform app.enter_as_person(person, null, null, null, true, member.asking, member.administered,
+    case when deal is not null then 'deals' end, deal);
+  answer := app.could_open(of_table, record, deal) and (deal is null or app.seen_deal(deal) is not null);
+  perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
+  return answer;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.principals()
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -5702,6 +6163,23 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_mails() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.purge_notifications()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  purged int;
+begin
+  delete from vault.notifications n where n.id in (
+    select o.id from vault.notifications o where o.at < app.now() - interval '180 days' order by o.at limit 10000);
+  get diagnostics purged = row_count;
+  return purged;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.purge_notifications() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.purge_sign_in()
  RETURNS integer
  LANGUAGE plpgsql
@@ -5764,6 +6242,98 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.qoe_deals(boolean) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.queue_assignment()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is not null and new.owner_user_id is not null then
+    perform app.queue_event(tg_argv[0], new.deal_id, tg_table_name, new.id, app.user_id(), new.owner_user_id);
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.queue_audited()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  about uuid;
+  person uuid;
+begin
+  -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
+  if session_user = current_user then
+    return null;
+  end if;
+  about := new.subject_id::uuid;
+  case new.action
+    when 'question.ask' then perform app.queue_event('question_asked', new.deal_id, 'questions', about, new.user_id, null);
+    when 'question.release' then perform app.queue_event('question_released', new.deal_id, 'questions', about, new.user_id, null);
+    when 'question.answer' then perform app.queue_event('question_answered', new.deal_id, 'question_answers', about, new.user_id, null);
+    when 'question.distribute' then perform app.queue_event('answer_distributed', new.deal_id, 'questions', about, new.user_id, null);
+    when 'nda.send' then perform app.queue_event('nda_sent', new.deal_id, 'ndas', about, new.user_id, null);
+    when 'nda.sign' then perform app.queue_event('nda_signed', new.deal_id, 'ndas', about, new.user_id, null);
+    when 'document.upload' then
+      perform app.queue_event('document_added', new.deal_id,
+        case new.details ->> 'source' when 'production' then 'production_documents' else 'documents' end, about, new.user_id, null);
+    when 'offer.submit' then
+      perform app.queue_event(case when (new.details ->> 'revision')::int > 1 then 'offer_revised' else 'offer_submitted' end,
+        new.deal_id, 'offers', about, new.user_id, null);
+    when 'offer.accept', 'offer.accept_change' then
+      perform app.queue_event('offer_accepted', new.deal_id, 'offers', about, new.user_id, null);
+    when 'participant.invite' then perform app.queue_event('invited', new.deal_id, 'participants', about, new.user_id, null);
+    when 'invitation.accept' then
+      if new.deal_id is not null then
+        perform app.queue_event('joined', new.deal_id, 'participants', coalesce(about, (
+          select p.id from public.participants p where p.deal_id = new.deal_id and p.user_id = new.user_id)), new.user_id, null);
+      end if;
+    when 'participant.remove' then
+      perform app.queue_event('removed', new.deal_id, 'participants', about, new.user_id, null);
+      -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were.
+      select p.user_id into person from public.participants p where p.id = about and p.joined_at is not null;
+      if person is not null then
+        perform app.queue_event('removed', null, null, null, new.user_id, person);
+      end if;
+    when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, null, new.user_id, new.user_id);
+    when 'api_key.create', 'api_key.rotate' then
+      perform app.queue_event('api_key_made', null, 'api_keys', about, new.user_id, null);
+  end case;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.queue_event(kind text, deal uuid, subject text, subject_id uuid, actor uuid, person uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  insert into vault.events (kind, deal_id, subject, subject_id, actor_id, person_id) values (kind, deal, subject, subject_id, actor, person);
+  perform pg_notify('dealkeep_mail', '');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.queue_exclusivity()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'UPDATE' then
+    perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, null, null);
+  elsif app.user_id() is not null then
+    perform app.queue_event('exclusivity_granted', new.deal_id, 'exclusivities', new.id, app.user_id(), null);
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.queue_mail(kind text, recipient text, recipient_id uuid, brokerage uuid, deal uuid, urgent boolean, facts jsonb, secret text, link bytea)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -5788,6 +6358,31 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.queue_mail(text,text,uuid,uuid,uuid,boolean,jsonb,text,bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.queue_reminders()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  due vault.reminders;
+  done int := 0;
+begin
+  for due in
+    delete from vault.reminders r using (
+      select d.ctid from vault.reminders d where d.remind_at <= app.now() order by d.remind_at limit 500 for update skip locked) found
+    where r.ctid = found.ctid returning r.*
+  loop
+    done := done + 1;
+    if app.actual_state(due.deal_id) not in ('closed', 'withdrawn') and (due.kind = 'condition_overdue' or due.due_at > app.now()) then
+      perform app.queue_event(due.kind, due.deal_id, due.subject, due.subject_id, null, null);
+    end if;
+  end loop;
+  return done;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.queue_reminders() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.queue_security_mail(person uuid, what text)
  RETURNS void
  LANGUAGE plpgsql
@@ -5800,6 +6395,23 @@ begin
     from public.users u where u.id = person;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.read_notifications(ids uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  marked int;
+begin
+  update vault.notifications n set read_at = app.now()
+    where n.user_id = app.user_id() and app.client_id() is null and n.read_at is null and (ids is null or n.id = any (ids));
+  get diagnostics marked = row_count;
+  return marked;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.read_notifications(uuid[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.recent_session(session bytea)
  RETURNS SETOF vault.live_sessions
@@ -6080,6 +6692,32 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.refuse_value(text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.reminders_of(of_table text, record jsonb)
+ RETURNS TABLE(kind text, remind_at timestamp with time zone, due_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  ends constant timestamptz := case of_table
+    when 'ndas' then case when record ->> 'status' = 'active' then (record ->> 'expires_at')::timestamptz end
+    when 'offers' then case when (record ->> 'is_current')::boolean then app.time_in(record #>> '{payload,expires_at}') end
+    when 'exclusivities' then case when record ->> 'ended_at' is null then (record ->> 'expires_at')::timestamptz end
+    when 'closing_conditions' then
+      case when record ->> 'status' in ('open', 'in_progress') then app.end_of((record ->> 'deadline')::date) end
+  end;
+begin
+  return query
+    select r.kind, ends - r.before, ends
+    from (values ('ndas', 'nda_ending', interval '7 days'), ('offers', 'offer_expiring', interval '2 days'),
+      ('exclusivities', 'exclusivity_ending', interval '7 days'), ('exclusivities', 'exclusivity_ending', interval '1 day'),
+      ('closing_conditions', 'condition_due', interval '3 days'), ('closing_conditions', 'condition_overdue', interval '0'))
+      r (subject, kind, before)
+    where r.subject = of_table and ends - r.before > app.now();
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.remove_document(source text, document_id uuid, back boolean)
  RETURNS uuid
@@ -6544,7 +7182,7 @@ begin
     when 'closing_conditions' then return exists (select from public.closing_conditions r where r.id = any (records));
     when 'findings', 'finding_comments' then return exists (select from public.findings r where r.id = any (records));
     when 'financing_sources' then return exists (select from public.financing_sources r where r.id = any (records));
-    when 'deal_opt_ins' then return app.user_id() = any (records);
+    when 'deal_opt_ins', 'notifications' then return app.user_id() = any (records);
     when 'deal_tool_stops' then return exists (select from public.deals r where r.id = any (records));
     else return false;
   end case;
@@ -6630,6 +7268,27 @@ begin
   return new;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.set_notification_settings(zone text, hour integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or app.client_id() is not null then
+    perform app.refuse('not_a_person', 'Sign in to choose what you hear of.');
+  end if;
+  if not exists (select from pg_catalog.pg_timezone_names z where z.name = zone) then
+    perform app.refuse_value('time_zone', 'Choose a time zone from the list.');
+  end if;
+  insert into vault.notification_settings (user_id, time_zone, digest_hour) values (app.user_id(), zone, hour)
+    on conflict (user_id) do update set time_zone = excluded.time_zone, digest_hour = excluded.digest_hour;
+  update vault.notifications n set mail_due_at = app.next_digest(app.user_id())
+    where n.user_id = app.user_id() and n.mail = 'daily' and n.mail_due_at is not null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.set_notification_settings(text,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.set_side()
  RETURNS trigger
@@ -7133,6 +7792,72 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.tell(event vault.events)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  is_security constant boolean := (select k.security from app.notification_kinds k where k.kind = event.kind);
+  person uuid;
+  delivery text;
+begin
+  for person in select c from app.candidates(event) c loop
+    continue when person = event.actor_id and not is_security;
+    delivery := app.delivery_of(person, event.kind, event.deal_id);
+    continue when delivery = 'off' or not app.person_could_open(person, event.subject, event.subject_id, event.deal_id);
+    insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, mail, mail_due_at)
+      values (event.id, person, event.kind, event.deal_id, event.subject, event.subject_id, event.actor_id, event.at,
+        nullif(delivery, 'app'),
+        case delivery
+          when 'daily' then app.next_digest(person)
+          -- The first goes at once, what follows on the same deal within five minutes together.
+          when 'at_once' then greatest(app.now(), (
+            select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
+            where n.user_id = person and n.deal_id is not distinct from event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
+        end)
+      on conflict (event_id, user_id) do nothing;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.tell_events(most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  event vault.events;
+  taken int := 0;
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Events are told by the worker.');
+  end if;
+  for event in
+    select e.* from vault.events e where e.next_attempt_at <= app.now() order by e.next_attempt_at, e.id
+      limit least(most, 100) for update skip locked
+  loop
+    taken := taken + 1;
+    begin
+      perform app.tell(event);
+      delete from vault.events e where e.id = event.id;
+    exception when others then
+      perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
+      if event.attempts >= 20 then
+        delete from vault.events e where e.id = event.id;
+      else
+        update vault.events e set attempts = e.attempts + 1, last_error = left(sqlerrm, 500),
+            next_attempt_at = app.now() + least(interval '1 minute' * 2 ^ least(e.attempts, 10), interval '6 hours')
+          where e.id = event.id;
+      end if;
+    end;
+  end loop;
+  return taken;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.tell_events(integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.time_in(text text)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
@@ -7329,3 +8054,4 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql
 -- 66cf18f3e544ee7405ca5d6b387ab9d4e814a0db5b99c081d72551950f6bcac6  032_activity_and_lists.sql
 -- 045c9c9c26bf0fa0361dd5fa406e854d93b34cfb28cc7b7d342f5bd37905f2b1  040_outbox.sql
+-- f0df5d56288d861a56a5f5c866cf4bc5a5ee5d167e4e28f3c601b4174d25eb15  043_notifications.sql

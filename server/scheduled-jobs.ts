@@ -3,12 +3,15 @@
 import type { CoreServices } from './services.ts';
 import { row } from './database/statement.ts';
 import { clearBodies } from './documents/clearing.ts';
+import { purgeNotifications, queueReminders } from './domain/notifications/events.ts';
 
 const minute = 60_000;
 
 /** What is done how often, in milliseconds. */
 export const scheduledJobs = [
   { every: minute, job: row('sweep', 'select app.sweep()') },
+  { every: minute, job: queueReminders },
+  { every: 10 * minute, job: purgeNotifications },
   { every: 10 * minute, job: row('purge_sign_in', 'select app.purge_sign_in()') },
   { every: 10 * minute, job: row('purge_authorization', 'select app.purge_authorization()') },
   { every: 60 * minute, job: row('purge_mails', 'select app.purge_mails()') },

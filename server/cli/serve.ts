@@ -6,6 +6,7 @@ import { settled, type Config } from '../config.ts';
 import { checkStore } from '../documents/one-store.ts';
 import type { Logger } from '../log.ts';
 import { startDelivery } from '../mail/delivery.ts';
+import { startNotifier } from '../notifier.ts';
 import { openServices } from '../services.ts';
 import { listen } from './listen.ts';
 import { openPrepared, opening, prepareWeb, type Prepare, type Running } from './preparation.ts';
@@ -32,6 +33,7 @@ export function start(config: Config, log: Logger, prepare: Prepare, signal: Abo
     signal.throwIfAborted();
     listener.answerWith(createApp(services), services.load);
     closers.push(startDelivery(services));
+    closers.push(startNotifier(services));
     const drain = async (seconds: number, hurry: AbortSignal) => {
       leave();
       listener.leave();

@@ -6,6 +6,7 @@ import { readConfig, settled } from '../config.ts';
 import type { MetricsReader } from '../http/operations.ts';
 import { createLog } from '../log.ts';
 import { startDelivery } from '../mail/delivery.ts';
+import { startNotifier } from '../notifier.ts';
 import { openServices, type OpenServices } from '../services.ts';
 import { listen, type Listener } from './listen.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
@@ -26,12 +27,14 @@ export async function runWorker(id: number): Promise<never> {
   let listener: Listener | undefined;
   let opened: OpenServices | undefined;
   let stopDelivery = async () => {};
+  let stopNotifier = async () => {};
   let ending: Promise<void> | undefined;
   const over = Promise.withResolvers<void>();
   const end = (code: number) =>
     (ending ??= (async () => {
       process.exitCode = code;
-      const drained = async () => void (await Promise.all([listener?.close(config.shutdownSeconds), stopDelivery()]));
+      const drained = async () =>
+        void (await Promise.all([listener?.close(config.shutdownSeconds), stopDelivery(), stopNotifier()]));
       await (opened ? opened.close(drained) : drained());
       over.resolve();
     })());
@@ -78,6 +81,7 @@ export async function runWorker(id: number): Promise<never> {
         opened = await openServices(settled(config, message.port), connection, { log });
         listener?.answerWith(createApp(opened.services, metricsOfAll), opened.services.load);
         stopDelivery = startDelivery(opened.services);
+        stopNotifier = startNotifier(opened.services);
         return say({ is: 'answering' });
       }
       case 'leave': {

@@ -8,6 +8,7 @@ import { readExpectations, type Expectation } from '../policies/expectations.ts'
 import { callers, connect, type Check, type Stage } from '../policies/scene.ts';
 import { listChecks } from '../policies/lists.ts';
 import { narrowingChecks } from '../policies/narrowing.ts';
+import { notifiedChecks } from '../policies/notified.ts';
 import { particulars } from '../policies/particulars.ts';
 import { enterStage, leaveStage, prepareStage } from '../policies/stage.ts';
 import { triggerChecks } from '../policies/triggers.ts';
@@ -58,6 +59,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   yield* cellChecks;
   if (!ownersFirst) yield* catalogueChecks;
   yield* listChecks;
+  yield* notifiedChecks;
   yield* narrowingChecks;
   yield* particulars;
   yield* circumventions;

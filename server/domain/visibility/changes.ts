@@ -17,7 +17,8 @@ export type Topic =
   | 'financing'
   | 'tools'
   | 'contacts'
-  | 'settings';
+  | 'settings'
+  | 'notifications';
 
 /** Something changed that the caller may see. {topic: 'deal', deal_id: null} is anything. */
 export interface SeenChange {

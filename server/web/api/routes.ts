@@ -22,6 +22,7 @@ import { limitRequests } from './limits.ts';
 import { keyRoutes } from './keys.ts';
 import { meRoutes } from './me.ts';
 import { ndaRoutes } from './ndas.ts';
+import { notificationRoutes } from './notifications.ts';
 import { offerRoutes } from './offers.ts';
 import { answerProblem } from './problems.ts';
 import { financingRoutes } from './financing.ts';
@@ -66,6 +67,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     .route('/', auditRoutes(services, tools))
     .route('/', financingRoutes(services))
     .route('/', activityRoutes(services))
+    .route('/', notificationRoutes(services))
     .route('/', dealToolRoutes(services));
 }
 

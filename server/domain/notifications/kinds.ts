@@ -1,0 +1,177 @@
+/** What people hear of: every kind of notification with its words, the one place where they are worded. */
+
+/** How somebody hears of something: a mail at once or with those of the day, in the application only, or not. */
+export const deliveries = ['at_once', 'daily', 'app', 'off'] as const;
+export type Delivery = (typeof deliveries)[number];
+
+/** How loud a deal may be; what was chosen for a kind may be quieter. */
+export const dealDeliveries = ['daily', 'app', 'off'] as const;
+export type DealDelivery = (typeof dealDeliveries)[number];
+
+interface Words {
+  /** The kind, in the settings. */
+  readonly title: string;
+  /** What happened, as a sentence without the deal's name; for `count` of the same. */
+  readonly says: (count: number) => string;
+  /** What there is to do, the label of a mail's button. */
+  readonly action: string;
+}
+
+const counted =
+  (one: string, many: (count: number) => string) =>
+  (count: number): string =>
+    count === 1 ? one : many(count);
+
+/** In the order of the settings. */
+export const notificationKinds = {
+  question_asked: {
+    title: 'A question is asked',
+    says: counted('A question was asked.', (n) => `${n} questions were asked.`),
+    action: 'Look at the questions',
+  },
+  question_released: {
+    title: 'A question is released to the seller',
+    says: counted('A question was released to the seller.', (n) => `${n} questions were released to the seller.`),
+    action: 'Look at the questions',
+  },
+  question_answered: {
+    title: 'The seller answers a question',
+    says: counted('The seller answered a question.', (n) => `The seller answered ${n} questions.`),
+    action: 'Look at the answers',
+  },
+  answer_distributed: {
+    title: 'An answer is sent to the buyer',
+    says: counted('An answer was sent to the buyer.', (n) => `${n} answers were sent to the buyer.`),
+    action: 'Read the answers',
+  },
+  nda_sent: {
+    title: 'An NDA is sent',
+    says: counted('An NDA was sent.', (n) => `${n} NDAs were sent.`),
+    action: 'Look at the NDA',
+  },
+  nda_signed: {
+    title: 'An NDA is signed',
+    says: counted('An NDA was signed.', (n) => `${n} NDAs were signed.`),
+    action: 'Look at the NDA',
+  },
+  nda_ending: {
+    title: 'An NDA is about to end',
+    says: counted('An NDA ends within a week.', (n) => `${n} NDAs end within a week.`),
+    action: 'Look at the NDA',
+  },
+  document_added: {
+    title: 'A document is added for you',
+    says: counted('A document was added.', (n) => `${n} documents were added.`),
+    action: 'Look at the documents',
+  },
+  offer_submitted: {
+    title: 'An offer is submitted',
+    says: counted('An offer was submitted.', (n) => `${n} offers were submitted.`),
+    action: 'Look at the offers',
+  },
+  offer_revised: {
+    title: 'An offer is revised',
+    says: counted('An offer was revised.', (n) => `Offers were revised ${n} times.`),
+    action: 'Look at the offers',
+  },
+  offer_accepted: {
+    title: 'An offer is accepted',
+    says: counted('An offer was accepted.', (n) => `${n} offers were accepted.`),
+    action: 'Look at the offers',
+  },
+  offer_expiring: {
+    title: 'An offer is about to expire',
+    says: counted('An offer expires within two days.', (n) => `${n} offers expire within two days.`),
+    action: 'Look at the offers',
+  },
+  exclusivity_granted: {
+    title: 'Exclusivity is granted',
+    says: () => 'Exclusivity was granted.',
+    action: 'Open the deal',
+  },
+  exclusivity_ending: {
+    title: 'Exclusivity ends in 7 days, and in 1 day',
+    says: () => 'The exclusivity is about to end.',
+    action: 'Open the deal',
+  },
+  exclusivity_lapsed: {
+    title: 'Exclusivity has lapsed',
+    says: () => 'The exclusivity has lapsed.',
+    action: 'Open the deal',
+  },
+  condition_assigned: {
+    title: 'A closing condition is yours to meet',
+    says: counted('A closing condition is yours to meet.', (n) => `${n} closing conditions are yours to meet.`),
+    action: 'Look at the conditions',
+  },
+  condition_due: {
+    title: 'A closing condition is due in 3 days',
+    says: counted('A closing condition is due within days.', (n) => `${n} closing conditions are due within days.`),
+    action: 'Look at the conditions',
+  },
+  condition_overdue: {
+    title: 'A closing condition is overdue',
+    says: counted('A closing condition is overdue.', (n) => `${n} closing conditions are overdue.`),
+    action: 'Look at the conditions',
+  },
+  finding_assigned: {
+    title: 'A finding is yours to resolve',
+    says: counted('A finding is yours to resolve.', (n) => `${n} findings are yours to resolve.`),
+    action: 'Look at the findings',
+  },
+  invited: {
+    title: 'Someone is invited to the deal',
+    says: counted('Someone was invited.', (n) => `${n} people were invited.`),
+    action: 'Look at the people',
+  },
+  joined: {
+    title: 'Someone joins the deal',
+    says: counted('Someone joined.', (n) => `${n} people joined.`),
+    action: 'Look at the people',
+  },
+  removed: {
+    title: 'Someone is removed from the deal, or you are',
+    says: counted('Someone was removed.', (n) => `${n} people were removed.`),
+    action: 'Look at the people',
+  },
+  reminder: {
+    title: 'The broker reminds you',
+    says: counted(
+      'The broker reminds you of what waits for you.',
+      () => 'The broker reminds you of what waits for you.',
+    ),
+    action: 'Open the deal',
+  },
+  assistant_connected: {
+    title: 'An assistant is connected to your account',
+    says: counted(
+      'An assistant was connected to your account.',
+      (n) => `${n} assistants were connected to your account.`,
+    ),
+    action: 'Look at the connected assistants',
+  },
+  api_key_made: {
+    title: 'An API key of your brokerage is made',
+    says: counted('An API key of your brokerage was made.', (n) => `${n} API keys of your brokerage were made.`),
+    action: 'Look at the API keys',
+  },
+  new_device: {
+    title: 'Someone signs in to your account from a new device',
+    says: counted(
+      'Someone signed in to your account from a new device.',
+      (n) => `Someone signed in to your account from ${n} new devices.`,
+    ),
+    action: 'Look at your sessions',
+  },
+} as const satisfies Record<string, Words>;
+
+export type NotificationKind = keyof typeof notificationKinds;
+
+/** Whoever was removed from a deal themself hears no more than that. */
+const removedOneself = 'You no longer take part in a deal.';
+
+/** What happened, as a sentence; `ofDeal` false: to the reader's account, and to no deal that they see. */
+export const sentenceOf = (kind: NotificationKind, count: number, ofDeal: boolean): string =>
+  kind === 'removed' && !ofDeal ? removedOneself : notificationKinds[kind].says(count);
+
+export const isNotificationKind = (kind: string): kind is NotificationKind => Object.hasOwn(notificationKinds, kind);

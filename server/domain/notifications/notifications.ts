@@ -1,0 +1,151 @@
+/** What a person has heard of, as far as they may still open it, and how they choose to hear of it. */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
+import { knownPerson, participantName } from '../deals/participants.ts';
+import { isNotificationKind, sentenceOf, type DealDelivery, type Delivery, type NotificationKind } from './kinds.ts';
+
+export interface Notification {
+  id: string;
+  kind: NotificationKind;
+  deal_id: string | null;
+  deal_title: string | null;
+  /** The id of what it is about, and its name where it has one that stands in lists: never what somebody wrote. */
+  subject_id: string | null;
+  subject_name: string | null;
+  /** Null also when the reader may not know of them. */
+  actor_name: string | null;
+  at: string;
+  read_at: string | null;
+  /** What happened, as a sentence. */
+  summary: string;
+}
+
+type Found = Omit<Notification, 'summary'>;
+
+// Each record is looked up as the reader: what they cannot open any more is not listed.
+const listed = (list: string) => `
+  select n.id, n.kind, n.deal_id, d.title as deal_title, n.subject_id, n.at, n.read_at,
+    coalesce(document.filename, production.filename, condition.name, finding.title, ${participantName}, key.name) as subject_name,
+    actor.name as actor_name
+  from ${list} n
+  left join deals d on d.id = n.deal_id
+  left join questions question on n.subject = 'questions' and question.id = n.subject_id
+  left join question_answers answer on n.subject = 'question_answers' and answer.question_id = n.subject_id
+  left join ndas nda on n.subject = 'ndas' and nda.id = n.subject_id
+  left join documents document on n.subject = 'documents' and document.id = n.subject_id
+  left join production_documents production on n.subject = 'production_documents' and production.id = n.subject_id
+  left join offers offer on n.subject = 'offers' and offer.id = n.subject_id
+  left join exclusivities exclusivity on n.subject = 'exclusivities' and exclusivity.id = n.subject_id
+  left join closing_conditions condition on n.subject = 'closing_conditions' and condition.id = n.subject_id
+  left join findings finding on n.subject = 'findings' and finding.id = n.subject_id
+  left join (participants p left join users u on u.id = p.user_id)
+    on p.id = case when n.subject = 'participants' then n.subject_id else nda.participant_id end
+  left join api_keys key on n.subject = 'api_keys' and key.id = n.subject_id
+  ${knownPerson('actor', 'n.actor_id', 'n.deal_id')}
+  where (n.deal_id is null or d.id is not null) and (n.subject is null or n.subject = 'deals'
+    or coalesce(question.id, answer.question_id, nda.id, document.id, production.id, offer.id, exclusivity.id, condition.id, finding.id,
+      case when n.subject = 'participants' then p.id end, key.id) is not null)`;
+
+const told = (found: Found): Notification => ({
+  ...found,
+  summary: isNotificationKind(found.kind) ? sentenceOf(found.kind, 1, found.deal_id !== null) : 'Something happened.',
+});
+
+const page = rows<Placed<Found>>(
+  'own_notifications',
+  `select l.*, l.at::text as place from (${listed('app.own_notifications(false, $1, $2, 200)')}) l
+   order by l.at desc, l.id desc limit $3`,
+);
+
+/** What the caller heard of and may still open, the latest first, in pages. */
+export const ownNotifications = (after: Place | null, limit: number): Statement<Page<Notification>> =>
+  paged(page(after?.key, after?.id, limit + 1), limit, told);
+
+const unread = row<{ count: number }, []>(
+  'unread_notifications',
+  `select count(*)::int as count from (${listed('app.own_notifications(true, null, null, 100)')}) l`,
+);
+
+/** How much of it they have not read, at most 100. */
+export const unreadNotifications = (): Statement<number> => mapped(unread(), (found) => found?.count ?? 0);
+
+const read = row<{ marked: number }, [ids: string[] | null]>(
+  'read_notifications',
+  'select app.read_notifications($1) as marked',
+);
+
+/** Notes that the caller has read these, or with null all that they heard of; how many were new to them. */
+export const readNotifications = (ids: readonly string[] | null): Statement<number> =>
+  mapped(read(ids === null ? null : [...ids]), (found) => found?.marked ?? 0);
+
+export interface NotificationChoice {
+  kind: NotificationKind;
+  delivery: Delivery;
+  /** What holds until they choose. */
+  standard: Delivery;
+  /** It concerns the security of the account: it is never off. */
+  security: boolean;
+}
+
+/** How the caller hears of each kind, in the order of the settings. */
+export const notificationChoices = rows<NotificationChoice, []>(
+  'notification_choices',
+  'select kind, delivery, standard, security from app.notification_choices()',
+);
+
+/** Chooses for a kind. Refused with `security_stays` where it cannot be off. */
+export const chooseNotification = row<unknown, [kind: NotificationKind, delivery: Delivery]>(
+  'choose_notification',
+  'select app.choose_notification($1, $2)',
+);
+
+export interface DealNotificationChoice {
+  deal_id: string;
+  deal_title: string;
+  delivery: DealDelivery;
+}
+
+/** The deals that the caller sees and for which they chose something, by title. */
+export const dealNotificationChoices = rows<DealNotificationChoice, []>(
+  'deal_notification_choices',
+  `select c.deal_id, d.title as deal_title, c.delivery
+   from app.deal_notification_choices() c join deals d on d.id = c.deal_id order by d.title, d.id`,
+);
+
+const dealChoice = row<{ delivery: DealDelivery | null }, [dealId: string]>(
+  'deal_notification_choice',
+  'select app.deal_notification_choice($1) as delivery',
+);
+
+/** What the caller chose for a deal, or null. */
+export const dealNotificationChoice = (dealId: string): Statement<DealDelivery | null> =>
+  mapped(dealChoice(dealId), (found) => found?.delivery ?? null);
+
+const chooseDeal = row<{ done: boolean }, [dealId: string, delivery: DealDelivery | null]>(
+  'choose_deal_notification',
+  'select app.choose_deal_notification($1, $2) as done',
+);
+
+/** Chooses for a deal, or takes that back with null; false when there is none that the caller sees. */
+export const chooseDealNotification = (dealId: string, delivery: DealDelivery | null): Statement<boolean> =>
+  mapped(chooseDeal(dealId, delivery), (found) => found?.done ?? false);
+
+export interface NotificationSettings {
+  /** An IANA name. */
+  time_zone: string;
+  /** The hour in that zone at which the mail of the day goes, 0 to 23. */
+  digest_hour: number;
+}
+
+/** The caller's zone and hour; null until they have chosen them. */
+export const notificationSettings = row<NotificationSettings, []>(
+  'notification_settings',
+  'select time_zone, digest_hour from app.notification_settings()',
+);
+
+/** Sets the caller's zone and hour. Refused where there is no such zone. */
+export const setNotificationSettings = row<unknown, [timeZone: string, hour: number]>(
+  'set_notification_settings',
+  'select app.set_notification_settings($1, $2)',
+);

@@ -1,0 +1,86 @@
+/** What the person has heard of, and how they choose to: the bell, its list, and the settings. */
+
+import { Hono } from 'hono';
+import { z } from 'zod';
+import type { Services } from '../../services.ts';
+import { dealDeliveries, deliveries, isNotificationKind } from '../../domain/notifications/kinds.ts';
+import {
+  chooseDealNotification,
+  chooseNotification,
+  dealNotificationChoice,
+  dealNotificationChoices,
+  notificationChoices,
+  notificationSettings,
+  ownNotifications,
+  readNotifications,
+  setNotificationSettings,
+  unreadNotifications,
+} from '../../domain/notifications/notifications.ts';
+import { nothingThere } from '../../http/problem.ts';
+import { asPerson, withPerson } from '../../http/person.ts';
+import { deploymentCursors } from './cursor.ts';
+import { body, pathId, query } from './input.ts';
+import { withPersonAndDeal } from './visible-record.ts';
+
+const pageSize = 50;
+const Page = z.object({ cursor: z.string().max(500).optional() });
+/** Without ids: everything. */
+const Read = z.strictObject({ ids: z.array(z.uuid()).max(200).optional() });
+const Choice = z.strictObject({ delivery: z.enum(deliveries) });
+const DealChoice = z.strictObject({ delivery: z.enum(dealDeliveries).nullable() });
+const Settings = z.strictObject({ time_zone: z.string().min(1).max(64), digest_hour: z.int().min(0).max(23) });
+
+export function notificationRoutes(services: Services) {
+  const cursors = deploymentCursors(services);
+  return new Hono()
+    .get('/notifications', query(Page), async (c) => {
+      const { cursor } = c.req.valid('query');
+      const { seal, unseal } = await cursors();
+      const after = cursor === undefined ? null : unseal(cursor);
+      const statement = ownNotifications(after?.place ?? null, pageSize);
+      const [person, { items, next }] = await withPerson(services, c, statement);
+      after?.check('notifications', person.user_id);
+      return c.json({ items, next_cursor: next && seal('notifications', person.user_id, next) });
+    })
+    .get('/notifications/unread', async (c) => {
+      const [count, settings] = await asPerson(services, c, unreadNotifications(), notificationSettings());
+      return c.json({ count, time_zone: settings?.time_zone ?? null });
+    })
+    .post('/notifications/read', body(Read), async (c) => {
+      const { ids } = c.req.valid('json');
+      const [marked] = await asPerson(services, c, readNotifications(ids ?? null));
+      return c.json({ marked });
+    })
+    .get('/notifications/choices', async (c) => {
+      const [kinds, deals, settings] = await asPerson(
+        services,
+        c,
+        notificationChoices(),
+        dealNotificationChoices(),
+        notificationSettings(),
+      );
+      return c.json({ kinds, deals, settings });
+    })
+    .put('/notifications/choices/:kind', body(Choice), async (c) => {
+      const kind = c.req.param('kind');
+      if (!isNotificationKind(kind)) throw nothingThere();
+      await asPerson(services, c, chooseNotification(kind, c.req.valid('json').delivery));
+      return c.body(null, 204);
+    })
+    .put('/notifications/settings', body(Settings), async (c) => {
+      const { time_zone, digest_hour } = c.req.valid('json');
+      await asPerson(services, c, setNotificationSettings(time_zone, digest_hour));
+      return c.body(null, 204);
+    })
+    .get('/deals/:id/notifications', async (c) => {
+      const dealId = pathId(c);
+      const [, delivery] = await withPersonAndDeal(services, c, dealId, dealNotificationChoice(dealId));
+      return c.json({ delivery });
+    })
+    .put('/deals/:id/notifications', body(DealChoice), async (c) => {
+      const dealId = pathId(c);
+      const [done] = await asPerson(services, c, chooseDealNotification(dealId, c.req.valid('json').delivery));
+      if (!done) throw nothingThere();
+      return c.body(null, 204);
+    });
+}

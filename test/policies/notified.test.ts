@@ -1,0 +1,6 @@
+/** Who is told of what (docs/notifications.md). */
+
+import { notifiedChecks } from './notified.ts';
+import { testChecks } from './staged.ts';
+
+testChecks(notifiedChecks);

@@ -1,0 +1,76 @@
+/** Whoever hears of something could open it: what is decided for people who are not there is what the policies show them. */
+
+import assert from 'node:assert/strict';
+import { callers, type Check } from './scene.ts';
+import { enter } from './stage.ts';
+
+/** What notifications are about: how a record is selected by its id. */
+const tables: Readonly<Record<string, string>> = {
+  deals: 'deals where id',
+  questions: 'questions where id',
+  question_answers: 'question_answers where question_id',
+  ndas: 'ndas where id',
+  documents: 'documents where id',
+  production_documents: 'production_documents where id',
+  offers: 'offers where id',
+  exclusivities: 'exclusivities where id',
+  closing_conditions: 'closing_conditions where id',
+  findings: 'findings where id',
+  participants: 'participants where id',
+  api_keys: 'api_keys where id',
+};
+
+/** The scene, and moments of it in which other people see other things. */
+const moments: Readonly<Record<string, string>> = {
+  'as it is': '',
+  'with an exclusivity that has lapsed': `update exclusivities set granted_at = app.now() - interval '9 days',
+    expires_at = app.now() - interval '1 hour' where ended_at is null`,
+  'with NDAs that are over': `update ndas set expires_at = app.now() - interval '1 hour' where status = 'active'`,
+  'with the documents taken out': 'update documents set removed_at = app.now()',
+  'with the buyers removed': `update participants set status = 'removed' where role = 'buyer'`,
+  'with questions that are rejected': `update questions set status = 'rejected' where status = 'pending_broker_review'`,
+};
+
+/** For each record of a jsonb array whether whoever asks selects it. */
+const selected = `select jsonb_object_agg(t.name, case t.of_table
+    ${Object.entries(tables)
+      .map(([table, where]) => `when '${table}' then exists (select from ${where} = t.id)`)
+      .join('\n    ')}
+  end) as seen from jsonb_to_recordset($1) t (name text, of_table text, id uuid)`;
+
+export const notifiedChecks: Check[] = [
+  {
+    title: 'nobody is told of what they could not open, at several moments of a sale',
+    async run(stage) {
+      const { server, scene } = stage;
+      const records = Object.entries(scene.records).flatMap(([name, id]) => {
+        const table = name.split('/')[0]!;
+        return table in tables ? [{ name: name.replaceAll("'", '’'), of_table: table, id }] : [];
+      });
+      assert.deepEqual([...new Set(records.map((one) => one.of_table))].toSorted(), Object.keys(tables).toSorted());
+      const asJson = JSON.stringify(records);
+      const decided = (
+        person: string,
+      ) => `select jsonb_object_agg(t.name, app.person_could_open('${person}', t.of_table, t.id, null))
+        from jsonb_to_recordset('${asJson}') t (name text, of_table text, id uuid)`;
+      for (const [moment, change] of Object.entries(moments))
+        for (const caller of callers) {
+          const person = scene.people[caller];
+          if (person === undefined) continue;
+          await server.query('begin');
+          try {
+            if (change) await server.query('select app.as_owner($1, null)', [change]);
+            const told = await server.query('select app.as_owner($1, null) as told', [decided(person)]);
+            await server.query(
+              `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
+            );
+            await enter(stage, caller);
+            const seen = await server.query(selected, [asJson]);
+            assert.deepEqual(told.rows[0].told, seen.rows[0].seen, `${caller}, ${moment}`);
+          } finally {
+            await server.query('rollback');
+          }
+        }
+    },
+  },
+];

@@ -1,0 +1,362 @@
+/** Who hears of what: each kind by role, once, and nobody of what they could not open. */
+
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queueReminders, tellEvents } from '../../server/domain/notifications/events.ts';
+import { notificationKinds } from '../../server/domain/notifications/kinds.ts';
+import { scheduledJobs } from '../../server/scheduled-jobs.ts';
+import { openScene, type WebScene } from './scene.ts';
+import { signInAs, type SignedIn } from './person.ts';
+import { aPdf, upload } from './uploads.ts';
+
+const day = 86_400_000;
+
+let web: WebScene;
+beforeAll(async () => {
+  web = await openScene({ config: { features: { findings: true, financing: true } } });
+});
+afterAll(() => web?.close());
+
+const names = () => new Map(Object.entries(web.scene.people).map(([name, id]) => [id, name]));
+
+/** Everything that was told since the last look, by kind: who heard of it. */
+async function told(): Promise<Record<string, string[]>> {
+  while ((await web.service.database.run(tellEvents(100))) > 0);
+  const rows = await web.service.sql<{ kind: string; user_id: string }>(
+    `with looked as (update vault.notifications set read_at = app.now() where read_at is null returning kind, user_id)
+     select kind, user_id from looked`,
+  );
+  const known = names();
+  const by: Record<string, string[]> = {};
+  for (const { kind, user_id } of rows) (by[kind] ??= []).push(known.get(user_id) ?? user_id);
+  return Object.fromEntries(Object.entries(by).map(([kind, people]) => [kind, people.toSorted()]));
+}
+
+/** Does something over HTTP, which must go well; the answer. */
+async function does(who: string, path: string, body: unknown = {}, method = 'POST') {
+  const { status, body: answer } = await (await web.as(who)).ask(path, body, method);
+  expect(status, `${who}: ${method} ${path}: ${JSON.stringify(answer)}`).toBeLessThan(300);
+  return answer;
+}
+
+const dealSide = ['broker', "broker's advisor", 'seller', "seller's advisor"];
+const but = (left: string, people: readonly string[]) => people.filter((one) => one !== left);
+
+describe('who hears of it', () => {
+  test('a question, on its way to the seller and back', async () => {
+    const { id } = await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, {
+      category: 'legal',
+      question_text: 'Is the lease assignable?',
+    });
+    expect(await told()).toEqual({ question_asked: ['broker', "broker's advisor", "exclusive buyer's advisor"] });
+    await does('broker', `/questions/${id}/release`);
+    const asker = ['exclusive buyer', "exclusive buyer's advisor"];
+    expect(await told()).toEqual({
+      question_released: ["broker's advisor", ...asker, 'seller', "seller's advisor"],
+    });
+    await does('seller', `/questions/${id}/answer`, { answer_text: 'Yes.' });
+    // The asker does not see an answer before it is sent to them.
+    expect(await told()).toEqual({ question_answered: ['broker', "broker's advisor", "seller's advisor"] });
+    await does('broker', `/questions/${id}/distribute`, { distributed_response: 'Yes, it is.' });
+    expect(await told()).toEqual({
+      answer_distributed: ["broker's advisor", ...asker, 'seller', "seller's advisor"],
+    });
+  });
+
+  test('an NDA, and what it opens', async () => {
+    const { id } = await does('broker', `/deals/${web.scene.deal}/ndas`, {
+      participant_id: web.scene.participants['new buyer'],
+      terms: 'Keep it to yourself.',
+    });
+    expect(await told()).toEqual({ nda_sent: ["broker's advisor", 'new buyer', 'seller', "seller's advisor"] });
+    const add = async (confidentiality: string) => {
+      const query = { filename: 'Lease 2024.pdf', confidentiality };
+      const { status } = await upload(web.service, await web.as('seller'), web.scene.deal, aPdf(), query);
+      expect(status).toBe(201);
+    };
+    const buyers = ['exclusive buyer', "exclusive buyer's advisor", 'other buyer', "other buyer's advisor"];
+    const others = but('seller', dealSide);
+    await add('nda_gated');
+    expect(await told()).toEqual({ document_added: [...others, ...buyers].toSorted() });
+    await does('new buyer', `/ndas/${id}/sign`, { signed_name: 'new buyer' });
+    expect(await told()).toEqual({ nda_signed: dealSide });
+    await add('nda_gated');
+    expect(await told()).toEqual({ document_added: [...others, ...buyers, 'new buyer'].toSorted() });
+    await add('selected_buyer_only');
+    expect(await told()).toEqual({
+      document_added: [...others, 'exclusive buyer', "exclusive buyer's advisor"].toSorted(),
+    });
+    await add('public');
+    expect(await told()).toEqual({ document_added: [...others, ...buyers, 'new buyer', 'viewer'].toSorted() });
+  });
+
+  test('an offer, its revision, its acceptance, and the exclusivity that comes with it', async () => {
+    const { deal, idle } = web.scene;
+    await does('new buyer', `/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
+    expect(await told()).toEqual({ offer_submitted: dealSide });
+    await does('other buyer', `/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
+    expect(await told()).toEqual({ offer_revised: [...dealSide, "other buyer's advisor"].toSorted() });
+    await does('other buyer', `/deals/${idle}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
+    expect(await told()).toEqual({ offer_submitted: ['broker', 'seller'] });
+    const { items } = (await (await web.as('broker')).ask(`/deals/${idle}/offers`)).body;
+    const expires_at = new Date(web.service.clock.now().getTime() + 30 * day).toISOString();
+    await does('broker', `/offers/${items[0].id}/accept`, { expires_at });
+    expect(await told()).toEqual({
+      offer_accepted: ['other buyer', 'seller'],
+      exclusivity_granted: ['other buyer', 'seller', 'viewer'],
+    });
+  });
+
+  test('what is theirs to meet or resolve, when it becomes theirs', async () => {
+    const { deal, people } = web.scene;
+    const { id } = await does('broker', `/deals/${deal}/conditions`, {
+      name: 'Lease assigned',
+      owner_user_id: people['exclusive buyer'],
+    });
+    expect(await told()).toEqual({ condition_assigned: ['exclusive buyer'] });
+    await does('broker', `/conditions/${id}`, { name: 'Lease assigned to the buyer' }, 'PATCH');
+    expect(await told()).toEqual({});
+    await does('broker', `/conditions/${id}`, { owner_user_id: people['seller'] }, 'PATCH');
+    expect(await told()).toEqual({ condition_assigned: ['seller'] });
+    await does('broker', `/conditions/${id}`, { owner_user_id: people['broker'] }, 'PATCH');
+    expect(await told()).toEqual({});
+    await does('exclusive buyer', `/deals/${deal}/findings`, {
+      category: 'tax',
+      title: 'Sales tax',
+      severity: 'minor',
+      owner_user_id: people["exclusive buyer's advisor"],
+    });
+    expect(await told()).toEqual({ finding_assigned: ["exclusive buyer's advisor"] });
+  });
+
+  test('people who are invited, join and are removed', async () => {
+    const { deal, participants } = web.scene;
+    await does('broker', `/deals/${deal}/participants`, {
+      email: 'newcomer@example.test',
+      name: 'Newcomer',
+      role: 'buyer',
+      deliver: 'link',
+    });
+    const whoSees = [...dealSide, 'viewer'].toSorted();
+    expect(await told()).toEqual({ invited: but('broker', whoSees) });
+    await does('invited', `/invitations/${participants['invited']}/accept`);
+    expect(await told()).toEqual({ joined: whoSees });
+    await does('broker', `/deals/${deal}/participants/${participants['invited']}`, undefined, 'DELETE');
+    // Whoever was removed hears that they were, and of no deal.
+    expect(await told()).toEqual({ removed: ['invited', ...but('broker', whoSees)].toSorted() });
+    const { body } = await (await web.as('invited')).ask('/notifications');
+    expect(body.items[0]).toMatchObject({
+      deal_id: null,
+      deal_title: null,
+      subject_id: null,
+      summary: 'You no longer take part in a deal.',
+    });
+  });
+
+  test('admins of an API key, also of one that they make themselves', async () => {
+    const key = { name: 'Site', environment: 'live', scopes: ['contacts:read'] };
+    await does('admin', `/brokerages/${web.scene.brokerage}/keys`, key);
+    expect(await told()).toEqual({ api_key_made: ['admin'] });
+  });
+
+  test('each of what the clock brings, once', async () => {
+    const { service, scene } = web;
+    const { deal, idle, people, participants } = scene;
+    const from = service.clock.now();
+    const at = (days: number) => new Date(from.getTime() + days * day);
+    const buyers = ['other buyer', 'seller'];
+    await does('broker', `/deals/${deal}/exclusivity`, { expires_at: at(90).toISOString() }, 'PATCH');
+    await does('broker', `/deals/${idle}/exclusivity`, { expires_at: at(10).toISOString() }, 'PATCH');
+    await does('other buyer', `/deals/${deal}/offers`, {
+      payload: { currency: 'USD', purchase_price: '100', expires_at: at(12).toISOString() },
+    });
+    const nda = await does('broker', `/deals/${idle}/ndas`, {
+      participant_id: scene.idleBuyer,
+      terms: 'Keep it to yourself.',
+      expires_at: at(20).toISOString(),
+    });
+    await does('new buyer', `/ndas/${nda.id}/sign`, { signed_name: 'new buyer' });
+    await does('broker', `/deals/${deal}/conditions`, {
+      name: 'Consent of the landlord',
+      owner_user_id: people['exclusive buyer'],
+      deadline: at(16).toISOString().slice(0, 10),
+    });
+    const removed = await does('broker', `/deals/${deal}/conditions`, {
+      name: 'By mistake',
+      deadline: at(16).toISOString().slice(0, 10),
+    });
+    await does('broker', `/conditions/${removed.id}`, undefined, 'DELETE');
+    await told();
+    expect(participants).toBeDefined();
+
+    const pass = async (days: number) => {
+      service.clock.set(at(days));
+      for (const { job } of scheduledJobs)
+        if (/sweep|queue_reminders/.test(job().name)) await service.database.run(job());
+      await service.database.run(queueReminders());
+      return told();
+    };
+    expect(await pass(2)).toEqual({});
+    expect(await pass(3.1)).toEqual({ exclusivity_ending: ['broker', ...buyers, 'viewer'].toSorted() });
+    expect(await pass(3.2)).toEqual({});
+    expect(await pass(9.1)).toEqual({ exclusivity_ending: ['broker', ...buyers, 'viewer'].toSorted() });
+    expect(await pass(10.1)).toEqual({
+      exclusivity_lapsed: ['broker', ...buyers, 'viewer'].toSorted(),
+      offer_expiring: [...dealSide, 'other buyer', "other buyer's advisor"].toSorted(),
+    });
+    expect(await pass(13.2)).toEqual({ nda_ending: ['broker', 'new buyer', 'seller'] });
+    expect(await pass(15)).toEqual({ condition_due: ['broker', 'exclusive buyer'] });
+    expect(await pass(20)).toEqual({ condition_overdue: ['broker', 'exclusive buyer'] });
+    expect(await pass(30)).toEqual({});
+  });
+});
+
+test('each notification is one that its reader can open', async () => {
+  const rows = await web.service.sql<{ id: string; user_id: string; kind: string }>(
+    // Taken out, taken back or removed from since: what was told then is not shown any more.
+    `select id, user_id, kind from vault.notifications where kind not in ('joined', 'invited')`,
+  );
+  const kinds = new Set(rows.map(({ kind }) => kind));
+  // The rest is in test/auth and test/oauth, and has no record that it is about.
+  const elsewhere = new Set(['joined', 'invited', 'reminder', 'assistant_connected', 'new_device']);
+  expect(Object.keys(notificationKinds).filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
+  for (const [name, id] of Object.entries(web.scene.people)) {
+    const person = await signInAs(web.service, id);
+    const shown = new Set((await all(person)).map((one) => one.id));
+    const own = rows.filter(({ user_id }) => user_id === id);
+    for (const { id: notification, kind } of own) expect(shown.has(notification), `${name}: ${kind}`).toBe(true);
+  }
+});
+
+/** Everything that somebody's list shows. */
+async function all(
+  person: SignedIn,
+): Promise<{ id: string; kind: string; summary: string; subject_name: string | null }[]> {
+  const found = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { body } = await person.ask(`/notifications${cursor && `?cursor=${encodeURIComponent(cursor)}`}`);
+    found.push(...body.items);
+    cursor = body.next_cursor;
+  }
+  return found;
+}
+
+describe('an event', () => {
+  const ask = (text = 'Who repairs the roof?') =>
+    does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: text });
+  const count = async (text: string) => Number((await web.service.sql(`select count(*) from ${text}`))[0]!['count']);
+
+  test('is lost and doubled by no crash between it and what it tells', async () => {
+    await signInAnew();
+    await ask();
+    const before = await count('vault.notifications');
+    // A node that tells of it, and dies before it is done.
+    const { owner } = web.service.connections;
+    const dying = new pg.Client(owner);
+    await dying.connect();
+    dying.on('error', () => {});
+    await dying.query(`select set_config('dealkeep.now', $1, false)`, [web.service.clock.now().toISOString()]);
+    await dying.query('begin');
+    await dying.query('select app.tell_events(10)');
+    const { rows } = await dying.query('select pg_backend_pid() as pid');
+    // Meanwhile another node finds nothing to do.
+    expect(await web.service.database.run(tellEvents(10))).toBe(0);
+    await web.service.sql('select pg_terminate_backend($1)', [rows[0].pid]);
+    await dying.end().catch(() => {});
+    expect(await count('vault.notifications')).toBe(before);
+    await expect.poll(() => web.service.database.run(tellEvents(10))).toBe(1);
+    expect(await web.service.database.run(tellEvents(10))).toBe(0);
+    expect(await count('vault.notifications')).toBe(before + 3);
+    expect(await count('vault.events')).toBe(0);
+  });
+
+  test('that cannot be told is tried again later, and holds up no other', async () => {
+    await web.service.sql(
+      `insert into vault.events (kind, person_id) values ('new_device', '01900000-0000-7000-8000-000000000000')`,
+    );
+    await ask();
+    const before = await count('vault.notifications');
+    await web.service.database.run(tellEvents(10));
+    expect(await count('vault.notifications')).toBe(before + 3);
+    expect(await web.service.sql('select attempts, last_error is not null as has_error from vault.events')).toEqual([
+      { attempts: 1, has_error: true },
+    ]);
+    await web.service.sql('delete from vault.events');
+  });
+});
+
+/** Sessions have ended while the clock was moved. */
+let again: Promise<void> | undefined;
+const signInAnew = () =>
+  (again ??= web.service
+    .sql('update vault.sessions set last_seen_at = app.now(), created_at = app.now() where ended_at is null')
+    .then(() => {}));
+
+describe('what somebody chooses', () => {
+  test('holds from then on: off, and in the application only', async () => {
+    await signInAnew();
+    await told();
+    const advisor = await web.as("exclusive buyer's advisor");
+    const put = (path: string, body: unknown) => advisor.ask(path, body, 'PUT');
+    expect((await put('/notifications/choices/question_asked', { delivery: 'off' })).status).toBe(204);
+    await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'When?' });
+    expect(await told()).toEqual({ question_asked: ['broker', "broker's advisor"] });
+    await put('/notifications/choices/question_asked', { delivery: 'app' });
+    await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'How?' });
+    expect(await told()).toEqual({ question_asked: ['broker', "broker's advisor", "exclusive buyer's advisor"] });
+    const [row] = await web.service.sql(
+      'select mail, mail_due_at from vault.notifications where user_id = $1 order by id desc limit 1',
+      [web.scene.people["exclusive buyer's advisor"]],
+    );
+    expect(row).toEqual({ mail: null, mail_due_at: null });
+  });
+
+  test('a deal is at most as loud as was chosen for it', async () => {
+    const seller = await web.as('seller');
+    expect((await seller.ask(`/deals/${web.scene.deal}/notifications`, { delivery: 'off' }, 'PUT')).status).toBe(204);
+    expect((await seller.ask(`/deals/${web.scene.deal}/notifications`)).body).toEqual({ delivery: 'off' });
+    await does('new buyer', `/deals/${web.scene.deal}/offers`, { payload: { currency: 'USD', purchase_price: '101' } });
+    expect((await told())['offer_revised']).toEqual(but('seller', dealSide));
+    expect((await seller.ask('/notifications/choices')).body.deals).toMatchObject([
+      { deal_id: web.scene.deal, deal_title: 'Corner bakery', delivery: 'off' },
+    ]);
+    await seller.ask(`/deals/${web.scene.deal}/notifications`, { delivery: null }, 'PUT');
+    // Of a deal that they do not see nothing can be chosen.
+    const outsider = await web.as('outsider');
+    expect((await outsider.ask(`/deals/${web.scene.deal}/notifications`, { delivery: 'off' }, 'PUT')).status).toBe(404);
+  });
+
+  test('what concerns the security of the account is never off', async () => {
+    const seller = await web.as('seller');
+    const { status, body } = await seller.ask('/notifications/choices/new_device', { delivery: 'off' }, 'PUT');
+    expect({ status, code: body.error?.code ?? body.code }).toMatchObject({ status: 409 });
+    expect((await seller.ask('/notifications/choices/new_device', { delivery: 'app' }, 'PUT')).status).toBe(204);
+  });
+
+  test('each kind has its words, and the list what holds', async () => {
+    const { body } = await (await web.as('viewer')).ask('/notifications/choices');
+    expect(body.kinds.map(({ kind }: { kind: string }) => kind)).toEqual(Object.keys(notificationKinds));
+    for (const { delivery, standard } of body.kinds) expect(delivery).toBe(standard);
+    expect(body.settings).toBeNull();
+  });
+});
+
+test('what was heard of is read one by one and all at once, by its reader alone', async () => {
+  const [broker, seller] = [await web.as('broker'), await web.as('seller')];
+  await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'Where?' });
+  await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'Whence?' });
+  while ((await web.service.database.run(tellEvents(100))) > 0);
+  expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 2 });
+  const [latest] = (await broker.ask('/notifications')).body.items;
+  expect(latest).toMatchObject({
+    kind: 'question_asked',
+    deal_title: 'Corner bakery',
+    actor_name: 'exclusive buyer',
+    read_at: null,
+  });
+  expect((await seller.ask('/notifications/read', { ids: [latest.id] })).body).toEqual({ marked: 0 });
+  expect((await broker.ask('/notifications/read', { ids: [latest.id] })).body).toEqual({ marked: 1 });
+  expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 1 });
+  expect((await broker.ask('/notifications/read', {})).body).toEqual({ marked: 1 });
+  expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 0 });
+});
