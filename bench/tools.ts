@@ -5,11 +5,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Statement } from '../server/database/statement.ts';
-import { recordToolRead } from '../server/domain/audit/tool-calls.ts';
 import { deal } from '../server/domain/deals/deals.ts';
 import { offers } from '../server/domain/offers/offers.ts';
 import { plPeriods } from '../server/domain/diligence/figures.ts';
-import { enterWithAccessToken } from '../server/domain/clients/tokens.ts';
+import { enterToRead } from '../server/domain/clients/tokens.ts';
 import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
 import { request } from './load.ts';
@@ -42,7 +41,7 @@ const start = ({ bench, port }: Setting, env: NodeJS.ProcessEnv = {}) =>
 interface ToolCase {
   readonly tool: string;
   readonly era: '2026-07-28' | '2025-11-25';
-  /** What the tool sends to the database between entering and the record, with SQL for its parameters. */
+  /** What the tool sends to the database after entering, with SQL for its parameters. */
   readonly statement: Statement<unknown>;
   readonly parameters: readonly string[];
 }
@@ -64,16 +63,22 @@ const cases: readonly ToolCase[] = [
 const withParameters = (text: string, parameters: readonly string[]): string =>
   `${text.replaceAll(/\$(\d+)/g, (_, at: string) => parameters[Number(at) - 1] ?? 'null').replaceAll(/\s+/g, ' ')};`;
 
+const enter = enterToRead(Buffer.alloc(32), '', null, {
+  tool: '',
+  subjectId: null,
+  dealId: null,
+  from: { address: null, requestId: null },
+});
+
 /** The transaction of a call for pgbench. */
 function script({ tool, statement, parameters }: ToolCase, baseUrl: string): string {
   const token = `sha256(bench.secret_of('dka_', :t)::bytea)`;
-  const record = [`'${tool}'`, 'null', `'ok'`, dealOf, `'127.0.0.1'::inet`, `'bench'`];
+  const record = [`'${tool}'`, 'null', dealOf, `'127.0.0.1'::inet`, `'bench'`];
   return [
     `\\set t random(1, ${deals})`,
     '\\startpipeline',
-    withParameters(enterWithAccessToken(Buffer.alloc(32), '').text, [token, `'${baseUrl}/api/mcp'`]),
+    withParameters(enter.text, [token, `'${baseUrl}/api/mcp'`, `'deals'`, dealOf, ...record]),
     withParameters(statement.text, parameters),
-    withParameters(recordToolRead('', null, '', null, null, null).text, record),
     '\\endpipeline',
     '',
   ].join('\n');

@@ -4224,7 +4224,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid)
+CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text)
  RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4232,32 +4232,79 @@ CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource
 AS $function$
 declare
   now constant timestamptz := app.now();
+  deal constant uuid := case when of_table = 'deals' then record when of_table is not null then app.deal_of(of_table, record) end;
   asking uuid[];
   administered uuid[];
   used timestamptz;
+  secret bytea;
+  tenant uuid;
+  participant uuid;
+  part_role text;
+  advised uuid;
+  advised_role text;
+  identity text;
 begin
-  select f.user_id, f.client_id, w.name, f.id, t.scopes, t.expires_at, f.last_used_at, m.asking, m.administered
-  into user_id, client_id, client_name, family_id, scopes, expires_at, used, asking, administered
+  -- The client works for the person as vault.working_clients has it, with the memberships that are read anyway.
+  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, f.last_used_at, m.asking, m.administered, s.secret,
+    d.organization_id, p.id, p.role, p.advises
+  into user_id, client_id, client_name, family_id, scopes, expires_at, used, asking, administered, secret,
+    tenant, participant, part_role, advised
   from vault.access_tokens t
   join vault.token_families f on f.id = t.family_id
-  join vault.working_clients w on w.client_id = f.client_id and w.user_id = f.user_id
-  cross join lateral app.memberships_of(f.user_id) m
+  join public.connected_clients c on c.id = f.client_id and c.deleted_at is null and not c.disabled
+  join public.users u on u.id = f.user_id and u.suspended_at is null
+  cross join vault.seal s
+  cross join lateral (
+    select coalesce(array_agg(m.brokerage_id), '{}') as joined,
+      coalesce(array_agg(m.brokerage_id) filter (where
+        (select b.requires_second_factor from public.brokerages b where b.id = m.brokerage_id)), '{}') as asking,
+      coalesce(array_agg(m.brokerage_id) filter (where m.role = 'admin'), '{}') as administered
+    from public.members m where m.user_id = f.user_id and m.status = 'active') m
+  left join public.deals d on d.id = deal
+  left join public.participants p on p.user_id = f.user_id and p.deal_id = deal and p.status = 'active'
   where t.digest = presented and t.expires_at > now and t.revoked_at is null
-    and f.revoked_at is null and f.ends_at > now and f.resource = enter_with_access_token.resource;
+    and f.revoked_at is null and f.ends_at > now and f.resource = enter_with_access_token.resource
+    and (c.brokerage_id is null and c.created_by = f.user_id or c.brokerage_id = any (m.joined));
   if not found then
     return;
+  end if;
+  if advised is not null then
+    -- An advisor has a part while those whom they advise have.
+    select p.role into advised_role from public.participants p where p.id = advised and p.status = 'active';
+    if advised_role is null then
+      participant := null;
+    end if;
   end if;
   if used is null or used <= now - interval '1 minute' then
     -- Several requests notice the minute together: one of them writes, none waits.
     update vault.token_families f set last_used_at = now
     where f.id = (select w.id from vault.token_families w where w.id = family_id for no key update skip locked);
   end if;
-  -- A client shows no second factor: it is enough that the person has one.
-  perform app.enter_as_person(user_id, client_id, scopes, null, true, asking, administered, of_table, record);
+  if asking <> '{}' then
+    -- A client shows no second factor: it is enough that the person has one.
+    if app.has_second_factor(user_id) then
+      asking := '{}';
+    else
+      administered := array(select b from unnest(administered) b where not b = any (asking));
+    end if;
+  end if;
+  identity := concat(user_id, ',', client_id, ',,,', array_to_string(scopes, ' '), ',,', array_to_string(asking, ' '),
+    case when of_table is not null then ',' || app.standing_of(deal, tenant, asking, administered, participant, part_role,
+      coalesce(advised, participant), coalesce(advised_role, part_role)) end);
+  identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
+  if tool is not null then
+    if asking <> '{}' then
+      perform app.check_second_factor();
+    end if;
+    insert into public.audit_records (at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome)
+    values (now, case when on_deal = deal then tenant end, on_deal, user_id, client_id, enter_with_access_token.address,
+      enter_with_access_token.request_id, 'tool:' || tool, subject, 'ok');
+    identity := set_config('synchronous_commit', 'off', true);
+  end if;
   return next;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid,text,text,uuid,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea)
  RETURNS TABLE(key_id uuid, brokerage_id uuid, scopes text[], ceiling integer)
@@ -5282,7 +5329,7 @@ begin
     return new;  -- the owner, loading data
   end if;
   -- One after the other, or several at once would all be the last that there is room for.
-  perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', tg_table_name, new.deal_id, app.user_id()), 0));
+  perform from public.users u where u.id = app.user_id() for no key update;
   execute format('select count(*) from public.%I where deal_id = $1 and %I = $2 and %I > $3', tg_table_name, tg_argv[1], tg_argv[2])
     into added using new.deal_id, app.user_id(), app.now() - interval '1 day';
   if added >= tg_argv[0]::int then
@@ -5302,7 +5349,7 @@ begin
   if app.user_id() is null then
     return new;  -- the owner, loading data
   end if;
-  perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'finding_comments', new.finding_id), 0));
+  perform from public.findings f where f.id = new.finding_id for no key update;
   if (select count(*) from public.finding_comments c where c.finding_id = new.finding_id) >= 500 then
     perform app.refuse('finding_full', 'A finding has room for 500 comments: record another one.');
   end if;
@@ -5322,7 +5369,7 @@ begin
   if app.user_id() is null then
     return new;  -- the owner, loading data
   end if;
-  perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', tg_table_name, new.deal_id), 0));
+  perform from public.deals d where d.id = new.deal_id for no key update;
   execute format('select count(*) from public.%I where deal_id = $1', tg_table_name) into there using new.deal_id;
   if there >= tg_argv[0]::int then
     perform app.refuse('deal_full', format('A deal has room for %s %s.', tg_argv[0], tg_argv[1]));
@@ -7094,9 +7141,10 @@ CREATE OR REPLACE FUNCTION app.seal(identity text)
 AS $function$
 declare
   secret bytea;
+  sealed text;
 begin
   select s.secret into secret from vault.seal s;
-  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true);
+  sealed := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
 end
 $function$;
 
@@ -7545,12 +7593,15 @@ declare
 begin
   select p.* into part from vault.parts p where p.user_id = person and p.deal_id = standing.deal;
   select d.organization_id into tenant from public.deals d where d.id = standing.deal;
-  if part.deal_id is not null and tenant <> all (barred) then
-    return concat_ws(',', part.deal_id, part.participant_id, part.role, part.principal_id, part.principal_role);
-  end if;
-  return concat(case when tenant = any (administered) then deal else '00000000-0000-0000-0000-000000000000' end, ',,,,');
+  return app.standing_of(deal, tenant, barred, administered, part.participant_id, part.role, part.principal_id, part.principal_role);
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.standing_of(deal uuid, tenant uuid, barred uuid[], administered uuid[], participant uuid, role text, principal uuid, principal_role text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN CASE WHEN ((participant IS NOT NULL) AND (tenant <> ALL (barred))) THEN concat_ws(','::text, deal, participant, role, principal, principal_role) ELSE concat(CASE WHEN (tenant = ANY (administered)) THEN deal ELSE '00000000-0000-0000-0000-000000000000'::uuid END, ',,,,') END;
 
 CREATE OR REPLACE FUNCTION app.state_now(deal_id uuid, state text)
  RETURNS text
@@ -8053,5 +8104,6 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql
 -- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql
 -- 66cf18f3e544ee7405ca5d6b387ab9d4e814a0db5b99c081d72551950f6bcac6  032_activity_and_lists.sql
+-- ca8100e53e7e9fe04a6b96ed8c6b7fb1478cde8e5098c73a48be026ac1b3bedf  034_calls_of_tools.sql
 -- 045c9c9c26bf0fa0361dd5fa406e854d93b34cfb28cc7b7d342f5bd37905f2b1  040_outbox.sql
 -- f0df5d56288d861a56a5f5c866cf4bc5a5ee5d167e4e28f3c601b4174d25eb15  043_notifications.sql

@@ -2,7 +2,8 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
-import { recordToolCall, recordToolRead } from '../domain/audit/tool-calls.ts';
+import type { Statement } from '../database/statement.ts';
+import { recordToolCall, recordToolRefusal } from '../domain/audit/tool-calls.ts';
 import { withinDeal, withinDealOf, type Within } from '../domain/visibility/within.ts';
 import { isUuid } from '../http/uuid.ts';
 import type { Tool } from './define.ts';
@@ -15,11 +16,17 @@ type Input = Readonly<Record<string, unknown>>;
 const asId = (value: unknown): string | null =>
   typeof value === 'string' && isUuid(value) ? value.toLowerCase() : null;
 
-/** The record that a call ended with `outcome`, for the audit trail: on which deal, finding or source of financing. */
-function recorder({ from }: Exchange, tool: Tool, { deal_id, finding_id, source_id }: Input) {
-  const record = tool.scope === 'mcp:read' ? recordToolRead : recordToolCall;
-  const subject = asId(finding_id ?? source_id);
-  return (outcome: string) => record(tool.name, subject, outcome, asId(deal_id), from.address, from.requestId);
+/** What a call is about, for the audit trail: which deal, finding or source of financing. */
+const subjectOf = ({ deal_id, finding_id, source_id }: Input) => ({
+  dealId: asId(deal_id),
+  subjectId: asId(finding_id ?? source_id),
+});
+
+/** Leaves the record that a call ended with `outcome`. */
+function record({ from }: Exchange, tool: Tool, input: Input, outcome: string): Statement<unknown> {
+  const { dealId, subjectId } = subjectOf(input);
+  const leave = tool.scope === 'mcp:read' ? recordToolRefusal : recordToolCall;
+  return leave(tool.name, subjectId, outcome, dealId, from.address, from.requestId);
 }
 
 /** The one deal that a call is about, where its input names a deal or a record of one. */
@@ -32,7 +39,7 @@ function within({ deal_id, finding_id, source_id }: Input): Within | null {
 
 /**
  * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
- * writing tool, the work, and the record. That the token carries mcp:read goes without saying: every token does.
+ * writing tool, the work, and the record, which a tool that reads leaves as it enters. That the token carries mcp:read goes without saying: every token does.
  */
 async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown): Promise<Record<string, unknown>> {
   const { database, config } = exchange.services;
@@ -41,9 +48,11 @@ async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown
   if (!exchange.holder?.scopes.includes(tool.scope))
     throw new ToolRefusal(missingScope(factsOf(exchange, tool, input)));
   const plan = tool.plan(given, exchange.from);
-  const before = [exchange.enterToCall(within(input)), ...(plan.gate ? [plan.gate] : [])];
-  const found = await database.together(...before, ...plan.work, recorder(exchange, tool, input)('ok'));
-  const result = plan.answer(found.slice(before.length, -1));
+  const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: exchange.from } : null;
+  const before = [exchange.enterToCall(within(input), read), ...(plan.gate ? [plan.gate] : [])];
+  const after = read ? [] : [record(exchange, tool, input, 'ok')];
+  const found = await database.together(...before, ...plan.work, ...after);
+  const result = plan.answer(found.slice(before.length, before.length + plan.work.length));
   if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
   return result;
 }
@@ -68,7 +77,7 @@ function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): 
 async function recordFailure(exchange: Exchange, tool: Tool, input: Input, outcome: string): Promise<void> {
   const { services, from } = exchange;
   try {
-    await services.database.together(exchange.enter(), recorder(exchange, tool, input)(outcome));
+    await services.database.together(exchange.enter(), record(exchange, tool, input, outcome));
   } catch (error) {
     services.log.warn(
       { requestId: from.requestId, tool: tool.name, outcome, err: error },

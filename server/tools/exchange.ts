@@ -4,7 +4,13 @@ import type { Services } from '../services.ts';
 import { mapped, type Statement } from '../database/statement.ts';
 import type { RequestOrigin } from '../http/origin.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
-import { enterToCallTool, enterWithAccessToken, type TokenCaller } from '../domain/clients/tokens.ts';
+import {
+  enterToCallTool,
+  enterToRead,
+  enterWithAccessToken,
+  type TokenCaller,
+  type ToolRead,
+} from '../domain/clients/tokens.ts';
 import type { Within } from '../domain/visibility/within.ts';
 import { canonicalResource } from '../http/resource-metadata.ts';
 
@@ -24,8 +30,11 @@ export interface Exchange {
   readonly from: RequestOrigin;
   /** Goes in front of the statements of a transaction; the answer is kept in {@link Exchange.caller}. */
   enter(): Statement<TokenCaller | null>;
-  /** The same in front of a tool's work, which is refused who owes a second factor. `within`: what the work is about. */
-  enterToCall(within: Within | null): Statement<TokenCaller | null>;
+  /**
+   * The same in front of a tool's work, which is refused who owes a second factor. `within`: what the work is about; `read`: the
+   * record that it leaves of a call that reads.
+   */
+  enterToCall(within: Within | null, read: ToolRead | null): Statement<TokenCaller | null>;
   holder: Holder | null;
   /** By the ids of their messages: what calls have sent for arguments that is no object. */
   readonly misfits: Map<unknown, unknown>;
@@ -41,7 +50,8 @@ export function openExchange(services: Services, digest: Buffer, from: Exchange[
     services,
     from,
     enter: () => mapped(enterWithAccessToken(digest, resource), keep),
-    enterToCall: (within) => mapped(enterToCallTool(digest, resource, within), keep),
+    enterToCall: (within, read) =>
+      mapped(read ? enterToRead(digest, resource, within, read) : enterToCallTool(digest, resource, within), keep),
     holder: null,
     misfits: new Map(),
     caller: undefined,

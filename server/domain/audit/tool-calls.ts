@@ -19,8 +19,11 @@ type ToolCall = [
 /** Leaves a record of a tool call: `outcome` is `ok` or the code of the refusal; `subjectId` the record that it is about. */
 export const recordToolCall = row<unknown, ToolCall>('record_tool_call', `${record} where ${entered}`);
 
-/** The same in a transaction that writes nothing else: its answer does not wait for the disk. */
-export const recordToolRead = row<unknown, ToolCall>(
-  'record_tool_read',
+/**
+ * The same of a call that reads and came to nothing: its answer does not wait for the disk. One that succeeds leaves its record as
+ * it enters (enterToRead).
+ */
+export const recordToolRefusal = row<unknown, ToolCall>(
+  'record_tool_refusal',
   `${record}, set_config('synchronous_commit', 'off', true) where ${entered}`,
 );

@@ -182,12 +182,41 @@ export const enterWithAccessToken = (
   within: Within | null = null,
 ): Statement<TokenCaller | null> => entering(digest, enter(digest, resource, within?.table, within?.id));
 
+const enterForReading = row<TokenCaller>(
+  'enter_to_read',
+  `select ${callerFields} from app.enter_with_access_token($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+
+/** A call of a tool that reads, for the audit trail. */
+export interface ToolRead {
+  readonly tool: string;
+  /** The record that it is about. */
+  readonly subjectId: string | null;
+  readonly dealId: string | null;
+  readonly from: Origin;
+}
+
 /**
- * The same in front of a tool's work: refused with `second_factor_required` while the caller owes a brokerage of theirs a
- * second factor.
+ * The same in front of the work of a tool that writes: refused with `second_factor_required` while the caller owes a
+ * brokerage of theirs a second factor.
  */
 export const enterToCallTool = (
   digest: Buffer,
   resource: string,
   within: Within | null,
 ): Statement<TokenCaller | null> => entering(digest, enterForTool(digest, resource, within?.table, within?.id));
+
+/**
+ * The same in front of the work of a tool that reads. It leaves the record of a call that succeeds, which is undone with the
+ * transaction when the work fails; the answer does not wait for the disk.
+ */
+export const enterToRead = (
+  digest: Buffer,
+  resource: string,
+  within: Within | null,
+  { tool, subjectId, dealId, from }: ToolRead,
+): Statement<TokenCaller | null> =>
+  entering(
+    digest,
+    enterForReading(digest, resource, within?.table, within?.id, tool, subjectId, dealId, from.address, from.requestId),
+  );
