@@ -1,6 +1,7 @@
 /** Live changes of several nodes that hear them through Redis. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openRedis } from '../../server/redis.ts';
 import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { openTestRedis, withoutRedis, type TestRedis } from '../redis.ts';
@@ -92,6 +93,27 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await redis.start();
     await expect.poll(listening, patience).toBe(1);
     // What happened between the one and the other may have been missed.
+    await expect
+      .poll(
+        () => streams.map(({ heard }) => heard.some((event) => JSON.stringify(event) === JSON.stringify(anything))),
+        patience,
+      )
+      .toEqual([true, true]);
+    await isHeard(streams);
+  });
+
+  test('when the node that listens is killed, another takes over and says that changes may have been missed', async () => {
+    const streams = await follow('broker');
+    await isHeard(streams);
+    for (const stream of streams) stream.heard.length = 0;
+    const client = await openRedis(redis.url);
+    const [key] = await client.keys('dealkeep:changes:*:listener');
+    // What a killed node leaves behind: it listens no more, and what says that it does lasts for some seconds.
+    await client.set(key!, 'somebody who was killed', { expiration: { type: 'PX', value: 5_000 } });
+    await expect.poll(listening, patience).toBe(0);
+    await expect.poll(listening, patience).toBe(1);
+    expect(await client.get(key!)).not.toBe('somebody who was killed');
+    client.destroy();
     await expect
       .poll(
         () => streams.map(({ heard }) => heard.some((event) => JSON.stringify(event) === JSON.stringify(anything))),

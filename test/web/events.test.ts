@@ -1,9 +1,13 @@
 /** What the stream of changes tells to whom. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createServer, type ServerResponse } from 'node:http';
+import { createConnection, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../server/database/database.ts';
 import { row } from '../../server/database/statement.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import type { SessionCaller } from '../../server/domain/accounts/sessions.ts';
+import { OpenStreams } from '../../server/web/api/open-streams.ts';
 import { keyOf, Presented } from '../../server/web/api/presented.ts';
 import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
@@ -316,6 +320,50 @@ async function openStream(origin: string, headers: Record<string, string>) {
 }
 
 const endsSoon = (stream: { hasEnded: () => boolean }) => expect.poll(stream.hasEnded, { timeout: 30_000 }).toBe(true);
+
+test('a stream that its client does not read is not written to, and is closed', async () => {
+  const userId = scene.people['broker']!;
+  const digest = tokenDigest(mintToken());
+  const [session] = await service.sql<{ id: string }>(
+    `insert into vault.sessions (user_id, digest, method) values ($1, $2, 'password') returning id`,
+    [userId, digest],
+  );
+  const { services } = service.nodes[0]!;
+  const streams = new OpenStreams({ ...services, config: { ...services.config, streamHeartbeatSeconds: 1 } });
+  const opened = Promise.withResolvers<ServerResponse>();
+  const server = createServer((_request, response) => {
+    response.writeHead(200);
+    // More than the connection itself takes up.
+    response.write(Buffer.alloc(32_000_000, 'x'));
+    streams.add(response, { session_id: session!.id, user_id: userId } as SessionCaller, digest);
+    opened.resolve(response);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const client = createConnection((server.address() as AddressInfo).port, '127.0.0.1').pause();
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const response = await opened.promise;
+  let most = 0;
+  const before = response.writableLength;
+  await expect
+    .poll(
+      async () => {
+        if (!response.destroyed) most = Math.max(most, response.writableLength);
+        await service.sql(`update deals set industry = 'Bread' where id = $1`, [scene.deal]);
+        return response.destroyed;
+      },
+      { timeout: 60_000 },
+    )
+    .toBe(true);
+  expect(most).toBeLessThanOrEqual(before);
+  const [still] = await service.sql<{ ended_at: Date | null }>('select ended_at from vault.sessions where id = $1', [
+    session!.id,
+  ]);
+  expect(still!.ended_at).toBe(null);
+});
 
 describe('a stream and its session', () => {
   test('end together on every node: signed out, ended from elsewhere, suspended', async () => {
