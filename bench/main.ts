@@ -6,6 +6,7 @@ import type { Bench } from './bench.ts';
 import { openCluster, urlOf } from './cluster.ts';
 import { openData, type Data } from './data.ts';
 import { startGenerator, type Generator } from './load.ts';
+import { benchLimits } from './limits.ts';
 import { benchLoad } from './overload.ts';
 import { benchPeers } from './peers.ts';
 import { benchRest } from './rest.ts';
@@ -19,10 +20,11 @@ const suites: Record<string, (bench: Bench) => Promise<void>> = {
   tools: benchTools,
   streams: benchStreams,
   load: benchLoad,
+  limits: benchLimits,
   peers: benchPeers,
 };
 /** Without those that install something. */
-const usual = ['rest', 'tools', 'streams', 'load'];
+const usual = ['rest', 'tools', 'streams', 'load', 'limits'];
 
 // This one has a database and options of its own.
 if (process.argv[2] === 'scale') process.exit((await benchScale(process.argv.slice(3))) ? 0 : 1);

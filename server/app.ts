@@ -7,6 +7,7 @@ import { heldAnswers } from './http/held-answer.ts';
 import { operations, startMetrics, type MetricsReader } from './http/operations.ts';
 import { servePageStyle } from './http/page-style.ts';
 import { nothingHere, writeProblemPage } from './http/pages.ts';
+import { paceRefusals } from './http/paced-refusals.ts';
 import { problemHandler } from './http/problem.ts';
 import { requestId } from './http/request-id.ts';
 import { safeHeaders } from './http/safe-headers.ts';
@@ -18,10 +19,10 @@ export { interfaceAt } from './interfaces.ts';
 
 /** The whole service as one handler of requests; `metricsReader` where /metrics tells of more than this process. */
 export function createApp(services: Services, metricsReader?: MetricsReader): Hono {
-  const { config } = services;
+  const { config, load } = services;
   const app = new Hono();
   const metrics = startMetrics(services, (path) => interfaceAt(path).name);
-  app.use(heldAnswers, safeHeaders(config.baseUrl));
+  app.use(heldAnswers, paceRefusals(load), safeHeaders(config.baseUrl));
   app.use(requestId, addressing(config.trustedProxies), metrics.observe, publicOrigin(config.baseUrl));
   app.use(refuseMalformed, sessionLookup(services.database));
 

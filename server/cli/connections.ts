@@ -1,7 +1,8 @@
 /**
  * Looks at what comes on connections before Node.js's parser does, so that a request can be answered at next to no cost.
  * That is done only between two requests: when everything that the parser was given has been answered. It never sees a
- * part of such a request, and nothing else is ever kept from it.
+ * part of such a request, and nothing else is ever kept from it. There are thousands of connections, so that one takes no
+ * function and no timer of its own.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -29,7 +30,8 @@ export interface Connections {
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
-const ignore = () => {};
+/** How often connections are looked for on which nothing came, in milliseconds. */
+const lookEvery = 1_000;
 
 /** The length of the body in bytes; NaN where only the parser knows. */
 function bodyLength({ headers }: IncomingMessage): number {
@@ -38,35 +40,46 @@ function bodyLength({ headers }: IncomingMessage): number {
 
 /** What the parser was given of a connection since it was last between two requests. */
 class Connection {
-  given = 0;
-  /** How many requests it made of it. */
-  requests = 0;
-  request: IncomingMessage | undefined;
-  response: ServerResponse | undefined;
+  /** Gives the parser bytes; null as long as it does not know the connection. */
+  parse: ((bytes: Buffer) => void) | null = null;
+  /** Until then the parser must have been given something, by performance.now(). */
+  until: number;
+  /** Whether something was answered that the parser knows nothing of. */
+  wasAnswered = false;
+  response: ServerResponse | null = null;
+  #request: IncomingMessage | null = null;
+  /** How many requests the parser made of what it was given. */
+  #requests = 0;
+  #given = 0;
   /** Where the head of the first request ended; negative when it came in parts. */
   #headEnds = 0;
   #bodyLength = 0;
 
-  /** Whether all of it was one request, and that is answered. */
-  get isBetween(): boolean {
-    if (this.given === 0) return true;
-    const isDone = this.requests === 1 && this.request?.complete === true && this.response?.destroyed === true;
-    return isDone && this.#headEnds > 0 && this.given === this.#headEnds + this.#bodyLength;
+  constructor(until: number) {
+    this.until = until;
   }
 
+  /** Whether all of it was one request, and that is answered. */
+  get isBetween(): boolean {
+    if (this.#given === 0) return true;
+    const isDone = this.#requests === 1 && this.#request?.complete === true && this.response?.destroyed === true;
+    return isDone && this.#headEnds > 0 && this.#given === this.#headEnds + this.#bodyLength;
+  }
+
+  /** Notes what the parser is about to be given. */
   give(bytes: Buffer): void {
     if (this.isBetween) {
-      this.given = 0;
-      this.requests = 0;
+      this.#given = 0;
+      this.#requests = 0;
       const at = bytes.indexOf(headEnd);
       this.#headEnds = at < 0 ? -1 : at + headEnd.length;
     }
-    this.given += bytes.length;
+    this.#given += bytes.length;
   }
 
   begun(request: IncomingMessage, response: ServerResponse): void {
-    this.requests += 1;
-    this.request = request;
+    this.#requests += 1;
+    this.#request = request;
     this.response = response;
     this.#bodyLength = bodyLength(request);
   }
@@ -75,70 +88,75 @@ class Connection {
 /** Takes the place of the server's own listener for connections, and hands each on to it with the first bytes that are not answered. */
 export function watchConnections(server: Server, { patience, keptMillis, answer, tooLate }: Watching): Connections {
   const known = new WeakMap<Duplex, Connection>();
-  /** Those of which the parser knows nothing, and whether something was answered on them. */
-  const unused = new Map<Socket, boolean>();
+  /** Those of which the parser knows nothing. */
+  const unused = new Set<Socket>();
   const [serve] = server.listeners('connection');
   if (serve === undefined) throw new Error('An HTTP server listens to its connections.');
   server.removeAllListeners('connection');
 
-  function giveUp(this: Socket): void {
-    if (unused.get(this)) this.destroy();
-    else tooLate(this);
-  }
-
   /** Lets Node.js's parser have the connection; returns what gives it bytes. */
   function handOver(socket: Socket): (bytes: Buffer) => void {
     unused.delete(socket);
-    socket.setTimeout(0);
-    socket.removeListener('timeout', giveUp);
-    const before = socket.listeners('data');
+    socket.removeListener('error', forget).removeListener('close', forget).removeListener('end', end);
     serve?.call(server, socket);
-    const parse = socket.listeners('data').find((listener) => !before.includes(listener));
+    const parse = socket.listeners('data').find((listener) => listener !== look);
     if (parse === undefined) throw new Error('An HTTP server listens to the data of its connections.');
+    socket.removeListener('data', parse as () => void);
+    // Set anew, so that the parser does not read the connection itself.
+    socket.removeListener('data', look);
+    socket.on('data', look);
     return parse as (bytes: Buffer) => void;
   }
 
+  function look(this: Socket, bytes: Buffer): void {
+    const connection = known.get(this);
+    if (connection === undefined) return;
+    // To whoever does not read, nothing more is said here.
+    const mayAnswer = connection.isBetween && this.writable && this.writableLength === 0;
+    const text = mayAnswer ? answer(bytes, this) : null;
+    if (text !== null) {
+      connection.wasAnswered = true;
+      connection.until = performance.now() + keptMillis;
+      this.write(text);
+      return;
+    }
+    connection.give(bytes);
+    connection.parse ??= handOver(this);
+    connection.parse(bytes);
+  }
+
+  function forget(this: Socket): void {
+    unused.delete(this);
+  }
+
+  function end(this: Socket): void {
+    this.end();
+  }
+
   server.on('connection', (socket: Socket) => {
-    const connection = new Connection();
-    known.set(socket, connection);
-    unused.set(socket, false);
-    let parse: ((bytes: Buffer) => void) | undefined;
-    const look = (bytes: Buffer) => {
-      // To whoever does not read, nothing more is said here.
-      const text =
-        connection.isBetween && socket.writable && socket.writableLength === 0 ? answer(bytes, socket) : null;
-      if (text !== null) {
-        if (unused.get(socket) === false) {
-          unused.set(socket, true);
-          socket.setTimeout(keptMillis);
-        }
-        socket.write(text);
-        return;
-      }
-      connection.give(bytes);
-      if (parse === undefined) {
-        parse = handOver(socket);
-        socket.removeListener('data', parse);
-        // Set anew, so that the parser does not read the connection itself.
-        socket.removeListener('data', look);
-        socket.on('data', look);
-      }
-      parse(bytes);
-    };
-    socket.on('data', look);
-    socket.on('error', ignore);
-    socket.once('close', () => unused.delete(socket));
-    socket.once('end', () => unused.has(socket) && socket.end());
-    socket.setTimeout(patience);
-    socket.on('timeout', giveUp);
+    known.set(socket, new Connection(performance.now() + patience));
+    unused.add(socket);
+    socket.on('data', look).on('error', forget).on('close', forget).on('end', end);
   });
+
+  const looking = setInterval(() => {
+    const now = performance.now();
+    for (const socket of unused) {
+      const { until, wasAnswered } = known.get(socket) ?? { until: 0, wasAnswered: true };
+      if (until > now) continue;
+      unused.delete(socket);
+      if (wasAnswered) socket.destroy();
+      else tooLate(socket);
+    }
+  }, lookEvery).unref();
+  server.once('close', () => clearInterval(looking));
   return {
     begun(request, response) {
       known.get(request.socket)?.begun(request, response);
     },
-    answerOn: (socket) => known.get(socket)?.response,
+    answerOn: (socket) => known.get(socket)?.response ?? undefined,
     closeUnused() {
-      for (const socket of unused.keys()) socket.destroy();
+      for (const socket of unused) socket.destroy();
     },
   };
 }

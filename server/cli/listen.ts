@@ -108,13 +108,18 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
     else socket.end(bytes, () => socket.destroy());
   }
 
+  // One function for all responses: an answer may stay open for long.
+  function finished(this: ServerResponse): void {
+    unfinished.delete(this);
+  }
+
   /** Lets the app answer, which is told of a request that is refused. */
   const handle =
     (expectation: Problem | null): RequestListener =>
     (request, response) => {
       connections.begun(request, response);
       unfinished.add(response);
-      response.once('close', () => unfinished.delete(response));
+      response.on('close', finished);
       // Node.js says `Connection: close` for it.
       if (isLeaving) response.shouldKeepAlive = false;
       const url = request.url ?? '/';

@@ -27,6 +27,8 @@ export interface LoadLimits {
 export interface LoadShedding {
   /** Has `start` called when it is the turn of the request, or `refuse`. */
   admit(request: IncomingMessage, response: ServerResponse, start: () => void, refuse: () => void): void;
+  /** Lets others have the turn of an answer that only waits to be sent. */
+  giveUpTurn(response: ServerResponse): void;
   /** Whether the line is kept short. */
   isOverloaded(): boolean;
   /** Whether there is no place for a request while it is overloaded; it is then to be refused, as if it had waited. */
@@ -131,13 +133,16 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
     return !isFull() && hasShare(credential);
   }
 
+  // One function for all responses: an answer may stay open for long.
+  function closed(this: ServerResponse): void {
+    release(this);
+    next();
+  }
+
   function begin({ credential, response, start }: Omit<Waiting, 'since' | 'refuse'>, request: IncomingMessage): void {
     answering.set(response, { credential, request });
     answeringFor.add(credential, 1);
-    response.once('close', () => {
-      release(response);
-      next();
-    });
+    response.on('close', closed);
     start();
   }
 
@@ -216,6 +221,10 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
       waitingFor.add(credential, 1);
       makeRoom(now);
       sweeping ??= setInterval(sweep, Math.min(every, waitMillis)).unref();
+    },
+    giveUpTurn(response) {
+      release(response);
+      next();
     },
     isOverloaded: () => places(performance.now()) < Infinity,
     hasNoPlace(asked) {

@@ -9,6 +9,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createApp } from '../../server/app.ts';
 import { listen } from '../../server/cli/listen.ts';
 import { openLoadShedding, type LoadLimits, type LoadShedding } from '../../server/http/load-shedding.ts';
+import { paceRefusals } from '../../server/http/paced-refusals.ts';
+import { createLog } from '../../server/log.ts';
 import { openService, type TestService } from '../harness.ts';
 import { brokerage, type Brokerage } from '../rest/scene.ts';
 import { signInAs } from '../web/person.ts';
@@ -300,6 +302,34 @@ describe('when as many requests are being answered as there is room for', () => 
     for (const request of slow) request.destroy();
     await expect.poll(() => load.state().answering).toBe(0);
   });
+});
+
+test('of many answers of 429 some wait, and hold no turn meanwhile', async () => {
+  const load = openLoadShedding({ atOnce: 1, waitMillis: 60_000 }, createLog('silent', { write: () => {} }));
+  const app = new Hono();
+  app.use(paceRefusals(load, { atOnce: 1, waitMillis: 600_000, most: 1 }));
+  let refused = 0;
+  app.get('/over', (c) => {
+    refused += 1;
+    return c.text('too many', 429);
+  });
+  app.get('/', (c) => c.text('hello'));
+  const listener = await listen('127.0.0.1', 0);
+  listener.answerWith(app, load);
+  const origin = `http://127.0.0.1:${listener.port}`;
+  onTestFinished(() => listener.close(1));
+  expect((await ask(origin, '/over')).status).toBe(429);
+  const socket = connect(listener.port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  let said = '';
+  socket.on('data', (part: Buffer) => (said += part.toString('latin1')));
+  socket.write('GET /over HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await expect.poll(() => refused).toBe(2);
+  // More may not wait than one.
+  expect((await ask(origin, '/over')).status).toBe(429);
+  expect((await ask(origin, '/')).status).toBe(200);
+  expect(said).toBe('');
+  expect(load.state()).toMatchObject({ answering: 0, waiting: 0 });
 });
 
 test('a lock on one table does not hold up pages that do not touch it', async () => {
