@@ -3514,13 +3514,15 @@ CREATE OR REPLACE FUNCTION app.create_contact(type text, display_name text, emai
  SET search_path TO ''
 AS $function$
 declare
-  brokerage constant uuid := app.key_brokerage('contacts:write');
-  caller constant uuid := app.key_id();
+  identity constant text := app.identity();
+  caller constant uuid := nullif(split_part(identity, ',', 3), '');
+  brokerage constant uuid := case when 'contacts:write' = any (string_to_array(split_part(identity, ',', 5), ' '))
+    then nullif(split_part(identity, ',', 4), '') end;
   now constant timestamptz(3) := app.now();
   made constant uuid := app.uuid_v7();
   earlier vault.idempotency_keys;
 begin
-  if brokerage is null then
+  if brokerage is null or caller is null then
     return;
   end if;
   if idempotency_key is not null then
@@ -3545,12 +3547,16 @@ begin
       where o.made_at <= now - interval '24 hours' order by o.made_at limit 5 for update skip locked) o
     where k.key_id = o.key_id and k.idempotency_key = o.idempotency_key;
   end if;
-  insert into public.contacts (id, brokerage_id, type, display_name, email, phone, created_by_key, created_at, updated_at)
+  insert into public.contacts (id, brokerage_id, type, display_name, email, phone, created_by, created_by_key, created_at, updated_at)
   values (made, brokerage, create_contact.type, create_contact.display_name, create_contact.email,
-    create_contact.phone, caller, now, now);
-  perform app.audit('contact.create', made::text, 'done', brokerage, null, address, request_id,
+    create_contact.phone, null, caller, now, now);
+  insert into public.audit_records (brokerage_id, key_id, address, request_id, action, subject_id, outcome, details)
+  values (brokerage, caller, create_contact.address, create_contact.request_id, 'contact.create', made::text, 'done',
     jsonb_build_object('type', create_contact.type));
-  return query select made, now::timestamptz, false;
+  id := made;
+  created_at := now;
+  repeated := false;
+  return next;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.create_contact(text,text,text,text,text,bytea,inet,text) TO dealkeep_server;
@@ -3741,24 +3747,28 @@ AS $function$
 declare
   me constant uuid := app.user_id();
   administered constant uuid[] := app.brokerages_as('admin');
+  own_deals uuid[];
+  own_roles text[];
+  principals uuid[];
+  sides text[];
+  seen uuid[];
 begin
+  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role)
+    into own_deals, own_roles, principals, sides
+    from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer');
+  if patterns is not null then
+    seen := array(
+      select d.id from public.deals d
+      where d.id = any (own_deals) and lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns)
+      union
+      select d.id from public.deals d
+      where d.organization_id = any (administered) and lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns));
+  elsif administered <> '{}' then
+    seen := array(select unnest(own_deals) union select d.id from public.deals d where d.organization_id = any (administered));
+  else
+    seen := own_deals;
+  end if;
   return query
-    with own as materialized (
-      select p.deal_id, p.role, p.principal_id, p.principal_role as side from app.participations() p
-      where p.principal_role in ('broker', 'seller', 'buyer', 'viewer')),
-    d as materialized (
-      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at,
-        d.organization_id = any (administered) as administered
-      from public.deals d
-      where d.id = any (array(select own.deal_id from own))
-        and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
-      union all
-      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at, true
-      from public.deals d
-      where d.organization_id = any (administered) and not exists (select from own where own.deal_id = d.id)
-        and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))),
-    -- Deals in other states have neither a stage nor an exclusivity that has not ended.
-    sold as materialized (select array(select d.id from d where d.state not in ('draft', 'listed', 'withdrawn')) as ids)
     select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
       case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then coalesce(g.state, d.state) else d.state end,
       own.role,
@@ -3770,17 +3780,15 @@ begin
       case when k.shows_exclusivity then x.expires_at end, d.closed_at, d.created_at,
       greatest(d.updated_at, case when k.knows_stage then g.updated_at end),
       case when dated then greatest(d.updated_at, case when k.knows_stage then g.updated_at end,
-        case when own.role = 'broker' or d.administered then of_all.at else of_own.at end) end
-    from d
-    left join own on own.deal_id = d.id
-    left join (select s.* from public.deal_stages s where s.deal_id = any ((select sold.ids from sold)::uuid[])) g on g.deal_id = d.id
-    left join (select e.* from public.exclusivities e
-      where e.deal_id = any ((select sold.ids from sold)::uuid[]) and e.ended_at is null) x on x.deal_id = d.id
-    left join (select a.deal_id, a.at from vault.deal_activity a where dated and a.deal_id = any (array(select d.id from d))) of_all
-      on of_all.deal_id = d.id
+        case when own.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end) end
+    from public.deals d
+    left join unnest(own_deals, own_roles, principals, sides) own (deal_id, role, principal_id, side) on own.deal_id = d.id
+    left join (select s.* from public.deal_stages s where s.deal_id = any (seen)) g on g.deal_id = d.id
+    left join (select e.* from public.exclusivities e where e.deal_id = any (seen) and e.ended_at is null) x on x.deal_id = d.id
+    left join (select a.deal_id, a.at from vault.deal_activity a where dated and a.deal_id = any (seen)) of_all on of_all.deal_id = d.id
     left join (select a.deal_id, a.at from vault.own_activity a where dated and a.user_id = me) of_own on of_own.deal_id = d.id
     cross join lateral (select
-      own.side in ('broker', 'seller', 'viewer') or d.administered as of_the_deal,
+      own.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered) as of_the_deal,
       coalesce(x.participant_id = own.principal_id, false) as of_the_exclusive_buyer,
       coalesce(x.expires_at > app.now(), false) as runs) w
     cross join lateral (select coalesce(w.of_the_deal, false)
@@ -3788,7 +3796,8 @@ begin
       g.state is not null and g.state = 'exclusivity' and not w.runs as lapsed) s
     cross join lateral (select s.knows_stage, s.lapsed,
       (coalesce(w.of_the_deal, false) or w.of_the_exclusive_buyer)
-        and (w.runs or (s.knows_stage and g.state is not null and g.state <> 'exclusivity') or d.state = 'closed') as shows_exclusivity) k;
+        and (w.runs or (s.knows_stage and g.state is not null and g.state <> 'exclusivity') or d.state = 'closed') as shows_exclusivity) k
+    where d.id = any (seen);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_in_sight(text[],boolean) TO dealkeep_server;
@@ -4605,102 +4614,104 @@ declare
   administered constant uuid[] := app.brokerages_as('admin');
   due_by constant date := app.last_day_over(app.now() + interval '7 days');
   overdue_by constant date := app.last_day_over(app.now());
+  own_deals uuid[];
+  buyers uuid[];
+  own_parts uuid[];
+  principals uuid[];
+  sides text[];
+  broker uuid[];
+  seller uuid[];
+  listed uuid[];
+  under_offer uuid[];
+  -- Deals before an offer was accepted have neither a stage nor an exclusivity that has not ended.
+  sold uuid[];
+  sold_roles text[];
+  sold_principals uuid[];
+  offered uuid[];
 begin
+  with every as materialized (select p.* from app.participations() p)
+    select array_agg(p.deal_id), array_agg(p.principal_id), array_agg(p.principal_role),
+        array_agg(p.principal_id) filter (where p.principal_role = 'buyer'), array_agg(p.participant_id) filter (where p.role = 'buyer'),
+        array_agg(p.deal_id) filter (where p.role = 'broker'), array_agg(p.deal_id) filter (where p.role = 'seller'),
+        array_agg(p.deal_id) filter (where p.role in ('broker', 'seller') and d.state = 'listed'),
+        array_agg(p.deal_id) filter (where p.role in ('broker', 'seller') and d.state = 'under_offer'),
+        array_agg(p.deal_id) filter (where d.state not in ('draft', 'listed')),
+        array_agg(p.role) filter (where d.state not in ('draft', 'listed')), array_agg(p.principal_id) filter (where d.state not in ('draft', 'listed'))
+      into own_deals, principals, sides, buyers, own_parts, broker, seller, listed, under_offer, sold, sold_roles, sold_principals
+      from every p
+      join (select d.id, d.state from public.deals d
+        where d.id = any (array(select every.deal_id from every)) and d.state not in ('closed', 'withdrawn')) d on d.id = p.deal_id;
+  -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
+  offered := listed || array(
+    select u.id from unnest(under_offer) u (id)
+    left join (select s.* from public.deal_stages s where s.deal_id = any (under_offer)) g on g.deal_id = u.id
+    left join (select e.* from public.exclusivities e where e.deal_id = any (under_offer) and e.ended_at is null) x on x.deal_id = u.id
+    where g.state is null or (g.state = 'exclusivity' and not coalesce(x.expires_at > app.now(), false)));
   return query
-    with every as materialized (
-      select p.deal_id, p.participant_id, p.role, p.principal_id, p.principal_role as side from app.participations() p),
-    open as materialized (
-      select d.id, d.state from public.deals d
-      where d.id = any (array(select every.deal_id from every)) and d.state not in ('closed', 'withdrawn')),
-    own as materialized (select every.*, open.state from every join open on open.id = every.deal_id),
-    ids as materialized (select
-      array(select own.deal_id from own where own.role = 'broker') as broker,
-      array(select own.deal_id from own where own.role = 'seller') as seller,
-      array(select own.principal_id from own where own.side = 'buyer') as buyers,
-      array(select own.participant_id from own where own.participant_id = own.principal_id and own.role = 'buyer') as own_parts,
-      -- Deals before an offer was accepted have neither a stage nor an exclusivity that has not ended.
-      array(select own.deal_id from own where own.state not in ('draft', 'listed')) as sold),
-    stages as materialized (select s.deal_id, s.state from public.deal_stages s where s.deal_id = any ((select ids.sold from ids)::uuid[])),
-    held as materialized (select e.deal_id, e.participant_id, e.granted_at, e.expires_at from public.exclusivities e
-      where e.deal_id = any ((select ids.sold from ids)::uuid[]) and e.ended_at is null),
-    waiting (kind, deal_id, count, due_at, since) as (
+    with waiting (kind, deal_id, count, due_at, since) as (
       select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
           null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
-        from public.questions t
-        where t.deal_id = any ((select ids.broker from ids)::uuid[]) and t.status in ('pending_broker_review', 'answered') group by t.deal_id, t.status
+        from public.questions t where t.deal_id = any (broker) and t.status in ('pending_broker_review', 'answered') group by t.deal_id, t.status
       union all
       select 'questions_to_answer', t.deal_id, count(*), null, min(t.updated_at)
-        from public.questions t where t.deal_id = any ((select ids.seller from ids)::uuid[]) and t.status = 'with_seller' group by t.deal_id
+        from public.questions t where t.deal_id = any (seller) and t.status = 'with_seller' group by t.deal_id
       union all
       select 'answers_to_read', t.deal_id, count(*), null, min(t.distributed_at)
         from public.questions t
-        left join (select r.deal_id, r.read_until from public.answer_readings r
-          where r.user_id = me and r.deal_id = any (array(select own.deal_id from own where own.side = 'buyer'))) r on r.deal_id = t.deal_id
-        where t.status = 'distributed' and t.participant_id = any ((select ids.buyers from ids)::uuid[])
+        left join (select r.* from public.answer_readings r where r.deal_id = any (own_deals) and r.user_id = me) r on r.deal_id = t.deal_id
+        where t.status = 'distributed' and t.participant_id = any (buyers)
           and (r.read_until is null or r.read_until < coalesce(t.distributed_at, '-infinity'))
         group by t.deal_id
       union all
       select 'ndas_to_sign', t.deal_id, count(*), null, min(t.sent_at)
         from public.ndas t
-        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now())
-          and t.participant_id = any ((select ids.own_parts from ids)::uuid[])
+        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.participant_id = any (own_parts)
         group by t.deal_id
       union all
       select 'ndas_unsigned', t.deal_id, count(*), null, min(t.sent_at)
         from public.ndas t
-        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.deal_id = any ((select ids.broker from ids)::uuid[])
-        group by t.deal_id
+        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.deal_id = any (broker) group by t.deal_id
       union all
-      -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
       select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
-        from public.offers t
-        where t.is_current and t.deal_id = any (array(
-          select own.deal_id from own
-          left join stages g on g.deal_id = own.deal_id
-          left join held x on x.deal_id = own.deal_id
-          where own.role in ('broker', 'seller') and own.state in ('listed', 'under_offer')
-            and (g.state is null or (g.state = 'exclusivity' and not coalesce(x.expires_at > app.now(), false)))))
-        group by t.deal_id
+        from public.offers t where t.is_current and t.deal_id = any (offered) group by t.deal_id
       union all
       -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
       select change.kind, t.deal_id, count(*), null, min(t.submitted_at)
-        from own
-        join held x on x.deal_id = own.deal_id
-        join (select o.* from public.offers o where o.is_current and o.deal_id = any (array(select held.deal_id from held))) t
-          on t.participant_id = x.participant_id
-        left join stages g on g.deal_id = own.deal_id
+        from unnest(sold, sold_roles, sold_principals) own (deal_id, role, principal_id)
+        join (select e.* from public.exclusivities e where e.deal_id = any (sold) and e.ended_at is null) x on x.deal_id = own.deal_id
+        join (select o.* from public.offers o where o.deal_id = any (sold) and o.is_current) t on t.participant_id = x.participant_id
+        left join (select s.* from public.deal_stages s where s.deal_id = any (sold)) g on g.deal_id = own.deal_id
         cross join lateral (select case when own.role = 'broker' then 'offer_changes_to_decide'
           when own.role = 'seller' or t.participant_id = own.principal_id then 'offer_changes_with_broker' end) change (kind)
         where change.kind is not null and (x.expires_at > app.now() or g.state in ('diligence', 'closing'))
-          and not exists (select from public.offer_decisions c where c.deal_id = any (array(select held.deal_id from held)) and c.offer_id = t.id)
-          and exists (select from public.offer_decisions c where c.deal_id = any (array(select held.deal_id from held))
-            and c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
+          and not exists (select from public.offer_decisions c where c.deal_id = any (sold) and c.offer_id = t.id)
+          and exists (select from public.offer_decisions c
+            where c.deal_id = any (sold) and c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
         group by change.kind, t.deal_id
       union all
       -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
       select 'conditions_due', t.deal_id, count(*), app.end_of(min(t.deadline)), null
         from (
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
-          left join own on own.deal_id = c.deal_id
-          left join (select s.* from vault.selected_buyers s where s.deal_id = any (array(select held.deal_id from held))) chosen
-            on chosen.participant_id = own.principal_id
+          left join unnest(own_deals, principals, sides) own (deal_id, principal_id, side) on own.deal_id = c.deal_id
+          left join (select s.* from vault.selected_buyers s where s.deal_id = any (sold)) chosen on chosen.participant_id = own.principal_id
           where c.owner_user_id = me and c.status in ('open', 'in_progress') and c.deadline <= due_by
             and (own.side in ('broker', 'seller', 'viewer') or (own.side = 'buyer' and chosen.participant_id is not null)
               or (administered <> '{}' and exists (select from public.deals d
                 where d.id = c.deal_id and d.organization_id = any (administered) and d.state not in ('closed', 'withdrawn'))))
           union
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
-          where c.deal_id = any ((select ids.broker from ids)::uuid[]) and c.status in ('open', 'in_progress') and c.deadline <= due_by
+          where c.deal_id = any (broker) and c.status in ('open', 'in_progress') and c.deadline <= due_by
             and (c.owner_user_id is null or c.deadline <= overdue_by)) t
         group by t.deal_id
       union all
       select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
         from public.findings t
-        join own on own.deal_id = t.deal_id
+        join unnest(own_deals, principals, sides) own (deal_id, principal_id, side) on own.deal_id = t.deal_id
         where with_findings and t.status = 'open' and t.owner_user_id = me
           and (own.side in ('broker', 'seller') or t.participant_id = own.principal_id)
         group by t.deal_id),
-    first as materialized (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200)
+    first as (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200)
     select f.kind, f.deal_id, d.title, f.count::int, f.due_at, f.since
     from first f join (select d.id, d.title from public.deals d where d.id = any (array(select first.deal_id from first))) d on d.id = f.deal_id
     order by coalesce(f.due_at, f.since), f.deal_id, f.kind;
@@ -4834,21 +4845,29 @@ CREATE OR REPLACE FUNCTION app.is_email_address(email text)
  SET search_path TO ''
 AS $function$
 declare
-  parts constant text[] := regexp_match(email, '^(.*)@([^@]*)$');
-  host constant text := parts[2];
+  parts text[];
+  host text;
   byte constant text := '(25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])';
-  ipv4 constant text := byte || '(\.' || byte || '){3}';
+  ipv4 text;
   address text;
 begin
+  if length(email) <= 64 and email ~ '^[A-Za-z0-9_+-]+(\.[A-Za-z0-9_+-]+)*@([A-Za-z0-9]+(-+[A-Za-z0-9]+)*\.)+[A-Za-z0-9]+$' then
+    -- Not even a label of the host is too long.
+    return true;
+  end if;
+  parts := regexp_match(email, '^(.*)@([^@]*)$');
+  host := parts[2];
   if length(email) > 254 or email ~ '[^ -~]' or parts is null or length(parts[1]) > 64
     or parts[1] !~ '^[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&''*+/=?^_`{|}~-]+)*$'
       and parts[1] !~ '^"([^"\\]|\\.)*"$'
   then
     return false;
   end if;
-  if host ~ '^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$'
-    or host ~ ('^\[' || ipv4 || '\]$')
-  then
+  if host ~ '^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$' then
+    return true;
+  end if;
+  ipv4 := byte || '(\.' || byte || '){3}';
+  if host ~ ('^\[' || ipv4 || '\]$') then
     return true;
   end if;
   if host !~* '^\[ipv6:.*\]$' then
@@ -8104,6 +8123,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- d33f3969a5c6a630b992392d709831d20abfc47b2c113b8870b63f7d98bbec60  029_compatible_schemas.sql
 -- 3846cc65e983509e0f233dc7ac689f7278e682c577fd2e3ae68eee9bfec2b52b  030_document_store.sql
 -- 66cf18f3e544ee7405ca5d6b387ab9d4e814a0db5b99c081d72551950f6bcac6  032_activity_and_lists.sql
+-- ce3b3206a3d7ee733ace000742428bbdde0c0aff104ecee3a2656dbba008189a  033_contacts_and_lists.sql
 -- ca8100e53e7e9fe04a6b96ed8c6b7fb1478cde8e5098c73a48be026ac1b3bedf  034_calls_of_tools.sql
 -- 045c9c9c26bf0fa0361dd5fa406e854d93b34cfb28cc7b7d342f5bd37905f2b1  040_outbox.sql
 -- f0df5d56288d861a56a5f5c866cf4bc5a5ee5d167e4e28f3c601b4174d25eb15  043_notifications.sql
