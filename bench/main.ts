@@ -13,6 +13,7 @@ import { benchRest } from './rest.ts';
 import { benchScale } from './scale.ts';
 import { benchStreams } from './streams.ts';
 import { benchTools } from './tools.ts';
+import { benchWorkers } from './workers.ts';
 
 /** Each prints its own tables. */
 const suites: Record<string, (bench: Bench) => Promise<void>> = {
@@ -21,9 +22,10 @@ const suites: Record<string, (bench: Bench) => Promise<void>> = {
   streams: benchStreams,
   load: benchLoad,
   limits: benchLimits,
+  workers: benchWorkers,
   peers: benchPeers,
 };
-/** Without those that install something. */
+/** Without those that install something, or need a machine of several cores. */
 const usual = ['rest', 'tools', 'streams', 'load', 'limits'];
 
 // This one has a database and options of its own.
@@ -41,8 +43,8 @@ const chosen = positionals.length > 0 ? positionals : usual;
 const unknown = chosen.filter((name) => !(name in suites));
 if (values.help || unknown.length > 0) {
   process.stdout.write(
-    `npm run bench -- [--quick] [suite …]\n\n  suites       ${usual.join(', ')} (these when none is named); peers: beside Directus, PostGraphile, Strapi\n` +
-      '               and Fastify, which npm installs into a temporary directory\n' +
+    `npm run bench -- [--quick] [suite …]\n\n  suites       ${usual.join(', ')} (these when none is named); workers: one process and two;\n` +
+      '               peers: beside Directus, PostGraphile, Strapi and Fastify, which npm installs into a temporary directory\n' +
       '  --quick      100,000 contacts and short measurements\n' +
       '  --keep DIR   keeps the installed peers in DIR for another run\n\n' +
       'npm run bench -- scale --help: everything that the service answers, with a platform behind it.\n\n' +

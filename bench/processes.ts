@@ -8,13 +8,17 @@ import { program } from '../bin/program.js';
 
 export interface Service {
   readonly origin: string;
-  /** The most memory that the process has had resident, in megabytes. */
+  /** The most memory that the process and those that it started have had resident, in megabytes. */
   peakMemory(): number;
-  /** The memory that the process has resident at this moment, in megabytes. */
+  /** The memory that they have resident at this moment, in megabytes. */
   memory(): number;
-  /** The processor time that it has used, in seconds; null where that cannot be told. */
+  /** The processor time that they have used, in seconds; null where that cannot be told. */
   processorTime(): number | null;
+  /** The end of what it wrote on standard output. */
+  output(): string;
   stop(): Promise<void>;
+  /** Ends it by SIGKILL. */
+  kill(): Promise<void>;
 }
 
 const root = path.join(import.meta.dirname, '..');
@@ -29,12 +33,26 @@ function resident(pid: number, field: 'VmHWM' | 'VmRSS'): number {
   return Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) / 1024 || 0;
 }
 
-/** User and system time, in the hundredths of a second that Linux counts in. */
+/** A process and those that it started, which share its work. */
+function withChildren(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return [pid, ...children.split(' ').filter(Boolean).map(Number)];
+  } catch {
+    return [pid];
+  }
+}
+
+/** User and system time, in the hundredths of a second that Linux counts in, of the process and those that it started. */
 function processorTime(pid: number): number | null {
   try {
-    const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    const [user, system] = afterName.slice(11, 13);
-    return (Number(user) + Number(system)) / 100;
+    let time = 0;
+    for (const each of withChildren(pid)) {
+      const afterName = readFileSync(`/proc/${each}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+      const [user, system] = afterName.slice(11, 13);
+      time += (Number(user) + Number(system)) / 100;
+    }
+    return time;
   } catch {
     return null;
   }
@@ -62,22 +80,29 @@ async function started(name: string, args: string[], env: NodeJS.ProcessEnv): Pr
 
 function service(child: ChildProcess, origin: string): Service {
   let peak = 0;
-  const look = () => (peak = Math.max(peak, resident(child.pid ?? 0, 'VmHWM')));
+  const sum = (field: 'VmHWM' | 'VmRSS') =>
+    withChildren(child.pid ?? 0).reduce((total, pid) => total + resident(pid, field), 0);
+  const look = () => (peak = Math.max(peak, sum('VmHWM')));
   const watch = setInterval(look, 250);
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => (output = `${output}${chunk}`.slice(-100_000)));
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    clearInterval(watch);
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    const patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    await ended;
+    clearTimeout(patience);
+  }
   return {
     origin,
     peakMemory: () => Math.round(look()),
-    memory: () => Math.round(resident(child.pid ?? 0, 'VmRSS')),
+    memory: () => Math.round(sum('VmRSS')),
     processorTime: () => processorTime(child.pid ?? 0),
-    async stop() {
-      clearInterval(watch);
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      const patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
-      await ended;
-      clearTimeout(patience);
-    },
+    output: () => output,
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
   };
 }
 

@@ -19,6 +19,8 @@ const writers = 8;
 const frozenMillis = 15_000;
 /** A connection that is silent is given up after 10 s; the rest is what a busy machine takes to notice. */
 const longestWait = 12;
+/** /readyz gives up after 2 s. */
+const longestReady = 6;
 
 /** Asks `url` ten times a second until the signal. */
 async function watch(url: string, signal: AbortSignal): Promise<Attempt[]> {
@@ -35,7 +37,7 @@ async function watch(url: string, signal: AbortSignal): Promise<Attempt[]> {
   return seen;
 }
 
-/** The drill: every request is answered within 12 s, /healthz goes on, nothing is lost and nothing there twice. */
+/** The drill: every request is answered within 12 s, /readyz soon, /healthz goes on, nothing is lost and nothing there twice. */
 export const frozen: Drill = {
   title: `PostgreSQL stands still for ${frozenMillis / 1000} s, ${writers} clients write`,
   needs: ['ps'],
@@ -95,7 +97,8 @@ export const frozen: Drill = {
       );
       say(`acknowledged ${acknowledged}, lost ${lost}, duplicated ${duplicated}; failed in all: ${outcomes(failed)}`);
       const told = failed.every(({ outcome }) => outcome === 503) && longest(writing.attempts) < longestWait;
-      return told && health.every(({ outcome }) => outcome === 200) && lost + duplicated === 0;
+      const probed = health.every(({ outcome }) => outcome === 200) && longest(during(ready)) < longestReady;
+      return told && probed && lost + duplicated === 0;
     } finally {
       goOn();
       over.abort();

@@ -11,11 +11,15 @@ import type { Drill } from './drill.ts';
 import { failover } from './failover.ts';
 import { frozen } from './frozen.ts';
 import { pack } from './pack.ts';
+import { killed } from './killed.ts';
 import { isInstalled } from './proxies.ts';
+import { redis } from './redis.ts';
 import { rolling } from './rolling.ts';
 import { transfer } from './transfer.ts';
 
-const drills: ReadonlyMap<string, Drill> = new Map(Object.entries({ rolling, failover, frozen, transfer, pack }));
+const drills: ReadonlyMap<string, Drill> = new Map(
+  Object.entries({ rolling, killed, redis, failover, frozen, transfer, pack }),
+);
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 

@@ -97,22 +97,27 @@ export async function startProxy(kind: ProxyKind, options: ProxyOptions): Promis
   return startProxyWith(kind, await { nginx, haproxy }[kind](options), options.port);
 }
 
-/** The same with these arguments, until it takes connections at `port`. */
+/** Ends it, in the orderly way unless told otherwise. */
+export type StopProgram = (signal?: NodeJS.Signals) => Promise<void>;
+
+/** The same with these arguments, or any program, until it takes connections at `port`; as root it may run as another `user`. */
 export async function startProxyWith(
-  kind: ProxyKind,
+  program: string,
   args: readonly string[],
   port: number,
-): Promise<() => Promise<void>> {
-  const child = spawn(kind, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  user?: { readonly uid: number; readonly gid: number },
+): Promise<StopProgram> {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], ...user });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4_000)));
   for (const giveUp = Date.now() + 15_000; !(await answersAt(port)); await pause(50)) {
-    if (child.exitCode !== null || Date.now() > giveUp) throw new Error(`${kind} did not start: ${said}`);
+    if (child.exitCode !== null || Date.now() > giveUp) throw new Error(`${program} did not start: ${said}`);
   }
-  return async () => {
+  return async (signal = 'SIGTERM') => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
+    child.kill(signal);
     await ended;
   };
 }

@@ -15,6 +15,8 @@ export interface Attempt {
   readonly outcome: number | string;
   /** The answer of an earlier attempt was given again. */
   readonly replayed: boolean;
+  /** The beginning of an answer that was not 201. */
+  readonly said?: string;
 }
 
 export interface Writers {
@@ -67,8 +69,8 @@ export async function startWriters(
       ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
     };
     return new Promise((resolve) => {
-      const done = (outcome: number | string, replayed = false) =>
-        resolve({ name, began, ended: performance.now(), outcome, replayed });
+      const done = (outcome: number | string, replayed = false, said = '') =>
+        resolve({ name, began, ended: performance.now(), outcome, replayed, said });
       const url = `${origin}/api/v1/contacts`;
       const request = url.startsWith('https:')
         ? https.request(url, { method: 'POST', agent: agents.https, headers })
@@ -77,7 +79,12 @@ export async function startWriters(
       request.once('error', failed);
       request.once('response', (answer) => {
         answer.once('error', failed);
-        answer.resume().once('end', () => done(answer.statusCode ?? 0, 'idempotent-replayed' in answer.headers));
+        let said = '';
+        answer.on('data', (part: Buffer) => (said = said.length < 200 ? `${said}${part}` : said));
+        answer.once('end', () => {
+          const isMade = answer.statusCode === 201;
+          done(answer.statusCode ?? 0, 'idempotent-replayed' in answer.headers, isMade ? '' : said);
+        });
       });
       request.end(JSON.stringify({ type: 'person', displayName: name }));
     });
@@ -148,6 +155,11 @@ export function outcomes(attempts: readonly Attempt[]): string {
   for (const { outcome } of attempts) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   return [...counts].map(([outcome, count]) => `${outcome}: ${count}`).join(', ') || 'none';
 }
+
+/** What their answers began with, each once. */
+export const saidBy = (attempts: readonly Attempt[]): string[] => [
+  ...new Set(attempts.map(({ said = '' }) => said.replaceAll(/\s+/g, ' ').slice(0, 160)).filter(Boolean)),
+];
 
 /** The longest that one of them took, in seconds. */
 export const longest = (attempts: readonly Attempt[]): number =>

@@ -46,6 +46,14 @@ export async function openPrepared(config: Config, log: Logger): Promise<Connect
   return connections;
 }
 
+/**
+ * Whether the port is opened before all else is ready, and says meanwhile that the service starts. With a database that other nodes
+ * may use it is opened last: a balancer that asks nothing beforehand goes to another node when it is refused, but hands
+ * on what it is answered.
+ */
+export const opensPortFirst = ({ databaseUrl, port, buildWeb: builds }: Config): boolean =>
+  databaseUrl === undefined || port === 0 || (builds && needsBuild());
+
 /** Builds the web application where the configuration says so and its sources are newer. */
 export async function prepareWeb(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   if (!config.buildWeb || !needsBuild()) return;

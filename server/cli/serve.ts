@@ -9,7 +9,7 @@ import { startDelivery } from '../mail/delivery.ts';
 import { startNotifier } from '../notifier.ts';
 import { openServices } from '../services.ts';
 import { listen } from './listen.ts';
-import { openPrepared, opening, prepareWeb, type Prepare, type Running } from './preparation.ts';
+import { openPrepared, opening, opensPortFirst, prepareWeb, type Prepare, type Running } from './preparation.ts';
 
 /**
  * Starts the server. Rejects, with everything closed again, when something is not as it must be, and when `signal`
@@ -21,22 +21,25 @@ export function start(config: Config, log: Logger, prepare: Prepare, signal: Abo
     closers.push(() => connections.stop());
     signal.throwIfAborted();
 
-    const listener = await listen(config.host, config.port);
-    closers.push(() => listener.close(config.shutdownSeconds));
-    const { services, leave, close } = await openServices(settled(config, listener.port), connections.server, { log });
+    let listener = opensPortFirst(config) ? await listen(config.host, config.port) : null;
+    closers.push(async () => listener?.close(config.shutdownSeconds));
+    const port = listener?.port ?? config.port;
+    const { services, leave, close } = await openServices(settled(config, port), connections.server, { log });
     // Requests in flight still need the services.
-    closers.push(() => close(() => listener.close(config.shutdownSeconds)));
+    closers.push(() => close(async () => listener?.close(config.shutdownSeconds)));
 
     await checkStore(services, signal);
     await prepareWeb(config, log, signal);
     await prepare(services, connections);
+    const app = createApp(services);
     signal.throwIfAborted();
-    listener.answerWith(createApp(services), services.load);
+    const open = (listener ??= await listen(config.host, config.port));
+    open.answerWith(app, services.load);
     closers.push(startDelivery(services));
     closers.push(startNotifier(services));
     const drain = async (seconds: number, hurry: AbortSignal) => {
       leave();
-      listener.leave();
+      open.leave();
       await pause(seconds * 1000, undefined, { signal: hurry }).catch(() => {});
     };
     return { services, died: connections.died, drain, stop };

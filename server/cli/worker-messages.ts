@@ -11,6 +11,8 @@ export type ToWorker =
   | { readonly to: 'listen'; readonly connection: ClientConfig; readonly port: number }
   /** Answer requests; the port, as the system chose it, is part of our address. */
   | { readonly to: 'answer'; readonly port: number }
+  /** Both, the port last of all: nobody is led to a worker that cannot answer yet. `address` is the port as the system chose it. */
+  | { readonly to: 'serve'; readonly connection: ClientConfig; readonly port: number; readonly address: number }
   /** Be not ready any more, and close each connection with its next answer. */
   | { readonly to: 'leave' }
   /** Finish the requests in flight and end. */
@@ -23,7 +25,7 @@ export type FromWorker =
   /** It takes messages now. */
   | { readonly is: 'started' }
   | { readonly is: 'listening'; readonly port: number }
-  | { readonly is: 'answering' }
+  | { readonly is: 'answering'; readonly port: number }
   /** It cannot go on, and ends. */
   | { readonly is: 'failed'; readonly message: string }
   | { readonly is: 'counters'; readonly id: number; readonly counters: Counters }

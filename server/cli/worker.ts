@@ -70,6 +70,15 @@ export async function runWorker(id: number): Promise<never> {
   };
 
   let connection: ClientConfig = {};
+  async function answer(port: number, opensPort: () => Promise<Listener | undefined>): Promise<void> {
+    opened = await openServices(settled(config, port), connection, { log });
+    const app = createApp(opened.services, metricsOfAll);
+    const open = await opensPort();
+    open?.answerWith(app, opened.services.load);
+    stopDelivery = startDelivery(opened.services);
+    stopNotifier = startNotifier(opened.services);
+    return say({ is: 'answering', port: open?.port ?? port });
+  }
   async function obey(message: ToWorker): Promise<void> {
     switch (message.to) {
       case 'listen': {
@@ -77,12 +86,11 @@ export async function runWorker(id: number): Promise<never> {
         connection = message.connection;
         return say({ is: 'listening', port: listener.port });
       }
-      case 'answer': {
-        opened = await openServices(settled(config, message.port), connection, { log });
-        listener?.answerWith(createApp(opened.services, metricsOfAll), opened.services.load);
-        stopDelivery = startDelivery(opened.services);
-        stopNotifier = startNotifier(opened.services);
-        return say({ is: 'answering' });
+      case 'answer':
+        return answer(message.port, async () => listener);
+      case 'serve': {
+        connection = message.connection;
+        return answer(message.address, async () => (listener = await listen(config.host, message.port)));
       }
       case 'leave': {
         opened?.leave();

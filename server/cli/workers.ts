@@ -11,7 +11,7 @@ import { settled, type Config } from '../config.ts';
 import { checkStore } from '../documents/one-store.ts';
 import type { Logger } from '../log.ts';
 import { openCoreServices } from '../services.ts';
-import { openPrepared, opening, prepareWeb, type Prepare, type Running } from './preparation.ts';
+import { openPrepared, opening, opensPortFirst, prepareWeb, type Prepare, type Running } from './preparation.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Workers cannot be started, or do not stay; the message says why. */
@@ -50,12 +50,13 @@ interface Workers {
   stop(): Promise<void>;
 }
 
-/** Starts them; resolves when all listen. Rejects with {@link WorkersFailed}, also when `signal` asks to stop before that. */
+/** Starts them; resolves when all listen, or answer, as `first` says. Rejects with {@link WorkersFailed}, also when `signal` asks to stop before that. */
 async function openWorkers(
   { workers: count, port: wantedPort, shutdownSeconds }: Config,
   connection: ClientConfig,
   log: Logger,
   signal: AbortSignal,
+  first: 'listening' | 'answering',
 ): Promise<Workers> {
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -63,7 +64,8 @@ async function openWorkers(
   const failure = Promise.withResolvers<string>();
   // With PORT=0 the system chooses one when the first listens, which the others get by asking for 0 as well.
   let port = wantedPort;
-  let goal: Stage = 'listening';
+  let goal: Stage = first;
+  let isUp = false;
   let failures = 0;
   let isLeaving = false;
   let isStopping = false;
@@ -105,19 +107,28 @@ async function openWorkers(
     return AggregatorRegistry.aggregate(counters as object[]).metrics();
   }
 
+  /** Whether the port is another than before, because the system chose it and all had ended: that ends the service. */
+  function isLost(found: number): boolean {
+    if (port === 0 || found === port) return false;
+    failure.resolve(`Port ${port}, which the system chose, was given up when every worker had ended.`);
+    return true;
+  }
+
   function heard(place: Place, message: FromWorker): void {
     switch (message.is) {
       case 'started':
-        return send(place, { to: 'listen', connection, port: wantedPort });
+        return goal === 'answering'
+          ? send(place, { to: 'serve', connection, port: wantedPort, address: port })
+          : send(place, { to: 'listen', connection, port: wantedPort });
       case 'listening': {
-        if (port !== 0 && message.port !== port)
-          return failure.resolve(`Port ${port}, which the system chose, was given up when every worker had ended.`);
+        if (isLost(message.port)) return;
         port = message.port;
         place.stage = 'listening';
         if (goal === 'answering') send(place, { to: 'answer', port });
         break;
       }
       case 'answering': {
+        if (isLost(message.port)) return;
         place.stage = 'answering';
         failures = 0;
         if (isLeaving) send(place, { to: 'leave' });
@@ -156,7 +167,7 @@ async function openWorkers(
     if (!isStarted) failures += 1;
     const why = complaint || `worker ${worker.id} ended with ${how} before it was ready`;
     // At the first start nothing is gained by waiting.
-    if (failures >= mostFailures || (goal === 'listening' && !isStarted)) {
+    if (failures >= mostFailures || !isUp) {
       failure.resolve(complaint || `Workers do not start: ${why}; see the log.`);
       return;
     }
@@ -199,6 +210,7 @@ async function openWorkers(
     await stop();
     throw error;
   });
+  isUp = true;
   return {
     port,
     failed: failure.promise,
@@ -231,10 +243,11 @@ export function startWorkers(config: Config, log: Logger, prepare: Prepare, sign
     closers.push(() => connections.stop());
     signal.throwIfAborted();
 
-    const workers = await openWorkers(config, connections.server, log, signal);
-    closers.push(() => workers.stop());
+    const open = (first: 'listening' | 'answering') => openWorkers(config, connections.server, log, signal, first);
+    let listening = opensPortFirst(config) ? await open('listening') : null;
+    closers.push(async () => listening?.stop());
     // What is done once, one thing after the other.
-    const own = { ...settled(config, workers.port), poolSize: Math.min(config.poolSize, 2) };
+    const own = { ...settled(config, listening?.port ?? config.port), poolSize: Math.min(config.poolSize, 2) };
     const services = await openCoreServices(own, connections.server, { log });
     closers.push(() => services.database.close());
     closers.push(() => services.storage.close());
@@ -243,7 +256,8 @@ export function startWorkers(config: Config, log: Logger, prepare: Prepare, sign
     await prepareWeb(config, log, signal);
     await prepare(services, connections);
     signal.throwIfAborted();
-    await workers.answer();
+    if (listening) await listening.answer();
+    const workers = (listening ??= await open('answering'));
     const drain = async (seconds: number, hurry: AbortSignal) => {
       workers.leave();
       await pause(seconds * 1000, undefined, { signal: hurry }).catch(() => {});

@@ -1,10 +1,13 @@
 /** WORKERS: a service of several processes, from its start to its end. */
 
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { family } from '../../drill/postgres.ts';
 import { newKey, startWriters, tally } from '../../drill/writers.ts';
 import { urlOf, type Cluster } from '../../bench/cluster.ts';
+import { freePort } from '../../bench/free-port.ts';
 import { openService, type TestService } from '../harness.ts';
 import { cleanUp, dealkeep, newDataDir, run, type Addresses, type Program } from './program.ts';
 
@@ -43,7 +46,7 @@ beforeAll(async () => {
   ({ owner } = service.connections);
   const DATABASE_URL = urlOf(service.connections.server as Cluster['server']);
   env = { DATA_DIR: await newDataDir(), DATABASE_URL, WORKERS: '2' };
-  program = dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '300' });
+  program = dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '300', SHUTDOWN_SECONDS: '120' });
   log = logOf(program);
   addresses = await program.ready;
   const client = new pg.Client(owner);
@@ -81,6 +84,8 @@ test('a worker that is killed is replaced, the other goes on, and nothing acknow
   const { length } = writing.attempts;
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(length + 20);
   await writing.stop();
+  // None is led to the new one before it can answer.
+  expect(writing.attempts.filter(({ outcome }) => outcome === 503)).toEqual([]);
   const { acknowledged, lost, duplicated } = await tally(writing, owner);
   expect({ acknowledged: acknowledged > 40, lost, duplicated }).toEqual({ acknowledged: true, lost: 0, duplicated: 0 });
   await expect.poll(metrics, patience).toContain('dealkeep_workers 2\n');
@@ -96,16 +101,16 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   await writing.stop();
   expect(writing.attempts.filter(({ outcome }) => outcome !== 201)).toEqual([]);
 
-  const blocker = new pg.Client(owner);
-  await blocker.connect();
-  await blocker.query('begin; lock table public.contacts in share mode');
-  const inFlight = fetch(`${addresses.rest_url}/contacts`, {
+  // Its body is still coming, and the worker has said that it may.
+  const inFlight = request(`${addresses.rest_url}/contacts`, {
     method: 'POST',
-    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ type: 'person', displayName: 'In flight' }),
+    agent: false,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', expect: '100-continue' },
   });
-  const waiting = async () => (await blocker.query('select from pg_locks where not granted')).rowCount;
-  await expect.poll(waiting, patience).toBe(1);
+  const answered = once(inFlight, 'response') as Promise<[IncomingMessage]>;
+  inFlight.flushHeaders();
+  await once(inFlight, 'continue');
+  inFlight.write('{"type": "person", ');
   program.child.kill('SIGTERM');
   const refused = () =>
     fetch(`${addresses.url}healthz`).then(
@@ -113,9 +118,8 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
       () => true,
     );
   await expect.poll(refused, patience).toBe(true);
-  await blocker.query('commit');
-  await blocker.end();
-  expect((await inFlight).status).toBe(201);
+  inFlight.end('"displayName": "In flight"}');
+  expect((await answered)[0].statusCode).toBe(201);
   const { code, stdout } = await program.ended;
   expect(code).toBe(0);
   expect(stdout).toContain('"msg":"stopped"');
@@ -135,6 +139,21 @@ test('workers that end at each start end the service with a sentence', async () 
   expect(stdout).toMatch(
     /"reason":"Workers do not start: worker \d+ ended with SIGKILL before it was ready; see the log."/,
   );
+});
+
+test.for(['1', '2'])('beside other nodes the port of WORKERS=%s is opened when it can be answered', async (WORKERS) => {
+  const port = await freePort();
+  const node = dealkeep(['serve', '--json'], { ...env, WORKERS, PORT: String(port) });
+  const ask = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ status }) => status,
+      () => 'refused',
+    );
+  const answers = new Set<number | string>();
+  await expect.poll(async () => answers.add(await ask()).has(200), { ...patience, interval: 5 }).toBe(true);
+  expect([...answers]).toEqual(['refused', 200]);
+  node.child.kill('SIGTERM');
+  expect((await node.ended).code).toBe(0);
 });
 
 test('a taken port is named, as with one process', async () => {
