@@ -203,8 +203,10 @@ export interface Config {
 /** The configuration cannot be used; `message` has one line for each fault. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
+  readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
     super(['The configuration cannot be used:', ...faults.map((fault) => `  ${fault}`)].join('\n'));
+    this.faults = faults;
   }
 }
 

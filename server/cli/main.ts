@@ -1,8 +1,9 @@
-/** The command line: dealkeep serve, demo, migrate, keys, users, brokerages. */
+/** The command line: dealkeep serve, demo, migrate, doctor, keys, users, brokerages. */
 
 import cluster from 'node:cluster';
 import { Command } from 'commander';
 import { addCommands } from './commands.ts';
+import type { DoctorOptions } from './doctor/doctor.ts';
 
 interface Output {
   readonly json?: boolean;
@@ -41,6 +42,15 @@ program
   .description('Bring the database up to date and stop. With DATABASE_URL it needs MIGRATE_DATABASE_URL.')
   .option('--json', 'print the applied files as JSON')
   .action(runs('migrateOnly'));
+
+program
+  .command('doctor')
+  .description(
+    'Look at everything that the service needs, and say what to do about what is wrong. Changes nothing. 0: all is well, 1: warnings, 2: faults.',
+  )
+  .option('--documents', 'read the body of every document, and compare its size and digest')
+  .option('--json', 'print the findings as JSON')
+  .action(async (options: DoctorOptions) => (await import('./doctor/doctor.ts')).doctor(options));
 
 addCommands(program);
 

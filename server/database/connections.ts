@@ -65,17 +65,37 @@ const describeLogin = `
 
 const howToMigrate = 'Set MIGRATE_DATABASE_URL to the connection of its owner and run: dealkeep migrate';
 
-function objection({ name, version, superuser, bypasses, owns, migrated, member }: Login): string | null {
-  if (version < 150_000) return 'the server is older than PostgreSQL 15. Use 15 or later.';
+/** Why a login, or a database, will not do. */
+export interface Objection {
+  readonly what: string;
+  readonly remedy: string;
+  /** There is nothing in the database that could be looked at further. */
+  readonly isEmpty: boolean;
+}
+
+function objection({ name, version, superuser, bypasses, owns, migrated, member }: Login): Objection | null {
+  const because = (what: string, remedy: string, isEmpty = false): Objection => ({ what, remedy, isEmpty });
+  if (version < 150_000) return because('the server is older than PostgreSQL 15.', 'Use 15 or later.');
   const instead = 'Use a login that owns nothing: create role dealkeep_app login password …';
-  if (superuser) return `${name} is a superuser, whom row-level security does not hold. ${instead}`;
-  if (bypasses) return `${name} has BYPASSRLS, so row-level security does not hold it. ${instead}`;
-  if (owns !== null) return `${name} owns ${owns}, and an owner can switch row-level security off. ${instead}`;
-  if (!migrated) return `the database is empty. ${howToMigrate}`;
+  if (superuser) return because(`${name} is a superuser, whom row-level security does not hold.`, instead, !migrated);
+  if (bypasses) return because(`${name} has BYPASSRLS, so row-level security does not hold it.`, instead, !migrated);
+  if (owns !== null)
+    return because(`${name} owns ${owns}, and an owner can switch row-level security off.`, instead, !migrated);
+  if (!migrated) return because('the database is empty.', howToMigrate, true);
   if (!member) {
-    return `${name} is not a member of dealkeep_server. As the owner: grant dealkeep_server to ${pg.escapeIdentifier(name)};`;
+    return because(
+      `${name} is not a member of dealkeep_server.`,
+      `As the owner: grant dealkeep_server to ${pg.escapeIdentifier(name)};`,
+      true,
+    );
   }
   return null;
+}
+
+/** Why the login of this connection will not do for the server, which row-level security must hold; null when it does. */
+export async function loginObjection(client: pg.Client): Promise<Objection | null> {
+  const login = (await client.query<Login>(describeLogin)).rows[0];
+  return login ? objection(login) : null;
 }
 
 const behindPooler =
@@ -89,7 +109,7 @@ const looks = 4;
  * there for the next transaction. Such a pooler refuses our settings, or serves two connections that are open at once by one
  * process of PostgreSQL.
  */
-async function checkNotPooled(url: string): Promise<void> {
+export async function checkNotPooled(url: string): Promise<void> {
   const settings = { connectionString: url, statement_timeout: 9_000, lock_timeout: 3_000 };
   const pid = async (client: pg.Client) =>
     (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
@@ -120,9 +140,8 @@ async function checkServer(url: string, prepare: boolean): Promise<void> {
   if (prepare) await checkNotPooled(url);
   const files = await migrationFiles();
   await connected('DATABASE_URL', { connectionString: url }, async (client) => {
-    const login = (await client.query<Login>(describeLogin)).rows[0];
-    const wrong = login && objection(login);
-    if (wrong) throw new UnusableDatabase(`DATABASE_URL: ${wrong}`);
+    const wrong = await loginObjection(client);
+    if (wrong) throw new UnusableDatabase(`DATABASE_URL: ${wrong.what} ${wrong.remedy}`);
     const missing = pending(files, await appliedMigrations(client)).map(({ name }) => name);
     if (missing.length > 0)
       throw new UnusableDatabase(`DATABASE_URL: the database lacks ${missing.join(', ')}. ${howToMigrate}`);

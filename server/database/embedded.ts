@@ -209,14 +209,23 @@ async function startIn(
   };
 }
 
-/** How to reach the PostgreSQL that another Dealkeep runs in `dataDir`, as its owner; null when none answers. */
-export async function runningOwner(dataDir: string): Promise<pg.ClientConfig | null> {
+/** How to reach the PostgreSQL that another Dealkeep runs in `dataDir`; null when none answers. */
+export async function runningConnections(
+  dataDir: string,
+): Promise<{ owner: pg.ClientConfig; server: pg.ClientConfig } | null> {
   const file = path.join(homeDirectory(dataDir), 'cluster', 'postmaster.pid');
   if (!existsSync(file)) return null;
   const [, , , , socket = ''] = readFileSync(file, 'utf8').split('\n');
-  const owner = { host: socket, port: 5432, database, user: ownerLogin, password: passwordsIn(dataDir).owner };
-  return (await answers(owner)) ? owner : null;
+  const passwords = passwordsIn(dataDir);
+  const at = { host: socket, port: 5432, database };
+  const owner = { ...at, user: ownerLogin, password: passwords.owner };
+  const server = { ...at, user: serverLogin, password: passwords.server };
+  return (await answers(owner)) ? { owner, server } : null;
 }
+
+/** The same, for the owner alone. */
+export const runningOwner = async (dataDir: string): Promise<pg.ClientConfig | null> =>
+  (await runningConnections(dataDir))?.owner ?? null;
 
 function majorOf(cluster: string): string {
   return readFileSync(path.join(cluster, 'PG_VERSION'), 'utf8').trim();

@@ -26,7 +26,8 @@ async function* words(storeId: string): AsyncGenerator<Uint8Array> {
 export const markStore = (storage: Storage, storeId: string): Promise<void> =>
   storage.write(markOf(storeId), words(storeId));
 
-async function isMarked(storage: Storage, storeId: string): Promise<boolean> {
+/** Whether the store is marked as the one of the database with this id. */
+export async function isMarked(storage: Storage, storeId: string): Promise<boolean> {
   const mark = await storage.read(markOf(storeId));
   await mark?.cancel();
   return mark !== null;

@@ -1,0 +1,71 @@
+/** Certificates: whether they hold, and for how long. */
+
+import { isIP } from 'node:net';
+import tls, { type PeerCertificate } from 'node:tls';
+import type { Config } from '../../config.ts';
+import { isHere, type Findings } from './finding.ts';
+
+const day = 86_400_000;
+/** Fewer days than this are worth a warning: what renews certificates by itself does so with a third of their life left. */
+const leastDays = 14;
+
+/** What is to be said of how long a certificate holds. */
+export function certificateFinding(what: string, certificate: PeerCertificate | undefined, findings: Findings): void {
+  const ends = certificate?.valid_to ? new Date(certificate.valid_to) : null;
+  if (ends === null || Number.isNaN(ends.getTime())) return;
+  const days = Math.floor((ends.getTime() - Date.now()) / day);
+  const until = ends.toISOString().slice(0, 10);
+  const remedy = 'Renew it, and see why it was not renewed by itself.';
+  if (days < 0) findings.fault(`${what} ended on ${until}.`, remedy);
+  else if (days < leastDays) findings.warning(`${what} ends on ${until}, in ${days} days.`, remedy);
+  else findings.ok(`${what} holds until ${until}.`);
+}
+
+/** The public origin, as browsers reach it. */
+export async function checkCertificate({ baseUrl }: Config, findings: Findings): Promise<void> {
+  const { protocol, hostname, port } = new URL(baseUrl);
+  if (protocol === 'http:') {
+    if (isHere(hostname)) findings.ok(`${baseUrl} is for this machine alone.`);
+    else
+      findings.warning(
+        `${baseUrl} is not https: passwords and sessions go over the network as they are.`,
+        'Put a proxy with a certificate in front (deploy/nginx.conf, deploy/haproxy.cfg), and set BASE_URL to its https address.',
+      );
+    return;
+  }
+  const host = hostname.replaceAll(/^\[|\]$/g, '');
+  const { certificate, fault } = await new Promise<{ certificate?: PeerCertificate; fault?: string }>((resolve) => {
+    const socket = tls.connect({
+      host,
+      port: Number(port || 443),
+      // An address has no place there (RFC 6066); the certificate is compared with it all the same.
+      ...(isIP(host) === 0 && { servername: host }),
+      // It is looked at all the same: what is wrong with it is what we are here for.
+      rejectUnauthorized: false,
+      timeout: 10_000,
+    });
+    socket.once('secureConnect', () => {
+      const distrust = socket.authorized ? {} : { fault: String(socket.authorizationError) };
+      resolve({ certificate: socket.getPeerCertificate(), ...distrust });
+      socket.destroy();
+    });
+    socket.once('timeout', () => {
+      resolve({ fault: 'no answer within 10 s' });
+      socket.destroy();
+    });
+    socket.once('error', (error) => resolve({ fault: error.message }));
+  });
+  if (certificate === undefined) {
+    findings.fault(
+      `${baseUrl} cannot be reached from here: ${fault}.`,
+      'See whether the proxy runs and the name leads to it; from inside some networks a public address cannot be reached.',
+    );
+    return;
+  }
+  if (fault !== undefined && fault !== 'CERT_HAS_EXPIRED')
+    findings.fault(
+      `Browsers will not trust the certificate of ${baseUrl}: ${fault}.`,
+      'Have it issued for this name, and give the proxy the certificates between it and its authority too.',
+    );
+  certificateFinding(`The certificate of ${baseUrl}`, certificate, findings);
+}

@@ -1,0 +1,132 @@
+/** The database: version, login, schema, row security, clock, the way there. */
+
+import type { TLSSocket } from 'node:tls';
+import type pg from 'pg';
+import type { Config } from '../../config.ts';
+import { checkNotPooled, loginObjection, UnusableDatabase } from '../../database/connections.ts';
+import { appliedMigrations, migrationFiles, pending } from '../../database/migrate.ts';
+import { certificateFinding } from './certificates.ts';
+import { isHere, reasonOf, type Findings } from './finding.ts';
+
+/** The first release of each major version that closes CVE-2026-14680. */
+const mended: Readonly<Record<number, number>> = { 18: 6, 17: 11, 16: 15, 15: 19 };
+const vulnerability = 'CVE-2026-14680';
+
+/** What is known of a version, 180004 for 18.4. */
+export function versionFinding(number: number, isEmbedded: boolean, findings: Findings): void {
+  const [major, minor] = [Math.floor(number / 10_000), number % 10_000];
+  const version = `PostgreSQL ${major}.${minor}`;
+  const least = mended[major];
+  if (major < 15) {
+    findings.fault(`${version} is older than 15, with which Dealkeep works.`, 'Move to PostgreSQL 18.');
+  } else if (least !== undefined && minor < least) {
+    findings.warning(
+      `${version} has ${vulnerability}, which ${major}.${least} closes.`,
+      isEmbedded
+        ? `Install a newer release of Dealkeep, which brings a newer one, or set DATABASE_URL to a PostgreSQL ${major}.${least} or later.`
+        : `Bring the server to ${major}.${least} or later.`,
+    );
+  } else findings.ok(`It is ${version}.`);
+}
+
+async function checkSchema(client: pg.Client, findings: Findings): Promise<boolean> {
+  const files = await migrationFiles();
+  try {
+    const missing = pending(files, await appliedMigrations(client));
+    if (missing.length === 0) {
+      findings.ok('The schema is the one of this release.');
+      return true;
+    }
+    findings.fault(
+      `The schema lacks ${missing.map(({ name }) => name).join(', ')}.`,
+      'Run dealkeep migrate (with DATABASE_URL it needs MIGRATE_DATABASE_URL).',
+    );
+  } catch (error) {
+    findings.fault(reasonOf(error), 'Run the release of Dealkeep that the database was made for, or a newer one.');
+  }
+  return false;
+}
+
+const unforced = `
+  select format('%I.%I', n.nspname, c.relname) as name
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'p') and n.nspname in ('public', 'vault', 'app')
+    and not (c.relrowsecurity and c.relforcerowsecurity)
+    and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+    -- Nobody reaches a partition, or a table of the owner's own, past the table that it is part of.
+    and (not c.relispartition or has_any_column_privilege('dealkeep_server', c.oid, 'select'))
+  order by 1`;
+
+async function checkRowSecurity(client: pg.Client, findings: Findings): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(unforced);
+  if (rows.length === 0) return findings.ok('Row-level security is forced on every table.');
+  const names = rows.map(({ name }) => name);
+  findings.fault(
+    `Row-level security is not forced on ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}: whoever owns them, or everybody, is past it.`,
+    `As the owner: ${names
+      .slice(0, 5)
+      .map((name) => `alter table ${name} enable row level security; alter table ${name} force row level security;`)
+      .join(' ')}`,
+  );
+}
+
+/** Codes of authenticators are taken within 30 s, and what expires does so by the database's clock. */
+const clockLimits = { warning: 2_000, fault: 20_000 };
+
+async function checkClock(client: pg.Client, findings: Findings): Promise<void> {
+  const before = Date.now();
+  const { rows } = await client.query<{ now: number }>(
+    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
+  );
+  const after = Date.now();
+  const there = rows[0]?.now ?? 0;
+  // Anywhere between the two it would be right.
+  const apart = Math.round(Math.max(0, before - there, there - after));
+  if (apart <= clockLimits.warning) return findings.ok('The clocks of this machine and of the database agree.');
+  const message = `The clocks of this machine and of the database are ${(apart / 1000).toFixed(1)} s apart.`;
+  const remedy = 'Have both set by NTP (timedatectl set-ntp true).';
+  if (apart > clockLimits.fault) findings.fault(message, remedy);
+  else findings.warning(message, remedy);
+}
+
+function checkWayThere(client: pg.Client, findings: Findings): void {
+  if (isHere(client.host)) return;
+  if (!client.ssl) {
+    findings.warning(
+      'The connection to the database is not encrypted.',
+      'Add ?sslmode=verify-full (and sslrootcert=…) to DATABASE_URL.',
+    );
+    return;
+  }
+  const stream = client.connection.stream as TLSSocket;
+  certificateFinding('The certificate of the database', stream.getPeerCertificate?.(), findings);
+}
+
+/** Everything that the login of the server can tell. True when the schema can be relied on. */
+export async function checkDatabase(
+  client: pg.Client,
+  { databaseUrl, prepare }: Config,
+  findings: Findings,
+): Promise<boolean> {
+  const { rows } = await client.query<{ version: number }>(
+    `select current_setting('server_version_num')::int as version`,
+  );
+  versionFinding(rows[0]?.version ?? 0, databaseUrl === undefined, findings);
+  const objection = await loginObjection(client);
+  if (objection === null) findings.ok('Its login is held by row-level security.');
+  else findings.fault(objection.what, objection.remedy);
+  if (objection?.isEmpty) return false;
+  const isCurrent = await checkSchema(client, findings);
+  await checkRowSecurity(client, findings);
+  await checkClock(client, findings);
+  checkWayThere(client, findings);
+  if (databaseUrl !== undefined && prepare)
+    await checkNotPooled(databaseUrl).catch((error: unknown) => {
+      if (!(error instanceof UnusableDatabase)) throw error;
+      findings.fault(
+        'DATABASE_URL leads to a pooler in transaction mode.',
+        'Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself.',
+      );
+    });
+  return isCurrent;
+}

@@ -1,0 +1,159 @@
+/** The command doctor: looks at everything that the service needs, changes nothing, and says what to do about what it finds. */
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { ConfigError, readConfig, type Config } from '../../config.ts';
+import { DirectoryInUse, passwordsIn } from '../../database/data-directory.ts';
+import { runningConnections, startEmbedded } from '../../database/embedded.ts';
+import { homeDirectory } from '../../database/postgres-home.ts';
+import { openStorage } from '../../storage/open.ts';
+import { checkCertificate } from './certificates.ts';
+import { checkDatabase } from './database.ts';
+import { bounded, findingsOf, reasonOf, type Finding, type Findings } from './finding.ts';
+import { checkBodies, checkMark } from './store.ts';
+import { checkDisk, checkLimits, checkMail } from './surroundings.ts';
+
+export interface DoctorOptions {
+  readonly json?: boolean;
+  /** Reads every body, and compares size and digest. */
+  readonly documents?: boolean;
+}
+
+interface Opened {
+  readonly server: pg.ClientConfig;
+  readonly owner: pg.ClientConfig | undefined;
+  stop(): Promise<void>;
+}
+
+/** The database of the configuration, as it is: nothing is made and nothing migrated. Null when there is none yet. */
+async function openAsItIs({ databaseUrl, migrateDatabaseUrl, dataDir }: Config): Promise<Opened | null> {
+  const stop = async () => {};
+  if (databaseUrl !== undefined) {
+    const owner = migrateDatabaseUrl === undefined ? undefined : { connectionString: migrateDatabaseUrl };
+    return { server: { connectionString: databaseUrl }, owner, stop };
+  }
+  if (!existsSync(path.join(homeDirectory(dataDir), 'cluster')) || passwordsIn(dataDir).server === '') return null;
+  const running = await runningConnections(dataDir);
+  if (running) return { ...running, stop };
+  return startEmbedded({ dataDir });
+}
+
+async function connected(connection: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionTimeoutMillis: 10_000,
+    query_timeout: 20_000,
+    application_name: 'dealkeep doctor',
+    ...connection,
+  });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+async function checkStore(
+  opened: Opened,
+  server: pg.Client,
+  config: Config,
+  { documents = false }: DoctorOptions,
+  findings: Findings,
+): Promise<void> {
+  const storage = await openStorage(config);
+  try {
+    if (!(await checkMark(server, config, storage, findings))) return;
+    if (opened.owner === undefined) {
+      findings.warning(
+        'Whether the bodies of documents are there is not known: only the owner of the database can list all of them.',
+        'Run dealkeep doctor with MIGRATE_DATABASE_URL set, too.',
+      );
+      return;
+    }
+    const owner = await connected(opened.owner);
+    await checkBodies(owner, storage, documents, findings).finally(() => owner.end());
+  } finally {
+    await storage.close();
+  }
+}
+
+/** The database, and what can only be known by it. */
+async function databaseFindings(config: Config, options: DoctorOptions): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  let opened: Opened | null = null;
+  let server: pg.Client | null = null;
+  try {
+    opened = await openAsItIs(config);
+    if (opened === null) {
+      const findings = findingsOf('database');
+      findings.ok('There is none yet: the first start makes the embedded PostgreSQL.');
+      return findings.list;
+    }
+    const client = (server = await connected(opened.server));
+    let isCurrent = false;
+    found.push(
+      ...(await bounded('database', async (findings) => {
+        isCurrent = await checkDatabase(client, config, findings);
+      })),
+    );
+    const there = opened;
+    if (isCurrent)
+      found.push(
+        ...(await bounded(
+          'store',
+          (findings) => checkStore(there, client, config, options, findings),
+          // A timer takes no more than that.
+          options.documents ? 2 ** 31 - 1 : undefined,
+        )),
+      );
+    return found;
+  } catch (error) {
+    const findings = findingsOf('database');
+    const remedy =
+      error instanceof DirectoryInUse
+        ? 'Another Dealkeep is starting or stopping there: run dealkeep doctor again in a moment.'
+        : 'See that it runs and can be reached from here; check host, port, user and password.';
+    findings.fault(`It cannot be connected to: ${reasonOf(error)}.`, remedy);
+    return [...found, ...findings.list];
+  } finally {
+    await server?.end().catch(() => {});
+    await opened?.stop();
+  }
+}
+
+/** Everything that is found. */
+export async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
+  let config: Config;
+  const configuration = findingsOf('configuration');
+  try {
+    config = readConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const fault of error.faults) configuration.fault(fault, 'Mend it, and run dealkeep doctor again.');
+    return configuration.list;
+  }
+  configuration.ok('Every variable holds what it may.');
+  const found = await Promise.all([
+    databaseFindings(config, options),
+    bounded('mail', (findings) => checkMail(config, findings)),
+    bounded('disk', (findings) => checkDisk(config, findings)),
+    bounded('certificates', (findings) => checkCertificate(config, findings)),
+    bounded('limits', (findings) => checkLimits(config, findings)),
+  ]);
+  return [...configuration.list, ...found.flat()];
+}
+
+const statuses = { ok: 0, warning: 1, fault: 2 };
+
+/** The command: prints what is found. 0 when all is well, 1 with warnings, 2 with faults. */
+export async function doctor(options: DoctorOptions): Promise<void> {
+  const findings = await examine(options);
+  const worst = findings.reduce((highest, { level }) => Math.max(highest, statuses[level]), 0);
+  const status = (['ok', 'warning', 'fault'] as const)[worst] ?? 'fault';
+  if (options.json) process.stdout.write(`${JSON.stringify({ status, findings })}\n`);
+  else {
+    for (const { check, level, message, remedy } of findings) {
+      process.stdout.write(`${level.padEnd(8)} ${check.padEnd(14)} ${message}\n`);
+      if (remedy !== undefined) process.stdout.write(`${' '.repeat(24)}${remedy}\n`);
+    }
+  }
+  process.exitCode = worst;
+}

@@ -1,0 +1,72 @@
+/** What `dealkeep doctor` finds, and the time that each of its looks may take. */
+
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** `fault`: something does not work, or is not safe; `warning`: it works, but somebody should do something about it. */
+export type Level = 'ok' | 'warning' | 'fault';
+
+export interface Finding {
+  readonly check: string;
+  readonly level: Level;
+  /** What was found, in a sentence. */
+  readonly message: string;
+  /** What to do about it. */
+  readonly remedy?: string;
+}
+
+/** Makes the findings of one check. */
+export interface Findings {
+  ok(message: string): void;
+  warning(message: string, remedy: string): void;
+  fault(message: string, remedy: string): void;
+  readonly list: readonly Finding[];
+}
+
+export function findingsOf(check: string): Findings {
+  const list: Finding[] = [];
+  return {
+    list,
+    ok: (message) => void list.push({ check, level: 'ok', message }),
+    warning: (message, remedy) => void list.push({ check, level: 'warning', message, remedy }),
+    fault: (message, remedy) => void list.push({ check, level: 'fault', message, remedy }),
+  };
+}
+
+/** How long one check may take, in milliseconds; looking at every byte of every document takes what it takes. */
+export const longest = 30_000;
+
+export const reasonOf = (error: unknown): string => {
+  const { message, code } = error as { message?: string; code?: string };
+  return message || code || String(error);
+};
+
+/** The findings of `look`; a fault of its own when it fails or takes longer than `millis`. */
+export async function bounded(
+  check: string,
+  look: (findings: Findings) => Promise<void>,
+  millis = longest,
+): Promise<readonly Finding[]> {
+  const findings = findingsOf(check);
+  const late = new AbortController();
+  const timeout = pause(millis, undefined, { signal: late.signal, ref: false }).then(
+    () => {
+      throw new Error(`no answer within ${millis / 1000} s`);
+    },
+    () => {},
+  );
+  try {
+    await Promise.race([look(findings), timeout]);
+  } catch (error) {
+    findings.fault(
+      `It could not be looked at: ${reasonOf(error)}.`,
+      'See whether what it needs is reachable from here, and run dealkeep doctor again.',
+    );
+  } finally {
+    late.abort();
+  }
+  return [...findings.list];
+}
+
+/** Whether a host, as it stands in a URL or as a directory of sockets, is this machine. */
+export const isHere = (host: string): boolean =>
+  ['localhost', '::1', '[::1]'].includes(host) || host.startsWith('127.') || host.startsWith('/');

@@ -1,0 +1,129 @@
+/** The store of documents: its mark, and the body of each document. */
+
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Config } from '../../config.ts';
+import { isMarked, placeOf } from '../../documents/one-store.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { reasonOf, type Findings } from './finding.ts';
+
+/** Whether the store is the one of this database; looks without leaving a trace. True when documents can be looked for. */
+export async function checkMark(
+  server: pg.Client,
+  config: Config,
+  storage: Storage,
+  findings: Findings,
+): Promise<boolean> {
+  await server.query('begin');
+  const { rows } = await server
+    .query<{ store_id: string; is_marked: boolean }>('select store_id, is_marked from app.document_store($1)', [
+      randomUUID(),
+    ])
+    .finally(() => server.query('rollback'));
+  const known = rows[0];
+  if (!known?.is_marked) {
+    findings.ok(`${placeOf(config)} will be marked as the store of this database by the first start.`);
+    return true;
+  }
+  if (await isMarked(storage, known.store_id)) {
+    findings.ok(`${placeOf(config)} is the store of this database.`);
+    return true;
+  }
+  findings.fault(
+    `The documents of this database are not kept in ${placeOf(config)}.`,
+    'Set S3_BUCKET or DATA_DIR as where they are; if they were moved or restored to this place: dealkeep documents adopt.',
+  );
+  return false;
+}
+
+interface Kept {
+  readonly id: string;
+  readonly storage_key: string;
+  readonly size_bytes: string;
+  readonly sha256: Buffer | null;
+}
+
+/** The documents whose bodies must be there, the newest first, a portion at a time. */
+const portion = `
+  select id, storage_key, size_bytes, sha256 from (
+    select id, storage_key, size_bytes, sha256, body_cleared_at from public.documents
+    union all
+    select id, storage_key, size_bytes, sha256, body_cleared_at from public.production_documents
+  ) d
+  where body_cleared_at is null and ($1::uuid is null or id < $1) order by id desc limit 500`;
+
+/** What is wrong with a body; null when nothing is. */
+async function wrongWith(storage: Storage, document: Kept, isWhole: boolean): Promise<string | null> {
+  const body = await storage.read(document.storage_key);
+  if (body === null) return 'is missing';
+  if (!isWhole) {
+    await body.cancel();
+    return null;
+  }
+  const digest = createHash('sha256');
+  let size = 0;
+  for await (const part of body) {
+    digest.update(part);
+    size += part.byteLength;
+  }
+  if (size !== Number(document.size_bytes)) return `has ${size} bytes instead of ${document.size_bytes}`;
+  if (document.sha256 !== null && !digest.digest().equals(document.sha256)) return 'is another one: its digest differs';
+  return null;
+}
+
+/** How many bodies are looked at together, and how long all of them may take when only their presence is asked, in milliseconds. */
+const atOnce = 8;
+const presenceMillis = 20_000;
+/** The most documents that are named. */
+const named = 5;
+
+/** The body of each document: whether it is there or, when `isWhole`, its size and digest, however long that takes. */
+export async function checkBodies(
+  owner: pg.Client,
+  storage: Storage,
+  isWhole: boolean,
+  findings: Findings,
+): Promise<void> {
+  const giveUp = isWhole ? Infinity : Date.now() + presenceMillis;
+  const wrong: string[] = [];
+  let looked = 0;
+  let isComplete = false;
+  for (let last: string | null = null; Date.now() < giveUp; await pause(0)) {
+    const { rows }: { rows: Kept[] } = await owner.query<Kept>(portion, [last]);
+    if (rows.length === 0) {
+      isComplete = true;
+      break;
+    }
+    last = rows.at(-1)?.id ?? null;
+    for (let at = 0; at < rows.length && Date.now() < giveUp; at += atOnce) {
+      const lot = rows.slice(at, at + atOnce);
+      const found = await Promise.all(
+        lot.map((document) =>
+          wrongWith(storage, document, isWhole).catch((error: unknown) => `cannot be read (${reasonOf(error)})`),
+        ),
+      );
+      looked += lot.length;
+      for (const [index, what] of found.entries())
+        if (what !== null) wrong.push(`that of document ${lot[index]?.id} ${what}`);
+    }
+  }
+  if (wrong.length > 0) {
+    const more = wrong.length > named ? `; and ${wrong.length - named} more` : '';
+    findings.fault(
+      `Of ${looked} bodies of documents ${wrong.length} are not as they were: ${wrong.slice(0, named).join('; ')}${more}.`,
+      'Restore them from a backup of the store, under the same names.',
+    );
+  } else if (isComplete) {
+    findings.ok(
+      isWhole
+        ? `The bodies of all ${looked} documents have their size and digest.`
+        : `The bodies of all ${looked} documents are there.`,
+    );
+  } else {
+    findings.warning(
+      `The bodies of the newest ${looked} documents are there; for more there was no time.`,
+      'Run dealkeep doctor --documents, which looks at all of them.',
+    );
+  }
+}

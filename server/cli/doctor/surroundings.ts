@@ -1,0 +1,122 @@
+/** What stands around the service: mail, disk, where requests are counted. */
+
+import { constants, existsSync } from 'node:fs';
+import { access, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type { Config } from '../../config.ts';
+import { openRedis } from '../../redis.ts';
+import { isHere, reasonOf, type Findings } from './finding.ts';
+
+/** Connects, says EHLO, STARTTLS where it is offered, and signs in; whether the line is encrypted. */
+async function greet(url: URL): Promise<boolean> {
+  const isSecure = url.protocol === 'smtps:';
+  const connection = new SMTPConnection({
+    host: url.hostname.replaceAll(/^\[|\]$/g, ''),
+    port: Number(url.port || (isSecure ? 465 : 587)),
+    secure: isSecure,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 15_000,
+  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      connection.once('error', reject);
+      connection.connect((error) => (error ? reject(error) : resolve()));
+    });
+    if (url.username !== '')
+      await new Promise<void>((resolve, reject) =>
+        connection.login(
+          { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
+          (error: unknown) => (error ? reject(error as Error) : resolve()),
+        ),
+      );
+    return connection.secure;
+  } finally {
+    connection.quit();
+    connection.close();
+  }
+}
+
+export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings: Findings): Promise<void> {
+  if (smtpUrl === undefined) {
+    findings.warning(
+      `SMTP_URL is not set: mails are written to ${path.join(dataDir, 'mail')}, and nobody gets them.`,
+      'Set SMTP_URL to your mail server, and MAIL_FROM to an address that it sends for.',
+    );
+    return;
+  }
+  const url = new URL(smtpUrl);
+  try {
+    const isEncrypted = await greet(url);
+    if (isEncrypted || isHere(url.hostname)) findings.ok(`${url.host} takes mail from here.`);
+    else
+      findings.warning(
+        `${url.host} takes mail from here, but offers no encryption (STARTTLS).`,
+        'Use a mail server that does, or smtps:// in SMTP_URL.',
+      );
+  } catch (error) {
+    findings.fault(
+      `${url.host} takes no mail from here: ${reasonOf(error)}.`,
+      'Check host, port, user and password in SMTP_URL, and whether this machine may reach that port.',
+    );
+  }
+  if (/@localhost>?$/.test(mailFrom))
+    findings.warning(
+      'MAIL_FROM is not set: mails come from an address that nobody can answer.',
+      'Set MAIL_FROM to an address that the mail server sends for.',
+    );
+}
+
+const roomLimits = { warning: 2_000_000_000, fault: 200_000_000 };
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+
+/** The nearest directory above that is there. */
+function existing(directory: string): string {
+  return existsSync(directory) || path.dirname(directory) === directory ? directory : existing(path.dirname(directory));
+}
+
+export async function checkDisk({ dataDir }: Config, findings: Findings): Promise<void> {
+  const directory = existing(dataDir);
+  try {
+    await access(directory, constants.W_OK | constants.X_OK);
+  } catch {
+    findings.fault(
+      `DATA_DIR, ${dataDir}, cannot be written by this user.`,
+      `Give ${directory} to the user that runs Dealkeep (chown), or set DATA_DIR to another directory.`,
+    );
+    return;
+  }
+  const { bavail, bsize } = await statfs(directory);
+  const room = bavail * bsize;
+  const remedy = 'Make room on that disk, or move DATA_DIR to a larger one.';
+  if (room < roomLimits.fault) findings.fault(`DATA_DIR has ${gigabytes(room)} of room left.`, remedy);
+  else if (room < roomLimits.warning) findings.warning(`DATA_DIR has ${gigabytes(room)} of room left.`, remedy);
+  else findings.ok(`DATA_DIR has ${gigabytes(room)} of room left.`);
+}
+
+export async function checkLimits({ rateLimitStore, redisUrl }: Config, findings: Findings): Promise<void> {
+  if (redisUrl === undefined) {
+    findings.ok(
+      rateLimitStore === 'postgres'
+        ? 'Requests are counted together in PostgreSQL.'
+        : 'Requests are counted in the memory of this node, which is right for one node.',
+    );
+    return;
+  }
+  const { host } = new URL(redisUrl);
+  const redis = await openRedis(redisUrl);
+  try {
+    const answer = await Promise.race([redis.ping(), pause(5_000, 'no answer within 5 s', { ref: false })]);
+    if (answer !== 'PONG') throw new Error(answer);
+    findings.ok(`Redis at ${host} answers.`);
+  } catch (error) {
+    findings.fault(
+      `Redis at ${host} does not answer as it should: ${reasonOf(error)}.`,
+      'Check host, port, user and password in REDIS_URL. Until then each node counts for itself, and hears of changes from PostgreSQL.',
+    );
+  } finally {
+    redis.destroy();
+  }
+}

@@ -1,0 +1,209 @@
+/** `dealkeep doctor`, each of its faults produced once. */
+
+import { spawnSync } from 'node:child_process';
+import { appendFile, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import https from 'node:https';
+import net, { type AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../../bench/free-port.ts';
+import { versionFinding } from '../../server/cli/doctor/database.ts';
+import { findingsOf, type Finding } from '../../server/cli/doctor/finding.ts';
+import { runningConnections } from '../../server/database/embedded.ts';
+import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let DATA_DIR: string;
+let owner: pg.Client;
+beforeAll(async () => {
+  DATA_DIR = await newDataDir();
+  await dealkeep(['demo', '--json'], { DATA_DIR }).ready;
+  owner = new pg.Client((await runningConnections(DATA_DIR))?.owner ?? {});
+  await owner.connect();
+});
+afterAll(async () => {
+  await owner.end();
+  await cleanUp();
+});
+
+async function doctor(env: Record<string, string> = {}, ...args: string[]) {
+  const { code, stdout, stderr } = await run(['doctor', '--json', ...args], { DATA_DIR, ...env });
+  expect(stderr).toBe('');
+  return { code, ...(JSON.parse(stdout) as { status: string; findings: Finding[] }) };
+}
+
+/** What is found wrong, as "check: message", but for what is wrong with every installation of the tests. */
+const usual = /CVE-2026-14680|SMTP_URL is not set|SECRETS_KEY/;
+const wrong = (findings: readonly Finding[]): string[] =>
+  findings
+    .filter(({ level, message }) => level !== 'ok' && !usual.test(message))
+    .map(({ check, message }) => `${check}: ${message}`);
+
+test('finds nothing wrong with a service that runs, looks at every document, and leaves no trace', async () => {
+  const { code, status, findings } = await doctor({}, '--documents');
+  expect(wrong(findings)).toEqual([]);
+  // The embedded PostgreSQL has a vulnerability, and mails go to files.
+  expect([code, status]).toEqual([1, 'warning']);
+  for (const { level, remedy } of findings) expect(remedy !== undefined).toBe(level !== 'ok');
+  const messages = findings.map(({ message }) => message).join('\n');
+  expect(messages).toMatch(/The bodies of all \d+ documents have their size and digest/);
+  expect(messages).toContain('Row-level security is forced on every table.');
+
+  const { stdout, code: words } = await run(['doctor'], { DATA_DIR });
+  expect(words).toBe(1);
+  expect(stdout).toMatch(/^ok {6} +configuration +Every variable holds what it may\.$/m);
+  expect(stdout).toMatch(/^warning +mail .*\n +Set SMTP_URL to your mail server/m);
+});
+
+test('says what is wrong with the configuration, and looks no further', async () => {
+  const { code, findings } = await doctor({ PORT: 'eighty', DATABSE_URL: 'postgres://a:hunter2@b/c' });
+  expect(code).toBe(2);
+  expect(wrong(findings)).toEqual([
+    expect.stringMatching(/^configuration: DATABSE_URL is no variable of Dealkeep; DATABASE_URL/),
+    expect.stringMatching(/^configuration: PORT holds "eighty"/),
+  ]);
+  expect(JSON.stringify(findings)).not.toContain('hunter2');
+});
+
+test('names everything that cannot be reached, each with a remedy', async () => {
+  const port = await freePort();
+  const { code, findings } = await doctor({
+    // Not a directory, so that even root cannot write there.
+    DATA_DIR: '/dev/null/data',
+    DATABASE_URL: `postgres://app:hunter2@127.0.0.1:${port}/deals`,
+    SMTP_URL: `smtp://user:hunter2@127.0.0.1:${port}`,
+    REDIS_URL: `redis://:hunter2@127.0.0.1:${port}`,
+    BASE_URL: `https://127.0.0.1:${port}`,
+  });
+  expect(code).toBe(2);
+  expect(wrong(findings)).toEqual([
+    expect.stringMatching(/^database: It cannot be connected to/),
+    expect.stringMatching(/^mail: 127\.0\.0\.1:\d+ takes no mail from here/),
+    expect.stringMatching(/^mail: MAIL_FROM is not set/),
+    expect.stringMatching(/^disk: DATA_DIR, \/dev\/null\/data, cannot be written/),
+    expect.stringMatching(/^certificates: https:\/\/127\.0\.0\.1:\d+ cannot be reached/),
+    expect.stringMatching(/^limits: Redis at 127\.0\.0\.1:\d+ does not answer/),
+  ]);
+  expect(JSON.stringify(findings)).not.toContain('hunter2');
+});
+
+test('greets the mail server, and takes a password that it refuses for a fault', async () => {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.write('220 mail.example.com\r\n');
+    socket.on('data', (chunk) => {
+      const [verb = ''] = chunk.toString().split(/\s/);
+      const answers: Record<string, string> = {
+        EHLO: '250-mail.example.com\r\n250 AUTH PLAIN',
+        AUTH: '535 no',
+        QUIT: '221 bye',
+      };
+      socket.write(`${answers[verb] ?? '500 what'}\r\n`);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const MAIL_FROM = 'deals@example.com';
+  const greeted = await doctor({ SMTP_URL: `smtp://${at}`, MAIL_FROM });
+  expect(wrong(greeted.findings)).toEqual([]);
+  const refused = await doctor({ SMTP_URL: `smtp://user:hunter2@${at}`, MAIL_FROM });
+  expect(wrong(refused.findings)).toEqual([
+    expect.stringContaining(`mail: ${at} takes no mail from here: Invalid login`),
+  ]);
+});
+
+test.skipIf(spawnSync('openssl', ['version']).status !== 0)(
+  'looks at the certificate of the public address, as browsers do',
+  async () => {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-test-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => path.join(directory, name)) as [string, string];
+    const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '3', '-subj', '/CN=127.0.0.1'];
+    spawnSync('openssl', [...made, '-keyout', key, '-out', cert, '-addext', 'subjectAltName=IP:127.0.0.1']);
+    const server = https.createServer({ key: await readFile(key), cert: await readFile(cert) });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { findings } = await doctor({ BASE_URL: `https://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    expect(wrong(findings)).toEqual([
+      expect.stringMatching(/^certificates: Browsers will not trust the certificate of .* DEPTH_ZERO_SELF_SIGNED_CERT/),
+      expect.stringMatching(/^certificates: The certificate of .* ends on .*, in [23] days\./),
+    ]);
+  },
+);
+
+test('finds a schema that is behind, a table that its owner is past, clocks that differ, and a login that is the owner', async () => {
+  const { rows } = await owner.query<{ name: string }>(
+    'delete from app.migrations where name = (select max(name) from app.migrations) returning name, digest',
+  );
+  await owner.query('alter table public.contacts no force row level security');
+  await owner.query(`
+    create schema ahead;
+    grant usage on schema ahead to public;
+    create function ahead.clock_timestamp() returns timestamptz language sql as
+      $$ select pg_catalog.clock_timestamp() + interval '1 minute' $$;
+    grant execute on function ahead.clock_timestamp() to public;
+    alter database dealkeep set search_path = ahead, pg_catalog, public`);
+  const { code, findings } = await doctor();
+  const connection = (await runningConnections(DATA_DIR))?.owner;
+  const url = `postgres://${connection?.user}:${String(connection?.password)}@localhost/dealkeep?host=${encodeURIComponent(connection?.host ?? '')}`;
+  const asOwner = await doctor({ DATABASE_URL: url });
+  await owner.query('drop schema ahead cascade; alter database dealkeep reset search_path');
+  await owner.query('alter table public.contacts force row level security');
+  await owner.query('insert into app.migrations (name, digest) values ($1, $2)', Object.values(rows[0] ?? {}));
+
+  expect(code).toBe(2);
+  expect(wrong(findings)).toEqual([
+    `database: The schema lacks ${rows[0]?.name}.`,
+    expect.stringMatching(/^database: Row-level security is not forced on public\.contacts: /),
+    expect.stringMatching(/^database: The clocks of this machine and of the database are 60\.\d s apart/),
+  ]);
+  expect(wrong(asOwner.findings)[0]).toMatch(/^database: dealkeep_owner owns .*, and an owner can switch/);
+});
+
+test('finds a store that is another one, and bodies that are missing or not as they were', async () => {
+  const documents = path.join(DATA_DIR, 'documents');
+  await rename(documents, `${documents}.elsewhere`);
+  const other = await doctor();
+  await rename(`${documents}.elsewhere`, documents);
+  expect(wrong(other.findings)).toEqual([
+    expect.stringMatching(/^store: The documents of this database are not kept in .*\/documents\./),
+  ]);
+
+  const bodies = (await readdir(documents, { recursive: true })).filter((name) => name.includes('/demo-'));
+  const [gone = '', longer = ''] = bodies.toSorted().map((name) => path.join(documents, name));
+  await rename(gone, `${gone}.away`);
+  const present = await doctor();
+  await appendFile(longer, '!');
+  const whole = await doctor({}, '--documents');
+  await rename(`${gone}.away`, gone);
+  expect(present.code).toBe(2);
+  expect(wrong(present.findings)).toEqual([
+    expect.stringMatching(
+      /^store: Of \d+ bodies of documents 1 are not as they were: that of document [0-9a-f-]{36} is missing\.$/,
+    ),
+  ]);
+  expect(wrong(whole.findings)).toEqual([
+    expect.stringMatching(/^store: Of \d+ bodies of documents 2 are not .* has \d+ bytes instead of \d+/),
+  ]);
+});
+
+test.for([
+  [180_005, 'warning'],
+  [180_006, 'ok'],
+  [170_010, 'warning'],
+  [170_011, 'ok'],
+  [160_014, 'warning'],
+  [160_015, 'ok'],
+  [150_018, 'warning'],
+  [150_019, 'ok'],
+  [190_000, 'ok'],
+  [140_030, 'fault'],
+] as const)('version %s is taken as: %s', ([number, level]) => {
+  const findings = findingsOf('database');
+  versionFinding(number, false, findings);
+  expect(findings.list.map((finding) => finding.level)).toEqual([level]);
+});
