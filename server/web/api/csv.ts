@@ -143,7 +143,7 @@ function delimiterOf(csv: string): string {
 }
 
 /** Lets other requests have their turn: for work that takes long. */
-export const othersFirst = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+export const othersFirst = (): Promise<void> => setImmediate();
 
 const shortened = (text: string): string => (text.length > longestCell ? text.slice(0, longestCell) : text);
 
