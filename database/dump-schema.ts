@@ -70,7 +70,7 @@ const rights = `(
 
 const tables = `
   select concat_ws(E'\\n',
-    format(E'CREATE %sTABLE %s (\\n%s\\n);', case c.relpersistence when 'u' then 'UNLOGGED ' end, c.oid::regclass, (
+    format(E'CREATE %sTABLE %s (\\n%s\\n)%s;', case c.relpersistence when 'u' then 'UNLOGGED ' end, c.oid::regclass, (
       select string_agg('    ' || line, E',\\n' order by part, place, line collate "C") from (
         select 1 as part, a.attnum::int as place, concat(quote_ident(a.attname), ' ', format_type(a.atttypid, a.atttypmod),
             case when a.attcollation <> t.typcollation then ' COLLATE ' || a.attcollation::regcollation end,
@@ -84,7 +84,8 @@ const tables = `
           where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         union all
         select 2, position(k.contype::text in 'puxfct'), format('CONSTRAINT %I %s', k.conname, pg_get_constraintdef(k.oid, true))
-          from pg_constraint k where k.conrelid = c.oid and k.contype <> 'n') lines)),
+          from pg_constraint k where k.conrelid = c.oid and k.contype <> 'n') lines),
+      case when c.relkind = 'p' then ' PARTITION BY ' || pg_get_partkeydef(c.oid) end),
     (select string_agg(pg_get_indexdef(i.indexrelid, 0, true) || ';', E'\\n' order by ic.relname collate "C")
       from pg_index i join pg_class ic on ic.oid = i.indexrelid
       where i.indrelid = c.oid and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = c.oid
@@ -110,7 +111,8 @@ const tables = `
     (select format('COMMENT ON TABLE %s IS %L;', c.oid::regclass, d.description) from pg_description d
       where d.objoid = c.oid and d.classoid = 'pg_class'::regclass and d.objsubid = 0))
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind in ('r', 'p') and n.oid in ${ours}
+  -- Partitions follow the calendar; they are as what they are parts of.
+  where c.relkind in ('r', 'p') and not c.relispartition and n.oid in ${ours}
   order by n.nspname collate "C", c.relname collate "C"`;
 
 const views = `

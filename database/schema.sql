@@ -206,14 +206,14 @@ CREATE TABLE public.audit_records (
     subject_id text,
     outcome text NOT NULL,
     details jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT audit_records_pkey PRIMARY KEY (id)
-);
-CREATE INDEX activity_by_brokerage ON public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text;
-CREATE INDEX activity_by_deal ON public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text;
-CREATE INDEX activity_by_user ON public.audit_records USING btree (user_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text;
-CREATE INDEX audit_by_brokerage ON public.audit_records USING btree (brokerage_id, at DESC, id DESC);
-CREATE INDEX audit_by_deal ON public.audit_records USING btree (deal_id, at DESC, id DESC);
-CREATE INDEX audit_by_user ON public.audit_records USING btree (user_id, at DESC, id DESC);
+    CONSTRAINT audit_records_pkey PRIMARY KEY (id, at)
+) PARTITION BY RANGE (at);
+CREATE INDEX activity_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text AND deal_id IS NOT NULL;
+CREATE INDEX activity_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text AND deal_id IS NOT NULL;
+CREATE INDEX activity_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text AND deal_id IS NOT NULL;
+CREATE INDEX audit_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE brokerage_id IS NOT NULL;
+CREATE INDEX audit_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE deal_id IS NOT NULL;
+CREATE INDEX audit_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC) WHERE user_id IS NOT NULL;
 ALTER TABLE public.audit_records ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_records FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.audit_records TO CURRENT_USER
@@ -1374,6 +1374,31 @@ CREATE INDEX api_key_digests_by_key ON vault.api_key_digests USING btree (key_id
 ALTER TABLE vault.api_key_digests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.api_key_digests FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.api_key_digests TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.audit_months (
+    name text NOT NULL,
+    since timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL,
+    CONSTRAINT audit_months_pkey PRIMARY KEY (name)
+);
+ALTER TABLE vault.audit_months ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.audit_months FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.audit_months TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.audit_retention (
+    only_row boolean DEFAULT true NOT NULL,
+    months integer,
+    CONSTRAINT audit_retention_pkey PRIMARY KEY (only_row),
+    CONSTRAINT audit_retention_months_check CHECK (months >= 1 AND months <= 1200),
+    CONSTRAINT audit_retention_only_row_check CHECK (only_row)
+);
+ALTER TABLE vault.audit_retention ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.audit_retention FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.audit_retention TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
@@ -5053,6 +5078,67 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_audit_months()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+ SET lock_timeout TO '1s'
+AS $function$
+declare
+  month constant timestamp := date_trunc('month', app.now() at time zone 'UTC');
+  keep int;
+  next timestamptz;
+  following timestamptz;
+  part text;
+  dropped int := 0;
+begin
+  -- One node at a time.
+  select r.months into keep from vault.audit_retention r for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  select max(m.until) into next from vault.audit_months m;
+  if next < (month + interval '4 months') at time zone 'UTC' then
+    alter table public.audit_records detach partition vault.audit_records_later;
+    select (date_trunc('month', max(l.at) at time zone 'UTC') + interval '1 month') at time zone 'UTC' into following
+      from vault.audit_records_later l;
+    if following is null then
+      drop table vault.audit_records_later;
+    else
+      -- Records came in before their month was there: what holds them becomes the part of all the months that they are of.
+      part := 'audit_records_' || to_char(next at time zone 'UTC', 'YYYY_MM');
+      execute format('alter table vault.audit_records_later rename to %I', part);
+      execute format('alter table public.audit_records attach partition vault.%I for values from (%L) to (%L)', part, next, following);
+      insert into vault.audit_months values (part, next, following);
+      next := following;
+    end if;
+    -- At most two years at once, for a clock that was wrong.
+    for count in 1..24 loop
+      exit when next >= (month + interval '4 months') at time zone 'UTC';
+      following := (next at time zone 'UTC' + interval '1 month') at time zone 'UTC';
+      part := 'audit_records_' || to_char(next at time zone 'UTC', 'YYYY_MM');
+      execute format('create table vault.%I partition of public.audit_records for values from (%L) to (%L)', part, next, following);
+      perform app.protect(format('vault.%I', part)::regclass);
+      insert into vault.audit_months values (part, next, following);
+      next := following;
+    end loop;
+    execute format('create table vault.audit_records_later partition of public.audit_records for values from (%L) to (maxvalue)', next);
+    perform app.protect('vault.audit_records_later');
+  end if;
+  for part in select m.name from vault.audit_months m
+    where m.until <= (month - make_interval(months => keep)) at time zone 'UTC' order by m.until
+  loop
+    execute format('alter table public.audit_records detach partition vault.%I', part);
+    execute format('drop table vault.%I', part);
+    delete from vault.audit_months m where m.name = part;
+    dropped := dropped + 1;
+  end loop;
+  return dropped;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.keep_audit_months() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.keep_challenge(token bytea, session bytea)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -8125,5 +8211,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 66cf18f3e544ee7405ca5d6b387ab9d4e814a0db5b99c081d72551950f6bcac6  032_activity_and_lists.sql
 -- ce3b3206a3d7ee733ace000742428bbdde0c0aff104ecee3a2656dbba008189a  033_contacts_and_lists.sql
 -- ca8100e53e7e9fe04a6b96ed8c6b7fb1478cde8e5098c73a48be026ac1b3bedf  034_calls_of_tools.sql
+-- 44e98c433f3626857db497f1f43e1fcd72f81eb569fd670d89bd69e38dae50e4  035_audit_first_month.sql
+-- 78568f58a7f5bab7e08d1fb9e29ad71a2fcde9a49d81c3dc9d044f63233a3ec7  036_audit_by_month.sql
 -- 045c9c9c26bf0fa0361dd5fa406e854d93b34cfb28cc7b7d342f5bd37905f2b1  040_outbox.sql
 -- f0df5d56288d861a56a5f5c866cf4bc5a5ee5d167e4e28f3c601b4174d25eb15  043_notifications.sql

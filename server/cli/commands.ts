@@ -1,4 +1,4 @@
-/** The commands for the operator: keys, users, brokerages and the store of documents, on the owner's connection. */
+/** The commands for the operator: keys, users, brokerages, the store of documents and the audit trail, on the owner's connection. */
 
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -216,11 +216,39 @@ function addDocuments(program: Command): void {
     );
 }
 
+/** Months, or null for ever. */
+function monthsToKeep(text: string): number | null {
+  if (text === 'forever') return null;
+  if (!/^\d{1,4}$/.test(text) || Number(text) < 1 || Number(text) > 1200)
+    throw new InvalidArgumentError('It must be a whole number of months from 1 to 1200, or forever.');
+  return Number(text);
+}
+
+function addAudit(program: Command): void {
+  program
+    .command('audit')
+    .description('The audit trail.')
+    .command('keep')
+    .description('Set for how many whole months audit records are kept. Older ones are deleted within the hour.')
+    .argument('<months>', 'a number of months, or forever', monthsToKeep)
+    .option(...json)
+    .action((given: number | null, options: { json?: boolean }) =>
+      command(
+        ({ do: { keepAudit }, client }) => keepAudit(client, given),
+        ({ months }) =>
+          months === null
+            ? 'Audit records are kept for ever.'
+            : `Audit records are kept for ${months} whole months. Older ones are deleted within the hour.`,
+      )(options),
+    );
+}
+
 /** Adds the commands to `program`. */
 export function addCommands(program: Command): void {
   addKeys(program);
   addUsers(program);
   addDocuments(program);
+  addAudit(program);
   program
     .command('brokerages')
     .description('Brokerages.')

@@ -126,3 +126,43 @@ test('a new migration that takes something away is marked as breaking, or as wha
     'say in the first line `-- breaking: why`, or `-- compatible: why` when the release before does not use it',
   ).toEqual([]);
 });
+
+test('audit records lie in parts by month, made ahead, that nobody reads by themselves, and go when they need not be kept', async () => {
+  await migrate(connection());
+  const parts = async () =>
+    (
+      await owner.query<{ name: string; rows: string[] | null; open: boolean }>(
+        `select c.relname as name, not (c.relrowsecurity and c.relforcerowsecurity)
+           or has_table_privilege('dealkeep_server', c.oid, 'select, insert, update, delete') as open,
+           (select array_agg(r.action order by r.at) from audit_records r where r.tableoid = c.oid) as rows
+         from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'audit_records'::regclass
+         order by (select m.until from vault.audit_months m where m.name = c.relname)`,
+      )
+    ).rows;
+  const keep = () => owner.query('select app.keep_audit_months()');
+  const inMonths = (count: number) =>
+    owner.query(
+      `create or replace function app.now() returns timestamptz language sql stable parallel safe
+       return now() + interval '${count} months'`,
+    );
+  const first = await parts();
+  expect(first).toHaveLength(4);
+  expect(first.map(({ name }) => name)).toEqual(expect.arrayContaining(['audit_records_first', 'audit_records_later']));
+  expect(first.filter(({ open }) => open)).toEqual([]);
+  await owner.query(
+    `insert into audit_records (at, action, outcome) values (now() - interval '3 years', 'long_ago', 'done'), (now(), 'today', 'done'),
+       (now() + interval '14 months', 'ahead', 'done')`,
+  );
+  // What came in before its month was there stays where it is found.
+  await inMonths(13);
+  await keep();
+  const later = await parts();
+  expect(later.flatMap(({ rows }) => rows ?? [])).toEqual(['long_ago', 'today', 'ahead']);
+  expect(later.filter(({ open }) => open)).toEqual([]);
+  expect(later.at(-1)).toMatchObject({ name: 'audit_records_later', rows: null });
+  await owner.query('update vault.audit_retention set months = 6');
+  await keep();
+  expect((await parts()).flatMap(({ rows }) => rows ?? [])).toEqual(['ahead']);
+  expect((await parts()).map(({ name }) => name)).not.toContain('audit_records_first');
+  await keep();
+}, 60_000);

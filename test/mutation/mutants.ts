@@ -254,7 +254,7 @@ async function everyTableOf(client: pg.ClientBase): Promise<Table[]> {
       (select array_agg(r) from unnest('{select,insert,update,delete}'::text[]) r
         where not has_table_privilege('dealkeep_server', c.oid, r)) as missing
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where c.relkind in ('r', 'p') and n.nspname in ('public', 'vault') order by 1, 2`);
+    where c.relkind in ('r', 'p') and not c.relispartition and n.nspname in ('public', 'vault') order by 1, 2`);
   return rows;
 }
 

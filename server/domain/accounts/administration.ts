@@ -247,3 +247,9 @@ export async function adoptStore(client: pg.ClientBase, storeId: string): Promis
     [storeId],
   );
 }
+
+/** Sets for how many whole months audit records are kept; null: for ever. */
+export async function keepAudit(client: pg.ClientBase, months: number | null): Promise<{ months: number | null }> {
+  await client.query('update vault.audit_retention set months = $1', [months]);
+  return { months };
+}
