@@ -128,7 +128,11 @@ async function round(bench: Bench, service: Service, name: string, requests: rea
   return { capacity, normal, over, health, served, refused, peak };
 }
 
-const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const [below, above] = [sorted[(sorted.length - 1) >> 1] ?? NaN, sorted[sorted.length >> 1] ?? NaN];
+  return (below + above) / 2;
+}
 
 async function overload(bench: Bench, service: Service, name: string, requests: readonly string[]): Promise<string[]> {
   const before = service.memory();
