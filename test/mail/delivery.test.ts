@@ -1,0 +1,291 @@
+/** Mails on their way from the event to a real mail server: once, again when refused, never lost, never for nothing. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openDelivery, type Delivery } from '../../server/mail/delivery.ts';
+import { openServices } from '../../server/services.ts';
+import { openAccount, Visitor } from '../auth/scene.ts';
+import { openService, type TestService } from '../harness.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
+import { openMailServer, Refusal, type MailServer } from './mail-server.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+let mailServer: MailServer;
+let service: TestService;
+let admin: SignedIn;
+let brokerage = '';
+/** Two nodes that deliver. */
+const nodes: Delivery[] = [];
+const closers: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  mailServer = await openMailServer();
+  service = await openService({
+    config: {
+      smtpUrl: mailServer.url,
+      mailFrom: 'Dealkeep <deals@brokers.example>',
+    },
+  });
+  for (let node = 0; node < 2; node += 1) {
+    const { config, log, clock } = service.services;
+    const { services, close } = await openServices(config, service.connections.server, { log, clock });
+    nodes.push(openDelivery(services));
+    closers.push(close);
+  }
+  const person = await openAccount(service, { name: 'Ada Admin' });
+  const [made] = await service.sql<{ id: string }>(
+    `insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id`,
+  );
+  brokerage = made?.id ?? '';
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    brokerage,
+    person.id,
+  ]);
+  service.clock.advance(0);
+  admin = await signInAs(service, person.id);
+});
+afterAll(async () => {
+  await Promise.all(closers.map((close) => close()));
+  await service?.close();
+  await mailServer?.close();
+});
+beforeEach(async () => {
+  // Another day, on which nothing was counted yet.
+  service.clock.advance(day);
+  admin = await signInAs(
+    service,
+    (await service.sql<{ id: string }>(`select user_id as id from members limit 1`))[0]!.id,
+  );
+  await service.sql('delete from vault.outbox');
+  mailServer.received.length = 0;
+  Object.assign(mailServer, { onRecipient: () => {}, onMail: () => {} });
+});
+
+let count = 0;
+/** Invites somebody by mail; their address. */
+async function invite(name = 'Gus Guest', local = `guest${(count += 1)}`): Promise<string> {
+  const email = `${local}@example.com`;
+  const answer = await admin.ask(`/brokerages/${brokerage}/members`, { email, name, role: 'staff' });
+  expect(answer).toMatchObject({ status: 201, body: { mailed: true } });
+  return email;
+}
+
+const deliver = () => nodes[0]!.deliverDue();
+const outbox = () =>
+  service.sql<{
+    state: string;
+    attempts: number;
+    last_error: string | null;
+    secret: string | null;
+    facts: object;
+    in: number;
+  }>(
+    `select case when sent_at is not null then 'sent' when given_up_at is not null then 'given up' else 'waiting' end as state,
+       attempts, last_error, secret, facts, extract(epoch from next_attempt_at - app.now())::int as in
+     from vault.outbox order by created_at, id`,
+  );
+
+describe('a mail', () => {
+  test('is sent once, as text and as HTML, under the id of its row, and nothing of what it said is kept', async () => {
+    const email = await invite();
+    await deliver();
+    await deliver();
+    expect(mailServer.received).toHaveLength(1);
+    const [{ id } = { id: '' }] = await service.sql<{ id: string }>('select id from vault.outbox');
+    const { raw, messageId, from, to } = mailServer.received[0]!;
+    expect({ messageId, from, to }).toEqual({
+      messageId: `${id}@brokers.example`,
+      from: 'deals@brokers.example',
+      to: [email],
+    });
+    expect(raw).toMatch(/^content-type: multipart\/alternative;/im);
+    expect(raw).toMatch(/^auto-submitted: auto-generated$/im);
+    expect(raw).toMatch(/^subject: Ada Admin invites you$/im);
+    expect(raw).toContain('Ada Admin invites you to Harbor Brokers.');
+    expect(raw).toContain('<meta name="color-scheme" content="light dark" />');
+    const links = raw.match(/http:\/\/127\.0\.0\.1:\d+\/accept-invitation#token=[\w-]{43}/g);
+    expect(links).toHaveLength(2);
+    expect(new Set(links).size).toBe(1);
+    expect(await outbox()).toMatchObject([{ state: 'sent', attempts: 1, secret: null, facts: {}, last_error: null }]);
+    expect(service.log.join('')).not.toContain(links![0]!.split('=')[1]);
+  });
+
+  test('that is refused for now is tried again, later each time, and sent when it is taken', async () => {
+    let answers = 0;
+    mailServer.onRecipient = () => {
+      answers += 1;
+      throw new Refusal(451, 'Greylisted, try again later');
+    };
+    await invite();
+    const waits: number[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      await deliver();
+      await deliver();
+      const [mail] = await outbox();
+      waits.push(Math.round(mail!.in / 60));
+      expect(mail).toMatchObject({ state: 'waiting', attempts: round + 1 });
+      service.clock.advance(mail!.in * 1_000 + 1_000);
+    }
+    expect(waits).toEqual([1, 5, 15, 60, 180, 360]);
+    expect(answers).toBe(6);
+    expect((await outbox())[0]!.last_error).toBe(
+      'The mail server refused the address: 451 Greylisted, try again later',
+    );
+    mailServer.onRecipient = () => {};
+    await deliver();
+    expect(mailServer.received).toHaveLength(1);
+    expect(await outbox()).toMatchObject([{ state: 'sent', attempts: 7, last_error: null }]);
+  });
+
+  test('is given up after a day, and the token of its link is forgotten', async () => {
+    mailServer.onMail = () => {
+      throw new Refusal(452, 'Out of room');
+    };
+    await invite();
+    for (let round = 0; round < 12; round += 1) {
+      await deliver();
+      const [mail] = await outbox();
+      if (mail!.state === 'given up') break;
+      service.clock.advance(mail!.in * 1_000 + 1_000);
+    }
+    expect(await outbox()).toMatchObject([{ state: 'given up', attempts: 10, secret: null }]);
+    const texts = mailServer.received.length;
+    service.clock.advance(day);
+    await deliver();
+    expect(mailServer.received).toHaveLength(texts);
+    expect(new Set(mailServer.received.map(({ messageId }) => messageId)).size).toBe(1);
+  });
+
+  test('that is refused for good is given up at once; a link in the refusal is not kept', async () => {
+    mailServer.onMail = ({ raw }) => {
+      throw new Refusal(554, `Blocked: ${/http:\S+token=\S+/.exec(raw)?.[0]}`);
+    };
+    await invite();
+    await deliver();
+    expect(await outbox()).toMatchObject([
+      { state: 'given up', attempts: 1, secret: null, last_error: 'The mail server refused the mail: 554 Blocked: …' },
+    ]);
+    const token = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)![1]!;
+    expect(service.log.join('')).not.toContain(token);
+  });
+
+  test('whose link was replaced meanwhile is not sent, and the one with the new link is', async () => {
+    const email = await invite();
+    await invite('Gus Guest', email.split('@')[0]);
+    await deliver();
+    expect(mailServer.received).toHaveLength(1);
+    const [, token] = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)!;
+    const followed = await new Visitor(service.origin).json('/api/auth/invitation', { token });
+    expect(followed).toMatchObject({ status: 200, body: { email } });
+  });
+
+  test('to an address that looks like several goes to nobody but that one', async () => {
+    await service.sql(
+      `select app.queue_mail('password_reset', $1, null, null, null, true, '{"name": "Ann"}', null, null)`,
+      ['"all@evil.example,b"@example.com'],
+    );
+    await deliver();
+    // This server knows no such addresses.
+    expect(await outbox()).toMatchObject([
+      { state: 'given up', last_error: 'The mail server refused the address: 501 Error: Bad recipient address syntax' },
+    ]);
+    expect(mailServer.received).toEqual([]);
+  });
+
+  test('goes to one address and has one subject, whatever stands in names', async () => {
+    const evil = 'Eve\r\nBcc: all@evil.example\r\n\r\n<script>alert(1)</script>';
+    const address = 'plain@example.com';
+    await service.sql(`select app.queue_mail('invitation', $1, null, $2, null, true, $3, null, null)`, [
+      address,
+      brokerage,
+      { name: evil, by: evil, brokerage: 'Harbor\n\nBrokers', deal: evil },
+    ]);
+    await deliver();
+    expect(await outbox()).toMatchObject([{ state: 'sent', last_error: null }]);
+    const [{ raw, to } = { raw: '', to: [] }] = mailServer.received;
+    expect(to).toEqual([address]);
+    const head = raw.slice(0, raw.indexOf('\n\n'));
+    expect(head).not.toMatch(/^bcc:/im);
+    expect(head.match(/^subject:/gim)).toHaveLength(1);
+    expect(raw).not.toMatch(/^bcc:/im);
+    const markup = raw.slice(raw.indexOf('<!doctype html>'));
+    expect(markup).not.toContain('<script');
+    expect(markup).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+  });
+});
+
+describe('nodes', () => {
+  test('deliver each mail once, however many of them look at once', async () => {
+    for (let round = 0; round < 15; round += 1) await invite();
+    await Promise.all([...nodes, ...nodes].map((node) => node.deliverDue()));
+    expect(mailServer.received).toHaveLength(15);
+    expect(new Set(mailServer.received.map(({ messageId }) => messageId)).size).toBe(15);
+  });
+
+  test('answer while the mail server does not', async () => {
+    const taken = Promise.withResolvers<void>();
+    mailServer.onRecipient = () => taken.promise;
+    await invite();
+    const delivering = deliver();
+    await invite();
+    await invite();
+    expect((await outbox()).map(({ state }) => state)).toEqual(['waiting', 'waiting', 'waiting']);
+    taken.resolve();
+    await delivering;
+    await deliver();
+    expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
+  });
+
+  test('send what a node that was killed was handing over, under the same Message-ID, and nothing else again', async () => {
+    const reached = Promise.withResolvers<void>();
+    mailServer.onMail = () => {
+      reached.resolve();
+      return new Promise(() => {});
+    };
+    await invite();
+    const given = { connection: service.connections.server, smtpUrl: mailServer.url, now: service.clock.now() };
+    const node = spawn(process.execPath, [path.join(import.meta.dirname, 'node.ts'), JSON.stringify(given)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    await Promise.race([reached.promise, once(node, 'exit')]);
+    node.kill('SIGKILL');
+    await once(node, 'exit');
+    mailServer.onMail = () => {};
+    expect(mailServer.received).toHaveLength(1);
+
+    // It may be handing it over still, for all that others know.
+    await invite();
+    await deliver();
+    expect((await outbox()).map(({ state }) => state)).toEqual(['waiting', 'sent']);
+    service.clock.advance(5 * minute + 1_000);
+    await deliver();
+    await deliver();
+    expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'sent']);
+    const [first, , again] = mailServer.received.map(({ messageId, to }) => [messageId.split('@')[0], to]);
+    expect(again).toEqual(first);
+    expect(mailServer.received).toHaveLength(3);
+  });
+});
+
+test('what was sent is deleted after 30 days, what was given up after 90', async () => {
+  await invite();
+  await deliver();
+  mailServer.onRecipient = () => {
+    throw new Refusal(550, 'No such user');
+  };
+  await invite();
+  await deliver();
+  const left = async (days: number) => {
+    service.clock.advance(days * day);
+    await service.sql('select app.purge_mails()');
+    return (await outbox()).map(({ state }) => state);
+  };
+  expect(await left(29)).toEqual(['sent', 'given up']);
+  expect(await left(2)).toEqual(['given up']);
+  expect(await left(60)).toEqual([]);
+});

@@ -1,0 +1,81 @@
+/** A mail server that takes what it is told to take: smtp-server on a port of 127.0.0.1. */
+
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { SMTPServer } from 'smtp-server';
+
+/** A mail as it came. */
+export interface Received {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Headers and body as they were sent, lines ended by \n, quoted-printable decoded. */
+  readonly raw: string;
+  readonly messageId: string;
+}
+
+/** What it answers instead of taking a mail. */
+export class Refusal extends Error {
+  readonly responseCode: number;
+  constructor(responseCode: number, message: string) {
+    super(message);
+    this.responseCode = responseCode;
+  }
+}
+
+export interface MailServer {
+  readonly url: string;
+  /** Every mail whose text has come, taken or not. */
+  readonly received: Received[];
+  /** Asked of each recipient and of each mail before it is answered; what they throw is the answer. */
+  onRecipient: (address: string) => void | Promise<void>;
+  onMail: (mail: Received) => void | Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The text of quoted-printable (RFC 2045, section 6.7), in UTF-8. */
+function decoded(raw: string): string {
+  const bytes = raw
+    .replaceAll('\r\n', '\n')
+    .replaceAll('=\n', '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
+/** Opens it. */
+export async function openMailServer(): Promise<MailServer> {
+  const received: Received[] = [];
+  const answering = (asked: void | Promise<void>, done: (error?: Error | null) => void) =>
+    void Promise.resolve(asked).then(
+      () => done(),
+      (error: Error) => done(error),
+    );
+  const hooks: Pick<MailServer, 'onRecipient' | 'onMail'> = { onRecipient: () => {}, onMail: () => {} };
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    logger: false,
+    closeTimeout: 100,
+    onRcptTo: ({ address }, _session, done) => answering((async () => hooks.onRecipient(address))(), done),
+    onData: (stream, { envelope }, done) => {
+      const taken = async () => {
+        const raw = decoded(await text(stream));
+        const mail: Received = {
+          from: envelope.mailFrom ? envelope.mailFrom.address : '',
+          to: envelope.rcptTo.map(({ address }) => address),
+          raw,
+          messageId: /^message-id: <(.*)>$/im.exec(raw)?.[1] ?? '',
+        };
+        received.push(mail);
+        await hooks.onMail(mail);
+      };
+      answering(taken(), done);
+    },
+  });
+  server.on('error', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.server.address() as AddressInfo;
+  return Object.assign(hooks, {
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  });
+}
