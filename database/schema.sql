@@ -4923,7 +4923,11 @@ CREATE OR REPLACE FUNCTION app.is_live_link(link bytea)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select exists (select from vault.invitations i where i.digest = link and i.used_at is null and i.expires_at > app.now())
+  select exists (
+      select from vault.invitations i
+      left join public.members m on m.brokerage_id = i.brokerage_id and m.user_id = i.user_id
+      left join public.participants p on p.id = i.participant_id
+      where i.digest = link and i.used_at is null and i.expires_at > app.now() and coalesce(m.status, p.status) = 'invited')
     or exists (select from vault.password_resets r where r.digest = link and r.expires_at > app.now())
     or exists (select from vault.address_changes a where a.digest = link and a.expires_at > app.now())
 $function$;
@@ -5624,6 +5628,16 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_sent(uuid,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.mail_trouble(link bytea)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select case when o.given_up_at is not null then 'undelivered' when o.attempts > 0 and o.last_error is not null then 'delayed' end
+  from vault.outbox o where o.link = mail_trouble.link and o.sent_at is null
+$function$;
+
 CREATE OR REPLACE FUNCTION app.may_move(deal_id uuid, target text, confirmed boolean)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -5666,6 +5680,24 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.member_has_second_factor(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.member_mail_trouble(of_brokerage uuid, person uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not of_brokerage = any (app.brokerages_as('admin')) then
+    return null;
+  end if;
+  return (
+    select app.mail_trouble(i.digest) from public.members m
+    join vault.invitations i on i.user_id = m.user_id and i.brokerage_id = m.brokerage_id and i.used_at is null
+    where m.brokerage_id = of_brokerage and m.person_id = person and m.status = 'invited');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.member_mail_trouble(uuid,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.memberships_of(person uuid)
  RETURNS TABLE(asking uuid[], administered uuid[])
@@ -6128,6 +6160,23 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.own_sessions(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.participant_mail_trouble(participation uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select app.mail_trouble(i.digest) from public.participants p
+    join public.deals d on d.id = p.deal_id
+    join vault.invitations i on i.user_id = p.user_id and i.participant_id = p.id and i.used_at is null
+    where p.id = participation and p.status = 'invited'
+      and (d.id = any (app.deals_acting_as('broker')) or d.organization_id = any (app.brokerages_as('admin'))));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.participant_mail_trouble(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.participations()
  RETURNS TABLE(deal_id uuid, participant_id uuid, role text, principal_id uuid, principal_role text)
@@ -7065,6 +7114,30 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.require_second_factor(uuid,boolean,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.resend_mail(of_brokerage uuid, mail uuid, new_token bytea, new_secret text, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  to_whom text;
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return false;
+  end if;
+  select o.recipient into to_whom from vault.outbox o
+    where o.id = mail and o.brokerage_id = of_brokerage and o.sent_at is null;
+  if not found or not app.retry_mail(mail, new_token, new_secret) then
+    return false;
+  end if;
+  perform app.count_mail_to(app.user_id(), of_brokerage, to_whom);
+  perform app.audit('mail.resend', mail::text, 'done', of_brokerage, null, address, request_id, '{}');
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.resend_mail(uuid,uuid,bytea,text,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.reset_owner(token bytea)
  RETURNS TABLE(email text, name text)
  LANGUAGE plpgsql
@@ -7113,6 +7186,39 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.reset_password(bytea,text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.retry_mail(mail uuid, new_token bytea, new_secret text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  undelivered vault.outbox;
+begin
+  select o.* into undelivered from vault.outbox o where o.id = mail and o.sent_at is null for update;
+  if not found then
+    return false;
+  end if;
+  if undelivered.claimed_until > app.now() then
+    perform app.refuse('mail_under_way', 'This mail is being sent at this moment: look again in a few minutes.');
+  end if;
+  if undelivered.given_up_at is not null and undelivered.link is not null then
+    update vault.invitations i set digest = new_token, expires_at = app.now() + interval '14 days'
+      where i.digest = undelivered.link and app.is_live_link(undelivered.link);
+    if not found then
+      perform app.refuse('link_expired', 'The link of this mail is used up, taken back or too old: it has to be asked for again.');
+    end if;
+    undelivered.link := new_token;
+    undelivered.secret := new_secret;
+  end if;
+  update vault.outbox o set given_up_at = null, claimed_until = null, attempts = 0, next_attempt_at = app.now(),
+      give_up_at = app.now() + interval '1 day', link = undelivered.link, secret = undelivered.secret
+    where o.id = undelivered.id;
+  perform pg_notify('dealkeep_mail', '');
+  return true;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.revoke_api_key(key_id uuid, address inet, request_id text)
  RETURNS void
@@ -8063,6 +8169,25 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.undelivered_mails(of_brokerage uuid)
+ RETURNS TABLE(id uuid, kind text, recipient text, created_at timestamp with time zone, given_up boolean, attempts integer, next_attempt_at timestamp with time zone, last_error text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return;
+  end if;
+  return query
+    select o.id, o.kind, o.recipient, o.created_at, o.given_up_at is not null, o.attempts, o.next_attempt_at, o.last_error
+    from vault.outbox o
+    where o.brokerage_id = of_brokerage and o.sent_at is null and (o.link is null or app.is_live_link(o.link))
+    order by o.created_at desc, o.id desc limit 200;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.undelivered_mails(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.upgrade_password(old_phc text, new_phc text)
  RETURNS void
  LANGUAGE sql
@@ -8214,4 +8339,5 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 44e98c433f3626857db497f1f43e1fcd72f81eb569fd670d89bd69e38dae50e4  035_audit_first_month.sql
 -- 78568f58a7f5bab7e08d1fb9e29ad71a2fcde9a49d81c3dc9d044f63233a3ec7  036_audit_by_month.sql
 -- 045c9c9c26bf0fa0361dd5fa406e854d93b34cfb28cc7b7d342f5bd37905f2b1  040_outbox.sql
+-- fa987f86984b3cd669258e97603b930b43a92b808f09546fe4ca6b70946983d4  041_undelivered_mail.sql
 -- f0df5d56288d861a56a5f5c866cf4bc5a5ee5d167e4e28f3c601b4174d25eb15  043_notifications.sql

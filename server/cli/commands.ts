@@ -243,12 +243,48 @@ function addAudit(program: Command): void {
     );
 }
 
+function addMail(program: Command): void {
+  const mail = program.command('mail').description('Mails that have not arrived.');
+  mail
+    .command('list')
+    .description('List the mails that wait or were given up, newest first.')
+    .option(...json)
+    .action(
+      command(
+        ({ do: { listMails }, client }, _options: { json?: boolean }) => listMails(client),
+        (found) =>
+          found
+            .map(
+              ({ id, state, recipient, kind, attempts, last_error }) =>
+                `${id}  ${state.padEnd(8)}  ${recipient}  ${kind}  tried ${attempts} times${last_error ? `: ${last_error}` : ''}`,
+            )
+            .join('\n') || 'Every mail was sent.',
+      ),
+    );
+  mail
+    .command('resend')
+    .description('Send a mail again, at once. One that was given up gets a new link.')
+    .argument('<id>', 'the id of the mail')
+    .option(...json)
+    .action((id: string, options: { json?: boolean }) =>
+      command(
+        async ({ do: { resendMail }, client }) => {
+          const { mintLink } = await import('../mail/secrets.ts');
+          await resendMail(client, id, mintLink(true).link);
+          return { resent: id };
+        },
+        () => `Mail ${id} is sent again by the running server.`,
+      )(options),
+    );
+}
+
 /** Adds the commands to `program`. */
 export function addCommands(program: Command): void {
   addKeys(program);
   addUsers(program);
   addDocuments(program);
   addAudit(program);
+  addMail(program);
   program
     .command('brokerages')
     .description('Brokerages.')

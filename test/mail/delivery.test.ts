@@ -3,11 +3,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDelivery, type Delivery } from '../../server/mail/delivery.ts';
 import { openServices } from '../../server/services.ts';
 import { openAccount, Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
+import { run } from '../runtime/program.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { openMailServer, Refusal, type MailServer } from './mail-server.ts';
 
@@ -269,6 +271,100 @@ describe('nodes', () => {
     const [first, , again] = mailServer.received.map(({ messageId, to }) => [messageId.split('@')[0], to]);
     expect(again).toEqual(first);
     expect(mailServer.received).toHaveLength(3);
+  });
+});
+
+describe('what has not arrived', () => {
+  const refuse = () => {
+    throw new Refusal(550, 'No such user');
+  };
+
+  test('is told to the admins of its brokerage, who send it again with a new link; the body to nobody', async () => {
+    mailServer.onRecipient = refuse;
+    const email = await invite();
+    const [{ digest } = { digest: null }] = await service.sql<{ digest: Buffer }>(
+      'select digest from vault.invitations order by created_at desc limit 1',
+    );
+    await deliver();
+    const mails = `/brokerages/${brokerage}/mails`;
+    const { body } = await admin.ask(mails);
+    expect(body.items).toEqual([
+      {
+        id: expect.any(String),
+        kind: 'invitation',
+        recipient: email,
+        created_at: expect.any(String),
+        given_up: true,
+        attempts: 1,
+        next_attempt_at: expect.any(String),
+        last_error: 'The mail server refused the address: 550 No such user',
+      },
+    ]);
+    const members = async () =>
+      (await admin.ask(`/brokerages/${brokerage}/members`)).body.items as { email: string; mail_trouble: string }[];
+    expect((await members()).find((one) => one.email === email)?.mail_trouble).toBe('undelivered');
+
+    const again = `${mails}/${body.items[0].id}/resend`;
+    const others = await openAccount(service);
+    for (const role of ['broker', null]) {
+      const other = role === null ? await openAccount(service) : others;
+      if (role)
+        await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, $3)`, [
+          brokerage,
+          other.id,
+          role,
+        ]);
+      const person = await signInAs(service, other.id);
+      const status = role === null ? 404 : 403;
+      expect([(await person.ask(mails)).status, (await person.ask(again, {})).status]).toEqual([status, status]);
+    }
+
+    mailServer.onRecipient = () => {};
+    expect(await admin.ask(again, {})).toEqual({ status: 200, body: { resent: true } });
+    await deliver();
+    expect(mailServer.received).toHaveLength(1);
+    const [, token] = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)!;
+    expect((await new Visitor(service.origin).json('/api/auth/invitation', { token })).body).toMatchObject({ email });
+    expect(await service.sql('select from vault.invitations where digest = $1', [digest])).toEqual([]);
+    expect((await admin.ask(mails)).body.items).toEqual([]);
+    expect((await admin.ask(again, {})).status).toBe(404);
+    expect((await members()).find((one) => one.email === email)?.mail_trouble).toBeNull();
+    expect((await service.sql(`select details from audit_records where action = 'mail.resend'`)).length).toBe(1);
+  });
+
+  test('is no matter any more when the invitation was taken back', async () => {
+    mailServer.onRecipient = refuse;
+    const email = await invite();
+    await deliver();
+    const { items } = (await admin.ask(`/brokerages/${brokerage}/members`)).body;
+    const { user_id } = items.find((one: { email: string }) => one.email === email);
+    expect((await admin.ask(`/brokerages/${brokerage}/mails`)).body.items).toHaveLength(1);
+    await admin.ask(`/brokerages/${brokerage}/members/${user_id}`, undefined, 'DELETE');
+    expect((await admin.ask(`/brokerages/${brokerage}/mails`)).body.items).toEqual([]);
+  });
+
+  test('is listed and sent again from the command line', async () => {
+    // The command goes by the real time.
+    service.clock.set(new Date());
+    mailServer.onRecipient = refuse;
+    const email = await invite();
+    await deliver();
+    const url = ({ user, password, host = '', port, database }: pg.ClientConfig) =>
+      `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+    const { owner, server } = service.connections;
+    const env = { DATABASE_URL: url(server), MIGRATE_DATABASE_URL: url(owner) };
+    const dealkeep = async (...words: string[]) => {
+      const { code, stdout, stderr } = await run(['mail', ...words, '--json'], env);
+      expect([code, stderr]).toEqual([0, '']);
+      return JSON.parse(stdout) as unknown;
+    };
+    const listed = (await dealkeep('list')) as { id: string }[];
+    expect(listed).toMatchObject([{ recipient: email, state: 'given up', kind: 'invitation', brokerage: 'harbor' }]);
+    const [{ id } = { id: '' }] = listed;
+    expect(await dealkeep('resend', id)).toEqual({ resent: id });
+    mailServer.onRecipient = () => {};
+    await deliver();
+    expect(mailServer.received.map(({ to }) => to)).toEqual([[email]]);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import { mintApiKey, type KeyEnvironment, type KeyScope } from '../clients/api-keys.ts';
-import { mintToken, tokenDigest } from './secret-tokens.ts';
+import { mintToken, tokenDigest, type NewLink } from './secret-tokens.ts';
 
 /** It cannot be done as asked; the message says what to change. */
 export class NotPossible extends Error {
@@ -252,4 +252,44 @@ export async function adoptStore(client: pg.ClientBase, storeId: string): Promis
 export async function keepAudit(client: pg.ClientBase, months: number | null): Promise<{ months: number | null }> {
   await client.query('update vault.audit_retention set months = $1', [months]);
   return { months };
+}
+
+/** A mail that has not arrived. */
+export interface WaitingMail {
+  id: string;
+  kind: string;
+  recipient: string;
+  brokerage: string | null;
+  state: 'waiting' | 'given up';
+  attempts: number;
+  created_at: string;
+  next_attempt_at: string;
+  last_error: string | null;
+}
+
+/** The mails that wait or were given up, the latest first, 1,000 at most; never what they say. */
+export async function listMails(client: pg.ClientBase): Promise<WaitingMail[]> {
+  const { rows } = await client.query<WaitingMail>(
+    `select o.id, o.kind, o.recipient, b.slug as brokerage, case when o.given_up_at is null then 'waiting' else 'given up' end as state,
+       o.attempts, o.created_at, o.next_attempt_at, o.last_error
+     from vault.outbox o left join public.brokerages b on b.id = o.brokerage_id
+     where o.sent_at is null order by o.created_at desc, o.id desc limit 1000`,
+  );
+  return rows;
+}
+
+/** Sends a mail again that waits or was given up, with a new link where the old one was forgotten. Throws {@link NotPossible}. */
+export async function resendMail(client: pg.ClientBase, id: string, { token, secret }: NewLink): Promise<void> {
+  await together(client, async () => {
+    const mail = await one<{ id: string; brokerage_id: string | null }>(
+      client,
+      'select id, brokerage_id from vault.outbox where id::text = $1 and sent_at is null',
+      [id],
+    );
+    if (!mail) throw new NotPossible(`There is no mail with the id "${id}" that waits or was given up.`);
+    await client.query('select app.retry_mail($1, $2, $3)', [mail.id, token, secret]).catch((error: Error) => {
+      throw new NotPossible(error.message, { cause: error });
+    });
+    if (mail.brokerage_id) await record(client, 'mail.resend', mail.brokerage_id, mail.id, {});
+  });
 }

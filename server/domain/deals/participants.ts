@@ -3,6 +3,7 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
+import type { MailTrouble } from '../outbox/undelivered.ts';
 import { mailedInvitation } from '../people/invitations.ts';
 import { seenDeal, type Side } from './deals.ts';
 
@@ -44,6 +45,8 @@ export interface PersonOfDeal {
   nda_status: 'sent' | 'active' | 'expired' | 'revoked' | null;
   /** Whether the caller can make a closing condition theirs: they take part, and a buyer who is selected may know of them. */
   can_own_conditions: boolean;
+  /** What is wrong with the mail of their invitation; null to all but the deal's brokers and its brokerage's admins. */
+  mail_trouble: MailTrouble;
   created_at: string;
   updated_at: string;
 }
@@ -62,7 +65,8 @@ const personFields = `p.id, p.person_id as user_id, ${participantName} as name, 
     when p.status <> 'active' or not p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then false
     when app.selected_side(p.deal_id) is null then true
     else app.side_knows(app.selected_side(p.deal_id), p.user_id)
-  end as can_own_conditions, p.created_at, p.updated_at`;
+  end as can_own_conditions,
+  case when p.status = 'invited' then app.participant_mail_trouble(p.id) end as mail_trouble, p.created_at, p.updated_at`;
 
 const personTables = `participants p
   left join users u on u.id = p.user_id

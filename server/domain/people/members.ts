@@ -3,6 +3,8 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
 
+import type { MailTrouble } from '../outbox/undelivered.ts';
+
 export type MemberRole = 'admin' | 'broker' | 'staff';
 
 // Of who has not accepted shows what was typed, whatever else the caller knows of the account behind the address.
@@ -55,11 +57,14 @@ export interface MemberOfBrokerage {
   status: 'invited' | 'active';
   /** Null to all but admins, and of who has not accepted yet. */
   second_factor: boolean | null;
+  /** What is wrong with the mail of their invitation; null to all but admins. */
+  mail_trouble: MailTrouble;
   created_at: string;
 }
 
 const person = `select m.person_id as user_id, ${nameOf} as name, ${emailOf} as email, m.role, m.status,
-    app.member_has_second_factor(m.brokerage_id, m.person_id) as second_factor, m.created_at
+    app.member_has_second_factor(m.brokerage_id, m.person_id) as second_factor,
+    case when m.status = 'invited' then app.member_mail_trouble(m.brokerage_id, m.person_id) end as mail_trouble, m.created_at
   from members m left join users u on u.id = m.user_id where m.brokerage_id = $1 and m.status <> 'removed'`;
 
 /** The members of a brokerage, invited ones too, by name; none when the caller is no member of it. */

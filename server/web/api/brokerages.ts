@@ -6,6 +6,7 @@ import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import { brokerageOfCaller, renameBrokerage, requireSecondFactor } from '../../domain/people/brokerages.ts';
 import { inviteMember, renewMemberInvitation } from '../../domain/people/invitations.ts';
+import { resendMail, undeliveredMails } from '../../domain/outbox/undelivered.ts';
 import {
   changeMemberRole,
   dealsRunAlone,
@@ -111,6 +112,32 @@ export function brokerageRoutes(services: Services) {
       const [changed, member] = await asPerson(services, c, change, memberOf(brokerageId, userId));
       if (!changed) throw unchanged(member);
       return c.json(orNotFound(member));
+    })
+
+    .get('/brokerages/:id/mails', async (c) => {
+      const brokerageId = pathId(c);
+      const [brokerage, items] = await asPerson(
+        services,
+        c,
+        brokerageOfCaller(brokerageId),
+        undeliveredMails(brokerageId),
+      );
+      if (!brokerage) throw nothingThere();
+      if (brokerage.role !== 'admin') throw notAllowed();
+      return c.json({ items });
+    })
+
+    .post('/brokerages/:id/mails/:mail_id/resend', async (c) => {
+      const brokerageId = pathId(c);
+      const { link } = mintLink(true);
+      const [brokerage, resent] = await asPerson(
+        services,
+        c,
+        brokerageOfCaller(brokerageId),
+        resendMail(brokerageId, pathId(c, 'mail_id'), link, originOf(c)),
+      );
+      if (!resent) throw brokerage && brokerage.role !== 'admin' ? notAllowed() : nothingThere();
+      return c.json({ resent });
     })
 
     .put('/brokerages/:id/second-factor', body(Required), async (c) => {

@@ -16,6 +16,13 @@ export const membersQuery = (brokerageId: Id) =>
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/members', { param: { id: brokerageId }, signal }),
   });
 
+/** The mails of a brokerage that have not arrived. */
+export const undeliveredMailsQuery = (brokerageId: Id) =>
+  queryOptions({
+    queryKey: keys.settings('mails', brokerageId),
+    queryFn: ({ signal }) => api.get('/web/brokerages/:id/mails', { param: { id: brokerageId }, signal }),
+  });
+
 /** The deals that would have no broker without this member. */
 export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
   queryOptions({
@@ -85,8 +92,15 @@ export function useMemberActions(brokerageId: Id) {
     endSessions: useChange('members', (userId: Id) =>
       api.post('/web/brokerages/:id/members/:user_id/sessions/end', { param: { ...param, user_id: userId } }),
     ),
-    invite: useChange('members', (input: MemberInput) =>
-      api.post('/web/brokerages/:id/members', { param, json: input }),
+    invite: useChange(
+      'members',
+      (input: MemberInput) => api.post('/web/brokerages/:id/members', { param, json: input }),
+      ['mails'],
+    ),
+    resendMail: useChange(
+      'mails',
+      (mailId: Id) => api.post('/web/brokerages/:id/mails/:mail_id/resend', { param: { ...param, mail_id: mailId } }),
+      ['members'],
     ),
     renew: useChange('members', ({ user_id, ...input }: { user_id: Id } & Delivery) =>
       api.post('/web/brokerages/:id/members/:user_id/invitation', { param: { ...param, user_id }, json: input }),

@@ -103,6 +103,8 @@ export type ContactImport = Answer<'post', '/web/contacts/import'>;
 
 export type Brokerage = Answer<'get', '/web/brokerages/:id'>;
 export type Member = Item<'/web/brokerages/:id/members'>;
+export type MailTrouble = NonNullable<Member['mail_trouble']>;
+export type UndeliveredMail = Item<'/web/brokerages/:id/mails'>;
 export type MemberRole = Member['role'];
 export type MemberInput = RequestBody<'post', '/web/brokerages/:id/members'>;
 export type MemberInvited = Answer<'post', '/web/brokerages/:id/members'>;

@@ -59,6 +59,12 @@ export const participantStates: Record<T.ParticipantStatus, Look> = {
   removed: look('Removed'),
 };
 
+/** What is wrong with the mail of an invitation. */
+export const mailTroubles: Record<T.MailTrouble, Look> = {
+  delayed: look('Mail delayed', 'warn'),
+  undelivered: look('Mail could not be delivered', 'bad'),
+};
+
 export const ndaStates: Record<T.NdaStatus, Look> = {
   sent: look('Waiting for signature', 'warn'),
   active: look('Signed', 'good'),

@@ -12,7 +12,7 @@ import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { ndaStates, participantRoles, participantStates } from '../../../lib/states.ts';
+import { ndaStates, participantRoles, mailTroubles, participantStates } from '../../../lib/states.ts';
 import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
 import { GrantExclusivityDialog } from '../exclusivity.tsx';
@@ -118,6 +118,7 @@ function PersonRow({ person, ...actions }: PersonActions & { person: Participant
               NDA: {ndaStates[person.nda_status].label.toLowerCase()}
             </Badge>
           )}
+          {person.mail_trouble && <StatePill look={mailTroubles[person.mail_trouble]} />}
           {person.status !== 'active' && <StatePill look={participantStates[person.status]} />}
         </div>
       </div>

@@ -13,8 +13,9 @@ import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../../components/m
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { memberRoles, optionsOf, participantStates } from '../../../lib/states.ts';
+import { mailTroubles, memberRoles, optionsOf, participantStates } from '../../../lib/states.ts';
 import { InvitedMemberDialog, InviteMemberDialog, RemoveMemberDialog } from './dialogs.tsx';
+import { UndeliveredMails } from './undelivered-mails.tsx';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
@@ -106,6 +107,7 @@ function MemberRow({ member, actions }: { member: Member; actions: MemberActions
           <p className="truncate text-sm text-faint">{member.email}</p>
         </div>
         <div className="flex shrink-0 items-center gap-2 max-sm:mt-1.5">
+          {member.mail_trouble && <StatePill look={mailTroubles[member.mail_trouble]} />}
           {member.status === 'invited' && <StatePill look={participantStates.invited} />}
           {member.second_factor === false && <Badge>No second factor</Badge>}
           <Badge tone={role.tone}>{role.label}</Badge>
@@ -145,6 +147,7 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
           )}
         </Loaded>
       </Card>
+      {isAdmin && <UndeliveredMails brokerageId={brokerageId} />}
       {inviting && (
         <InviteMemberDialog brokerageId={brokerageId} onClose={() => setInviting(false)} onInvited={setInvited} />
       )}
