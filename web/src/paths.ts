@@ -26,10 +26,12 @@ export const paths = {
   dealPeople: '/deals/$dealId/people',
   dealActivity: '/deals/$dealId/activity',
   contacts: '/contacts',
+  notifications: '/notifications',
 
   settings: '/settings',
   profile: '/settings/profile',
   security: '/settings/security',
+  notificationChoices: '/settings/notifications',
   brokerage: '/settings/brokerage',
   members: '/settings/members',
   keys: '/settings/keys',

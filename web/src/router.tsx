@@ -212,6 +212,12 @@ const contacts = createRoute({
   component: lazyRouteComponent(() => import('./routes/contacts/contacts.tsx')),
 });
 
+const notifications = createRoute({
+  getParentRoute: () => app,
+  path: paths.notifications,
+  component: lazyRouteComponent(() => import('./routes/notifications/notifications.tsx')),
+});
+
 const settings = createRoute({
   getParentRoute: () => app,
   path: paths.settings,
@@ -254,6 +260,11 @@ const settingsPages = settings.addChildren([
   }),
   createRoute({
     getParentRoute: () => settings,
+    path: inSettings(paths.notificationChoices),
+    component: lazyRouteComponent(() => import('./routes/settings/notifications/notifications.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
     path: inSettings(paths.brokerage),
     component: lazyRouteComponent(() => import('./routes/settings/brokerage/brokerage.tsx')),
   }),
@@ -291,7 +302,7 @@ const settingsPages = settings.addChildren([
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     entrance.addChildren([signIn, reauthenticate, signOut, reset, resetByLink, setUp, acceptInvitation]),
-    app.addChildren([home, deals, dealTabs, contacts, confirmAddress, settingsPages]),
+    app.addChildren([home, deals, dealTabs, contacts, notifications, confirmAddress, settingsPages]),
   ]),
   context: { queryClient },
   defaultPreload: 'intent',

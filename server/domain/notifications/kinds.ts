@@ -8,7 +8,22 @@ export type Delivery = (typeof deliveries)[number];
 export const dealDeliveries = ['daily', 'app', 'off'] as const;
 export type DealDelivery = (typeof dealDeliveries)[number];
 
+/** Where what happened is looked at: a tab of the deal, the deal itself, or a page of the settings. */
+export type NotificationPlace =
+  | 'deal'
+  | 'questions'
+  | 'nda'
+  | 'documents'
+  | 'offers'
+  | 'closing'
+  | 'findings'
+  | 'people'
+  | 'clients'
+  | 'keys'
+  | 'security';
+
 interface Words {
+  readonly place: NotificationPlace;
   /** The kind, in the settings. */
   readonly title: string;
   /** What happened, as a sentence without the deal's name; for `count` of the same. */
@@ -25,116 +40,139 @@ const counted =
 /** In the order of the settings. */
 export const notificationKinds = {
   question_asked: {
+    place: 'questions',
     title: 'A question is asked',
     says: counted('A question was asked.', (n) => `${n} questions were asked.`),
     action: 'Look at the questions',
   },
   question_released: {
+    place: 'questions',
     title: 'A question is released to the seller',
     says: counted('A question was released to the seller.', (n) => `${n} questions were released to the seller.`),
     action: 'Look at the questions',
   },
   question_answered: {
+    place: 'questions',
     title: 'The seller answers a question',
     says: counted('The seller answered a question.', (n) => `The seller answered ${n} questions.`),
     action: 'Look at the answers',
   },
   answer_distributed: {
+    place: 'questions',
     title: 'An answer is sent to the buyer',
     says: counted('An answer was sent to the buyer.', (n) => `${n} answers were sent to the buyer.`),
     action: 'Read the answers',
   },
   nda_sent: {
+    place: 'nda',
     title: 'An NDA is sent',
     says: counted('An NDA was sent.', (n) => `${n} NDAs were sent.`),
     action: 'Look at the NDA',
   },
   nda_signed: {
+    place: 'nda',
     title: 'An NDA is signed',
     says: counted('An NDA was signed.', (n) => `${n} NDAs were signed.`),
     action: 'Look at the NDA',
   },
   nda_ending: {
+    place: 'nda',
     title: 'An NDA is about to end',
     says: counted('An NDA ends within a week.', (n) => `${n} NDAs end within a week.`),
     action: 'Look at the NDA',
   },
   document_added: {
+    place: 'documents',
     title: 'A document is added for you',
     says: counted('A document was added.', (n) => `${n} documents were added.`),
     action: 'Look at the documents',
   },
   offer_submitted: {
+    place: 'offers',
     title: 'An offer is submitted',
     says: counted('An offer was submitted.', (n) => `${n} offers were submitted.`),
     action: 'Look at the offers',
   },
   offer_revised: {
+    place: 'offers',
     title: 'An offer is revised',
     says: counted('An offer was revised.', (n) => `Offers were revised ${n} times.`),
     action: 'Look at the offers',
   },
   offer_accepted: {
+    place: 'offers',
     title: 'An offer is accepted',
     says: counted('An offer was accepted.', (n) => `${n} offers were accepted.`),
     action: 'Look at the offers',
   },
   offer_expiring: {
+    place: 'offers',
     title: 'An offer is about to expire',
     says: counted('An offer expires within two days.', (n) => `${n} offers expire within two days.`),
     action: 'Look at the offers',
   },
   exclusivity_granted: {
+    place: 'deal',
     title: 'Exclusivity is granted',
     says: () => 'Exclusivity was granted.',
     action: 'Open the deal',
   },
   exclusivity_ending: {
+    place: 'deal',
     title: 'Exclusivity ends in 7 days, and in 1 day',
     says: () => 'The exclusivity is about to end.',
     action: 'Open the deal',
   },
   exclusivity_lapsed: {
+    place: 'deal',
     title: 'Exclusivity has lapsed',
     says: () => 'The exclusivity has lapsed.',
     action: 'Open the deal',
   },
   condition_assigned: {
+    place: 'closing',
     title: 'A closing condition is yours to meet',
     says: counted('A closing condition is yours to meet.', (n) => `${n} closing conditions are yours to meet.`),
     action: 'Look at the conditions',
   },
   condition_due: {
+    place: 'closing',
     title: 'A closing condition is due in 3 days',
     says: counted('A closing condition is due within days.', (n) => `${n} closing conditions are due within days.`),
     action: 'Look at the conditions',
   },
   condition_overdue: {
+    place: 'closing',
     title: 'A closing condition is overdue',
     says: counted('A closing condition is overdue.', (n) => `${n} closing conditions are overdue.`),
     action: 'Look at the conditions',
   },
   finding_assigned: {
+    place: 'findings',
     title: 'A finding is yours to resolve',
     says: counted('A finding is yours to resolve.', (n) => `${n} findings are yours to resolve.`),
     action: 'Look at the findings',
   },
   invited: {
+    place: 'people',
     title: 'Someone is invited to the deal',
     says: counted('Someone was invited.', (n) => `${n} people were invited.`),
     action: 'Look at the people',
   },
   joined: {
+    place: 'people',
     title: 'Someone joins the deal',
     says: counted('Someone joined.', (n) => `${n} people joined.`),
     action: 'Look at the people',
   },
   removed: {
+    place: 'people',
     title: 'Someone is removed from the deal, or you are',
     says: counted('Someone was removed.', (n) => `${n} people were removed.`),
     action: 'Look at the people',
   },
   reminder: {
+    place: 'deal',
     title: 'The broker reminds you',
     says: counted(
       'The broker reminds you of what waits for you.',
@@ -143,6 +181,7 @@ export const notificationKinds = {
     action: 'Open the deal',
   },
   assistant_connected: {
+    place: 'clients',
     title: 'An assistant is connected to your account',
     says: counted(
       'An assistant was connected to your account.',
@@ -151,11 +190,13 @@ export const notificationKinds = {
     action: 'Look at the connected assistants',
   },
   api_key_made: {
+    place: 'keys',
     title: 'An API key of your brokerage is made',
     says: counted('An API key of your brokerage was made.', (n) => `${n} API keys of your brokerage were made.`),
     action: 'Look at the API keys',
   },
   new_device: {
+    place: 'security',
     title: 'Someone signs in to your account from a new device',
     says: counted(
       'Someone signed in to your account from a new device.',

@@ -3,7 +3,15 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { knownPerson, participantName } from '../deals/participants.ts';
-import { isNotificationKind, sentenceOf, type DealDelivery, type Delivery, type NotificationKind } from './kinds.ts';
+import {
+  isNotificationKind,
+  notificationKinds,
+  sentenceOf,
+  type DealDelivery,
+  type Delivery,
+  type NotificationKind,
+  type NotificationPlace,
+} from './kinds.ts';
 
 export interface Notification {
   id: string;
@@ -19,9 +27,11 @@ export interface Notification {
   read_at: string | null;
   /** What happened, as a sentence. */
   summary: string;
+  /** Where it is looked at. */
+  place: NotificationPlace;
 }
 
-type Found = Omit<Notification, 'summary'>;
+type Found = Omit<Notification, 'summary' | 'place'>;
 
 // Each record is looked up as the reader: what they cannot open any more is not listed.
 const listed = (list: string) => `
@@ -47,10 +57,14 @@ const listed = (list: string) => `
     or coalesce(question.id, answer.question_id, nda.id, document.id, production.id, offer.id, exclusivity.id, condition.id, finding.id,
       case when n.subject = 'participants' then p.id end, key.id) is not null)`;
 
-const told = (found: Found): Notification => ({
-  ...found,
-  summary: isNotificationKind(found.kind) ? sentenceOf(found.kind, 1, found.deal_id !== null) : 'Something happened.',
-});
+const told = (found: Found): Notification => {
+  const known = isNotificationKind(found.kind);
+  return {
+    ...found,
+    summary: known ? sentenceOf(found.kind, 1, found.deal_id !== null) : 'Something happened.',
+    place: known ? notificationKinds[found.kind].place : 'deal',
+  };
+};
 
 const page = rows<Placed<Found>>(
   'own_notifications',
@@ -81,6 +95,8 @@ export const readNotifications = (ids: readonly string[] | null): Statement<numb
 
 export interface NotificationChoice {
   kind: NotificationKind;
+  /** The kind, in words. */
+  title: string;
   delivery: Delivery;
   /** What holds until they choose. */
   standard: Delivery;
@@ -88,11 +104,18 @@ export interface NotificationChoice {
   security: boolean;
 }
 
-/** How the caller hears of each kind, in the order of the settings. */
-export const notificationChoices = rows<NotificationChoice, []>(
+const choices = rows<Omit<NotificationChoice, 'title'>, []>(
   'notification_choices',
   'select kind, delivery, standard, security from app.notification_choices()',
 );
+
+/** How the caller hears of each kind, in the order of the settings. */
+export const notificationChoices = (): Statement<NotificationChoice[]> =>
+  mapped(choices(), (found) =>
+    found.flatMap((one) =>
+      isNotificationKind(one.kind) ? [{ ...one, title: notificationKinds[one.kind].title }] : [],
+    ),
+  );
 
 /** Chooses for a kind. Refused with `security_stays` where it cannot be off. */
 export const chooseNotification = row<unknown, [kind: NotificationKind, delivery: Delivery]>(

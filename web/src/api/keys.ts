@@ -10,5 +10,7 @@ export const keys = {
   /** Something of a deal: `keys.of(id, 'questions', {status})`. */
   of: (id: Id, topic: Topic | 'activity', ...rest: unknown[]) => ['deal', id, topic, ...rest] as const,
   contacts: (...rest: unknown[]) => ['contacts', ...rest] as const,
+  /** What the person heard of, and what of it is new. */
+  notifications: (...rest: unknown[]) => ['notifications', ...rest] as const,
   settings: (...rest: unknown[]) => ['settings', ...rest] as const,
 };

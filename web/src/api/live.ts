@@ -27,6 +27,10 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
     void refreshList(client, keys.contacts());
     return;
   }
+  if (topic === 'notifications') {
+    void refreshList(client, keys.notifications());
+    return;
+  }
   if (topic === 'settings') {
     void client.invalidateQueries({ queryKey: keys.settings() });
     void client.invalidateQueries({ queryKey: keys.me });

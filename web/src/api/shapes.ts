@@ -40,6 +40,9 @@ export type DealState = Deal['state'];
 export type CallerRole = DealPage['caller_role'];
 export type Side = DealPage['side'];
 export type DealInput = Omit<RequestBody<'post', '/web/deals'>, 'organization_id'>;
+export type Notification = Item<'/web/notifications'>;
+export type NotificationChoices = Answer<'get', '/web/notifications/choices'>;
+export type NotificationKind = Notification['kind'];
 export type Activity = Item<'/web/deals/:id/activity'>;
 export type DealTools = Answer<'get', '/web/deals/:id/tools'>;
 

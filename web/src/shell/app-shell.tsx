@@ -10,6 +10,7 @@ import { IconButton } from '../components/button.tsx';
 import { cx } from '../lib/cx.ts';
 import { LayerContext } from '../components/layer.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { Bell } from './bell.tsx';
 import { Brand } from './brand.tsx';
 import { ConnectionNotice } from './connection-notice.tsx';
 import { placesFor } from './navigation.ts';
@@ -113,9 +114,12 @@ function Sidebar({ onSearch }: { onSearch: () => void }) {
   const brokerage = useBrokerage();
   return (
     <header className="fixed inset-y-0 left-0 hidden w-60 flex-col border-r border-line bg-sunken lg:flex">
-      <Link to="/" aria-label="Dealkeep, home" className="mx-3 mt-4 mb-4 rounded-md px-2 py-1">
-        <Brand />
-      </Link>
+      <div className="mx-3 mt-4 mb-4 flex items-center justify-between gap-2">
+        <Link to="/" aria-label="Dealkeep, home" className="rounded-md px-2 py-1">
+          <Brand />
+        </Link>
+        <Bell />
+      </div>
       <button
         type="button"
         onClick={onSearch}
@@ -171,6 +175,7 @@ function TopBar({ onSearch }: { onSearch: () => void }) {
       <Link to="/" aria-label="Dealkeep, home" className="mr-auto rounded-md coarse:py-2">
         <Brand />
       </Link>
+      <Bell />
       <IconButton label="Go to…" icon={<Search className="size-5" />} onClick={onSearch} />
       <AccountMenu
         side="bottom"

@@ -23,6 +23,7 @@ interface SettingsPlace {
   to:
     | '/settings/profile'
     | '/settings/security'
+    | '/settings/notifications'
     | '/settings/brokerage'
     | '/settings/members'
     | '/settings/keys'
@@ -44,6 +45,7 @@ export function settingsFor(role: MemberRole | null): SettingsPlace[] {
   return [
     { to: '/settings/profile', label: 'Profile', group: 'You' },
     { to: '/settings/security', label: 'Security', group: 'You' },
+    { to: '/settings/notifications', label: 'Notifications', group: 'You' },
     { to: '/settings/clients', label: 'Connected clients', group: 'Assistants' },
     { to: '/settings/tools', label: 'Tools', group: 'Assistants' },
     ...(role === null ? [] : ofMembers),

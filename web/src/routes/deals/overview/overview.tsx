@@ -15,6 +15,7 @@ import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { callerRoles, participantRoles } from '../../../lib/states.ts';
 import { AssistantsCard } from './assistants-card.tsx';
+import { NotificationsCard } from './notifications-card.tsx';
 import { useDeal } from '../context.ts';
 
 /** A link beside a card's title, to the whole of what the card shows some of. */
@@ -160,6 +161,7 @@ export default function OverviewTab() {
           <>
             <People />
             {(capacities.can_opt_in_tools || capacities.can_shut_off_tools) && <AssistantsCard />}
+            <NotificationsCard dealId={deal.id} />
           </>
         }
       />

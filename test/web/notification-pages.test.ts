@@ -1,0 +1,91 @@
+/** The bell, what it leads to, and the settings of notifications, in a real browser. */
+
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tellEvents } from '../../server/domain/notifications/events.ts';
+import { expectAccessible, openBrowser, openDesk } from '../browser.ts';
+import { openScene, type WebScene } from './scene.ts';
+
+let web: WebScene;
+let browser: Browser;
+beforeAll(async () => {
+  web = await openScene();
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+async function ask(): Promise<void> {
+  const buyer = await web.as('exclusive buyer');
+  const question = { category: 'legal', question_text: 'Is the lease assignable?' };
+  expect((await buyer.ask(`/deals/${web.scene.deal}/questions`, question)).status).toBe(201);
+  while ((await web.service.database.run(tellEvents(100))) > 0);
+}
+
+const pictures = process.env['DEALKEEP_PICTURES'];
+
+test(
+  'the bell says what is new as it comes, leads there, and forgets what was read',
+  { timeout: 120_000 },
+  async () => {
+    const { cookie } = await web.as('broker');
+    const desk = await openDesk(browser, web.service.origin, { cookie, viewport: { width: 320, height: 640 } });
+    const { page } = desk;
+    await desk.go('/notifications');
+    await page.getByText('Nothing yet').waitFor();
+    await ask();
+    await page.getByRole('link', { name: 'Notifications, 1 new' }).first().waitFor();
+    await ask();
+    await page.getByRole('link', { name: 'Notifications, 2 new' }).first().waitFor();
+    await page.getByRole('heading', { name: 'Corner bakery' }).waitFor();
+    await expectAccessible(page);
+    // Nothing is wider than the smallest phone.
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+    if (pictures) await page.screenshot({ path: `${pictures}/list-phone.png`, fullPage: true });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    if (pictures) await page.screenshot({ path: `${pictures}/list-desktop.png` });
+
+    const entry = page.getByRole('link', { name: /A question was asked/ }).first();
+    await entry.focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/deals/${web.scene.deal}/questions`);
+    await page.getByRole('link', { name: 'Notifications, 1 new' }).first().waitFor();
+    await page.getByRole('link', { name: 'Notifications, 1 new' }).first().click();
+    await page.getByRole('button', { name: 'Mark all as read' }).click();
+    await page.getByRole('link', { name: 'Notifications', exact: true }).first().waitFor();
+    expect(desk.complaints).toEqual([]);
+    await desk.close();
+  },
+);
+
+test('the settings keep how loud each kind is, the hour, and what is quieter', { timeout: 120_000 }, async () => {
+  const { cookie } = await web.as('seller');
+  const desk = await openDesk(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });
+  const { page } = desk;
+  await desk.go(`/deals/${web.scene.deal}`);
+  await page.getByLabel('What you hear of this deal').selectOption('off');
+  await desk.go('/settings/notifications');
+  expect(await page.getByLabel('Time zone').inputValue()).toBe('America/New_York');
+  await page.getByLabel('A document is added for you').selectOption('at_once');
+  await page.getByLabel('At', { exact: true }).selectOption('17');
+  expect(
+    await page.getByLabel('Someone signs in to your account from a new device').locator('option').allTextContents(),
+  ).toEqual(['Mail at once', 'Daily mail', 'In Dealkeep only']);
+  await expectAccessible(page);
+  const seller = await web.as('seller');
+  await expect
+    .poll(async () => (await seller.ask('/notifications/choices')).body)
+    .toMatchObject({
+      settings: { time_zone: 'America/New_York', digest_hour: 17 },
+      deals: [{ deal_title: 'Corner bakery', delivery: 'off' }],
+    });
+  expect(await page.getByLabel('Corner bakery').inputValue()).toBe('off');
+  if (pictures) await page.screenshot({ path: `${pictures}/settings-desktop.png`, fullPage: true });
+  await page.setViewportSize({ width: 320, height: 640 });
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+  if (pictures) await page.screenshot({ path: `${pictures}/settings-phone.png` });
+  expect(desk.complaints).toEqual([]);
+  await desk.close();
+});

@@ -1,0 +1,67 @@
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { toastError } from '../components/toast.tsx';
+import { api } from './client.ts';
+import { keys } from './keys.ts';
+import type { Id, NotificationChoices, NotificationKind } from './shapes.ts';
+
+export type Delivery = NotificationChoices['kinds'][number]['delivery'];
+export type DealDelivery = NotificationChoices['deals'][number]['delivery'];
+
+/** How much the person has not read, at most 100; and their time zone, null until they have one. */
+export const unreadQuery = queryOptions({
+  queryKey: keys.notifications('unread'),
+  queryFn: ({ signal }) => api.get('/web/notifications/unread', { signal }),
+});
+
+/** What the person heard of, the latest first. */
+export const notificationsQuery = infiniteQueryOptions({
+  queryKey: keys.notifications('list'),
+  queryFn: ({ pageParam, signal }) => api.get('/web/notifications', { query: { cursor: pageParam }, signal }),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.next_cursor ?? null,
+});
+
+/** How the person chooses to hear of what. */
+export const notificationChoicesQuery = queryOptions({
+  queryKey: keys.notifications('choices'),
+  queryFn: ({ signal }) => api.get('/web/notifications/choices', { signal }),
+});
+
+/** What the person chose for a deal. */
+export const dealNotificationsQuery = (id: Id) =>
+  queryOptions({
+    queryKey: keys.notifications('deal', id),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/notifications', { param: { id }, signal }),
+  });
+
+/** Notes what was read, and how the person chooses to hear. */
+export function useNotificationActions() {
+  const client = useQueryClient();
+  const again = () => client.invalidateQueries({ queryKey: keys.notifications() });
+  return {
+    /** Without ids: everything. */
+    read: useMutation({
+      mutationFn: (ids?: readonly Id[]) => api.post('/web/notifications/read', { json: ids ? { ids: [...ids] } : {} }),
+      onSuccess: again,
+      onError: toastError,
+    }),
+    choose: useMutation({
+      mutationFn: ({ kind, delivery }: { kind: NotificationKind; delivery: Delivery }) =>
+        api.put('/web/notifications/choices/:kind', { param: { kind }, json: { delivery } }),
+      onSettled: again,
+      onError: toastError,
+    }),
+    chooseDeal: useMutation({
+      mutationFn: ({ dealId, delivery }: { dealId: Id; delivery: DealDelivery | null }) =>
+        api.put('/web/deals/:id/notifications', { param: { id: dealId }, json: { delivery } }),
+      onSettled: again,
+      onError: toastError,
+    }),
+    set: useMutation({
+      mutationFn: (json: { time_zone: string; digest_hour: number }) =>
+        api.put('/web/notifications/settings', { json }),
+      onSettled: again,
+      onError: toastError,
+    }),
+  };
+}

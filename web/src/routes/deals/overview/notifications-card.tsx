@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { dealNotificationsQuery, useNotificationActions, type DealDelivery } from '../../../api/notifications.ts';
+import type { Id } from '../../../api/shapes.ts';
+import { Card } from '../../../components/card.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Select } from '../../../components/input.tsx';
+
+const choices: readonly { value: DealDelivery | 'as_chosen'; label: string }[] = [
+  { value: 'as_chosen', label: 'As chosen in the settings' },
+  { value: 'daily', label: 'At most a daily mail' },
+  { value: 'app', label: 'In Dealkeep only' },
+  { value: 'off', label: 'Off' },
+];
+
+/** How loud this deal is for the person. */
+export function NotificationsCard({ dealId }: { dealId: Id }) {
+  const { data } = useQuery(dealNotificationsQuery(dealId));
+  const { chooseDeal } = useNotificationActions();
+  return (
+    <Card title="Notifications">
+      <Field
+        label="What you hear of this deal"
+        hint={
+          <Link to="/settings/notifications" className="underline underline-offset-3">
+            Choose for every kind
+          </Link>
+        }
+      >
+        <Select
+          value={data?.delivery ?? 'as_chosen'}
+          disabled={data === undefined}
+          options={choices}
+          onChange={(chosen) => chooseDeal.mutate({ dealId, delivery: chosen === 'as_chosen' ? null : chosen })}
+        />
+      </Field>
+    </Card>
+  );
+}
