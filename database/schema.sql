@@ -1946,6 +1946,18 @@ CREATE POLICY as_owner ON vault.totp TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.unsubscribe_secret (
+    only_row boolean DEFAULT true NOT NULL,
+    secret bytea DEFAULT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) NOT NULL,
+    CONSTRAINT unsubscribe_secret_pkey PRIMARY KEY (only_row),
+    CONSTRAINT unsubscribe_secret_only_row_check CHECK (only_row)
+);
+ALTER TABLE vault.unsubscribe_secret ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.unsubscribe_secret FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.unsubscribe_secret TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.uploads (
     storage_key text NOT NULL,
     begun_at timestamp with time zone DEFAULT app.now() NOT NULL,
@@ -5846,6 +5858,55 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.notification_choices() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.notification_mail(mail uuid)
+ RETURNS TABLE(name text, daily boolean, kind text, deal_id uuid, deal_title text, count integer, token text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  sent vault.outbox;
+  reader public.users;
+  of_day boolean;
+  one vault.notifications;
+  left_over uuid[] := '{}';
+  kinds text[];
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  select o.* into sent from vault.outbox o where o.id = mail and o.kind = 'notifications' and o.sent_at is null;
+  select u.* into reader from public.users u where u.id = sent.recipient_id and u.email = sent.recipient;
+  if reader.id is null then
+    return;
+  end if;
+  of_day := (sent.facts ->> 'daily')::boolean;
+  for one in
+    select n.* from vault.notifications n
+    where n.id in (select i::uuid from jsonb_array_elements_text(sent.facts -> 'notifications') i)
+      and n.user_id = reader.id and n.read_at is null
+  loop
+    if app.delivery_of(reader.id, one.kind, one.deal_id) in ('daily', 'at_once')
+      and app.person_could_open(reader.id, one.subject, one.subject_id, one.deal_id)
+    then
+      left_over := left_over || one.id;
+    end if;
+  end loop;
+  select array_agg(distinct n.kind) into kinds from vault.notifications n where n.id = any (left_over);
+  return query
+    select reader.name, of_day, n.kind, n.deal_id, d.title, count(*)::int,
+      app.unsubscribe_token(reader.id, case when of_day then '{daily}' else kinds end)
+    from vault.notifications n
+    join app.notification_kinds k on k.kind = n.kind
+    left join public.deals d on d.id = n.deal_id
+    where n.id = any (left_over)
+    group by n.kind, n.deal_id, d.title, k.place
+    order by n.deal_id is null, max(max(n.at)) over (partition by n.deal_id) desc, n.deal_id, k.place;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.notification_mail(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.notification_settings()
  RETURNS TABLE(time_zone text, digest_hour integer)
  LANGUAGE sql
@@ -6558,6 +6619,45 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.queue_mail(text,text,uuid,uuid,uuid,boolean,jsonb,text,bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.queue_notification_mails(most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  due record;
+  ids uuid[];
+  written int := 0;
+begin
+  for due in
+    select n.user_id, n.mail, case when n.mail = 'at_once' then n.deal_id end as deal_id
+    from (select * from vault.notifications n where n.mail_due_at <= app.now() order by n.mail_due_at limit 2000) n
+    group by 1, 2, 3 limit least(most, 200)
+  loop
+    continue when not pg_try_advisory_xact_lock(hashtextextended('notification mails ' || due.user_id, 0));
+    with marked as (
+      update vault.notifications n set mail_due_at = null, mailed_at = app.now()
+      where n.id in (
+        select o.id from vault.notifications o
+        where o.user_id = due.user_id and o.mail = due.mail and o.mail_due_at <= app.now()
+          and (due.mail = 'daily' or o.deal_id is not distinct from due.deal_id)
+        order by o.at desc limit 500)
+      returning n.id, n.at)
+    select array_agg(m.id order by m.at, m.id) into ids from marked m;
+    continue when ids is null;
+    perform app.queue_mail('notifications', u.email, u.id,
+        (select min(d.organization_id::text)::uuid from vault.notifications n join public.deals d on d.id = n.deal_id
+          where n.id = any (ids) having count(distinct d.organization_id) = 1),
+        due.deal_id, due.mail = 'at_once' and due.deal_id is null, jsonb_build_object('daily', due.mail = 'daily', 'notifications', ids), null, null)
+      from public.users u where u.id = due.user_id and u.suspended_at is null;
+    written := written + 1;
+  end loop;
+  return written;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.queue_notification_mails(integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.queue_reminders()
  RETURNS integer
@@ -8188,6 +8288,83 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.undelivered_mails(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.unsubscribe(token text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  chosen record;
+  of_day boolean;
+begin
+  select u.* into chosen from app.unsubscription(token) u;
+  if not found then
+    return null;
+  end if;
+  of_day := 'daily' = any (chosen.kinds);
+  insert into vault.notification_choices as c (user_id, kind, delivery)
+    select chosen.person, k.kind, 'app' from app.notification_kinds k
+      left join vault.notification_choices own on own.user_id = chosen.person and own.kind = k.kind
+      where (k.kind = any (chosen.kinds) and coalesce(own.delivery, k.delivery) in ('daily', 'at_once'))
+        or (of_day and coalesce(own.delivery, k.delivery) = 'daily')
+    on conflict (user_id, kind) do update set delivery = excluded.delivery;
+  if of_day then
+    update vault.deal_notification_choices c set delivery = 'app' where c.user_id = chosen.person and c.delivery = 'daily';
+  end if;
+  update vault.notifications n set mail_due_at = null
+    where n.user_id = chosen.person and n.mail_due_at is not null and (n.kind = any (chosen.kinds) or (of_day and n.mail = 'daily'));
+  return chosen.kinds;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.unsubscribe(text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.unsubscribe_kinds(token text)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ select u.kinds from app.unsubscription(token) u $function$;
+GRANT EXECUTE ON FUNCTION app.unsubscribe_kinds(text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.unsubscribe_seal(person uuid, kinds text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select encode(substring(sha256(convert_to('unsubscribe ' || person || ' ' || kinds, 'UTF8') || s.secret) for 16), 'hex')
+  from vault.unsubscribe_secret s
+$function$;
+
+CREATE OR REPLACE FUNCTION app.unsubscribe_token(person uuid, kinds text[])
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select concat_ws('.', person, array_to_string(kinds, '+'), app.unsubscribe_seal(person, array_to_string(kinds, '+')))
+$function$;
+
+CREATE OR REPLACE FUNCTION app.unsubscription(token text)
+ RETURNS TABLE(person uuid, kinds text[])
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if length(token) > 800 or token !~ '^[0-9a-f-]{36}\.[a-z_+]+\.[0-9a-f]{32}$' then
+    return;
+  end if;
+  if app.unsubscribe_seal(split_part(token, '.', 1)::uuid, split_part(token, '.', 2)) is distinct from split_part(token, '.', 3) then
+    return;
+  end if;
+  return query select split_part(token, '.', 1)::uuid, string_to_array(split_part(token, '.', 2), '+');
+exception when data_exception then
+  return;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.upgrade_password(old_phc text, new_phc text)
  RETURNS void
  LANGUAGE sql
@@ -8341,3 +8518,4 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 045c9c9c26bf0fa0361dd5fa406e854d93b34cfb28cc7b7d342f5bd37905f2b1  040_outbox.sql
 -- fa987f86984b3cd669258e97603b930b43a92b808f09546fe4ca6b70946983d4  041_undelivered_mail.sql
 -- f0df5d56288d861a56a5f5c866cf4bc5a5ee5d167e4e28f3c601b4174d25eb15  043_notifications.sql
+-- a43218a297769e95005e658f96ebf6968563b8357fef74db49cd4efeae3049e0  044_notification_mails.sql

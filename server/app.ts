@@ -14,6 +14,7 @@ import { safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin, sessionLookup } from './http/session.ts';
 import { interfaceAt, interfaces, refuseMalformed } from './interfaces.ts';
 import { staticRoutes } from './web/static.ts';
+import { unsubscribeRoutes } from './web/unsubscribe.ts';
 
 export { interfaceAt } from './interfaces.ts';
 
@@ -29,6 +30,7 @@ export function createApp(services: Services, metricsReader?: MetricsReader): Ho
   app.route('/', operations(services, metrics, metricsReader));
   servePageStyle(app);
   for (const { mount, routes } of interfaces) app.route(mount, routes(services));
+  app.route('/', unsubscribeRoutes(services));
   app.route('/', staticRoutes());
 
   app.notFound(nothingHere);

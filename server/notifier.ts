@@ -1,11 +1,14 @@
-/** Tells people of what happened: takes the events that wait, of which the database decides who hears, as long as the node runs. */
+/**
+ * Tells people of what happened: takes the events that wait, of which the database decides who hears, and
+ * writes the mails that are due, as long as the node runs.
+ */
 
-import { tellEvents } from './domain/notifications/events.ts';
+import { queueNotificationMails, tellEvents } from './domain/notifications/events.ts';
 import type { Services } from './services.ts';
 
 /** How often a node looks for events when nothing wakes it, in milliseconds. */
 const every = 5_000;
-/** How many events are told of in one transaction. */
+/** How many events are told of, and how many mails are written, in one transaction. */
 const atOnce = 20;
 
 /** Starts it; the function returned stops it, when what is under way is done. Every node does it: each event is taken by one. */
@@ -18,6 +21,7 @@ export function startNotifier({ database, changes, log }: Services): () => Promi
       isWaiting = false;
       taken = await database.run(tellEvents(atOnce));
     }
+    while (!stopping.signal.aborted && (await database.run(queueNotificationMails(atOnce))) === atOnce);
   }
   const wake = () => {
     if (stopping.signal.aborted) return;

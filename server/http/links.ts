@@ -59,3 +59,27 @@ export const clientToolsPath = (id: string): string => paths.clientTools.replace
 
 /** Whether tools may write on this deal. */
 export const dealToolsPath = (id: string): string => paths.dealTools.replace('$dealId', id);
+
+/** How the person chooses to hear of what. */
+export const notificationChoicesPath: PagePath = paths.notificationChoices;
+
+const notificationPages = {
+  deal: paths.deal,
+  questions: paths.dealQuestions,
+  nda: paths.dealNda,
+  documents: paths.dealDocuments,
+  offers: paths.dealOffers,
+  closing: paths.dealClosing,
+  findings: paths.dealFindings,
+  people: paths.dealPeople,
+  clients: paths.clients,
+  keys: paths.keys,
+  security: paths.security,
+} as const;
+
+/** Where what happened on a deal, or (null) to the person's account, is looked at. */
+export function notificationPath(place: keyof typeof notificationPages, dealId: string | null): string {
+  const path = notificationPages[place];
+  if (dealId !== null) return path.replace('$dealId', dealId);
+  return path.includes('$') ? paths.home : path;
+}

@@ -7,9 +7,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Services } from '../services.ts';
 import { claimMail, mailFailed, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
+import { notificationMail } from '../domain/notifications/events.ts';
 import { letterOf } from './contents.ts';
+import { notificationLetter } from './notifications.ts';
 import { openedToken } from './secrets.ts';
-import { render } from './template.ts';
+import { render, type Letter } from './template.ts';
 import { connections, NotSent, type Mail } from './transport.ts';
 
 /** How often a node looks for mails that are due when nothing wakes it, in milliseconds. */
@@ -30,15 +32,28 @@ function domainOf(mailFrom: string): string {
   return /@([A-Za-z0-9.-]+)/.exec(mailFrom)?.[1] ?? 'localhost';
 }
 
-function composed({ config }: Services, { id, kind, recipient, brokerage_name, facts, secret }: ClaimedMail): Mail {
+/** What the mail says at this moment. Throws {@link NotSent} where it says nothing to its reader any more. */
+async function letter({ config, database }: Services, claimed: ClaimedMail): Promise<Letter> {
+  const { id, kind, brokerage_name, facts, secret } = claimed;
   const sending = {
     baseUrl: config.baseUrl,
     brokerage: brokerage_name,
     token: secret === null ? '' : openedToken(secret),
   };
-  const letter = letterOf(kind, facts, sending);
-  if (letter === null) throw new NotSent('This node does not know this kind of mail: a newer release wrote it.', false);
-  return { messageId: `${id}@${domainOf(config.mailFrom)}`, to: recipient, ...render(letter) };
+  if (kind === 'notifications') {
+    const [first, ...others] = await database.run(notificationMail(id));
+    if (first === undefined)
+      throw new NotSent('Its reader has read it, does not want it or may not see it any more.', true);
+    return notificationLetter([first, ...others], sending);
+  }
+  const made = letterOf(kind, facts, sending);
+  if (made === null) throw new NotSent('This node does not know this kind of mail: a newer release wrote it.', false);
+  return made;
+}
+
+async function composed(services: Services, claimed: ClaimedMail): Promise<Mail> {
+  const messageId = `${claimed.id}@${domainOf(services.config.mailFrom)}`;
+  return { messageId, to: claimed.recipient, ...render(await letter(services, claimed)) };
 }
 
 /** Opens the delivery of this node, of that many mails at once; it does nothing by itself. */
@@ -49,7 +64,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
   async function deliver(claimed: ClaimedMail): Promise<void> {
     const { id, kind, attempts } = claimed;
     try {
-      await mail.send(composed(services, claimed));
+      await mail.send(await composed(services, claimed));
     } catch (error) {
       const { message, final } =
         error instanceof NotSent ? error : new NotSent('The mail could not be composed.', false, error);

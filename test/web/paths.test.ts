@@ -44,6 +44,8 @@ async function given(): Promise<Record<string, string>> {
     toolsPath: links.toolsPath,
     clientToolsPath: links.clientToolsPath(clientId),
     dealToolsPath: links.dealToolsPath(full.deal),
+    notificationChoicesPath: links.notificationChoicesPath,
+    notificationPath: links.notificationPath('questions', full.deal),
   };
 }
 

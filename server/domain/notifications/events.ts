@@ -1,6 +1,7 @@
 /** What happened and waits to be told, and what the clock brings: for the worker and the scheduled jobs (043_notifications.sql). */
 
-import { mapped, row, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import type { NotificationKind } from './kinds.ts';
 
 const tell = row<{ taken: number }, [most: number]>('tell_events', 'select app.tell_events($1) as taken');
 
@@ -12,3 +13,49 @@ export const queueReminders = row('queue_reminders', 'select app.queue_reminders
 
 /** Deletes what people heard of half a year ago. */
 export const purgeNotifications = row('purge_notifications', 'select app.purge_notifications()');
+
+const queueMails = row<{ written: number }, [most: number]>(
+  'queue_notification_mails',
+  'select app.queue_notification_mails($1) as written',
+);
+
+/** Puts what is due by mail into the outbox, for at most so many people and deals; how many mails were written. */
+export const queueNotificationMails = (most: number): Statement<number> =>
+  mapped(queueMails(most), (found) => found?.written ?? 0);
+
+/** What happened how often on a deal, or (with nulls) to the reader's account. */
+export interface MailedNotification {
+  name: string;
+  /** Of the mail of the day. */
+  daily: boolean;
+  kind: NotificationKind;
+  deal_id: string | null;
+  deal_title: string | null;
+  count: number;
+  /** Takes the kinds of the mail out of its reader's mails. */
+  token: string;
+}
+
+/** What a mail of the outbox tells its reader at this moment: by deal, the one with the latest first. Empty: nothing any more. */
+export const notificationMail = rows<MailedNotification, [mail: string]>(
+  'notification_mail',
+  'select name, daily, kind, deal_id, deal_title, count, token from app.notification_mail($1)',
+);
+
+const kindsOf = row<{ kinds: string[] | null }, [token: string]>(
+  'unsubscribe_kinds',
+  'select app.unsubscribe_kinds($1) as kinds',
+);
+
+/** The kinds that the token of a mail takes out of its reader's mails; null when it is none of ours. */
+export const unsubscribeKinds = (token: string): Statement<string[] | null> =>
+  mapped(kindsOf(token), (found) => found?.kinds ?? null);
+
+const unsubscribeBy = row<{ kinds: string[] | null }, [token: string]>(
+  'unsubscribe',
+  'select app.unsubscribe($1) as kinds',
+);
+
+/** Takes them out, and leaves them in the application; their kinds, or null when the token is none of ours. */
+export const unsubscribe = (token: string): Statement<string[] | null> =>
+  mapped(unsubscribeBy(token), (found) => found?.kinds ?? null);

@@ -1,0 +1,88 @@
+/** The letter that tells of notifications: the deal and what there is to do, and nothing of what was asked, written or offered. */
+
+import { notificationKinds, sentenceOf } from '../domain/notifications/kinds.ts';
+import type { MailedNotification } from '../domain/notifications/events.ts';
+import { notificationChoicesPath, notificationPath } from '../http/links.ts';
+import type { Sending } from './contents.ts';
+import type { Letter, LetterSection } from './template.ts';
+
+/** Where a kind is taken out of somebody's mails: by a program with a POST (RFC 8058), by a person on the page. */
+export const unsubscribePath = '/unsubscribe';
+
+const product = 'Dealkeep';
+
+interface OfDeal {
+  readonly id: string | null;
+  readonly title: string;
+  readonly items: MailedNotification[];
+}
+
+function byDeal(items: readonly MailedNotification[]): OfDeal[] {
+  const deals = new Map<string | null, OfDeal>();
+  for (const one of items) {
+    const deal = deals.get(one.deal_id) ?? { id: one.deal_id, title: one.deal_title ?? 'Your account', items: [] };
+    deals.set(one.deal_id, deal);
+    deal.items.push(one);
+  }
+  return [...deals.values()];
+}
+
+const sentence = ({ kind, count, deal_id }: MailedNotification): string => sentenceOf(kind, count, deal_id !== null);
+const withoutStop = (text: string): string => text.replace(/\.$/, '');
+
+/** Of at least one. */
+export function notificationLetter(
+  items: readonly [MailedNotification, ...MailedNotification[]],
+  { baseUrl, brokerage }: Sending,
+): Letter {
+  const [first] = items;
+  const { name, daily, token } = first;
+  const urlOf = ({ kind, deal_id }: MailedNotification) =>
+    `${baseUrl}${notificationPath(notificationKinds[kind].place, deal_id)}`;
+  const deals = byDeal(items);
+  const [deal] = deals;
+  const unsubscribe = `${baseUrl}${unsubscribePath}?${new URLSearchParams({ token })}`;
+  const around = {
+    brand: brokerage ?? product,
+    name,
+    footer: [
+      first.deal_id === null && !daily
+        ? 'You get this mail because it concerns your account.'
+        : `You get this mail because you take part in ${deals.length > 1 ? 'these deals' : 'this deal'}.`,
+      { label: 'Choose what you hear of', url: `${baseUrl}${notificationChoicesPath}` },
+      { label: daily ? 'No more daily mails' : 'No more mails like this', url: unsubscribe },
+    ],
+    headers: { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+  } as const;
+  const isSecurity = first.deal_id === null && first.kind !== 'removed';
+  const beware = isSecurity
+    ? [
+        'If that was not you, set a new password at once (Forgot password?) and look through what protects your account.',
+      ]
+    : [];
+  if (items.length === 1 && !daily)
+    return {
+      ...around,
+      subject:
+        first.deal_title === null
+          ? withoutStop(sentence(first))
+          : `${first.deal_title}: ${withoutStop(sentence(first))}`,
+      paragraphs: [
+        first.deal_title === null ? sentence(first) : `On ${first.deal_title}: ${sentence(first)}`,
+        ...beware,
+      ],
+      action: { label: notificationKinds[first.kind].action, url: urlOf(first) },
+    };
+  const sections: LetterSection[] = deals.map(({ title, items: of }) => ({
+    heading: title,
+    items: of.map((one) => ({ text: sentence(one), url: urlOf(one) })),
+  }));
+  const on = deals.length > 1 ? `${deals.length} deals` : (deal?.title ?? product);
+  return {
+    ...around,
+    subject: daily ? `Your day on ${on}` : `News of ${on}`,
+    paragraphs: [daily ? 'This came since your last daily mail:' : 'This happened:', ...beware],
+    sections,
+    action: { label: 'See all of it', url: `${baseUrl}/notifications` },
+  };
+}

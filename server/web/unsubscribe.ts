@@ -1,0 +1,53 @@
+/** Taking a kind out of one's mails by the link of a mail (RFC 8058): without a session, and never by following it alone. */
+
+import { Hono, type Context } from 'hono';
+import { unsubscribe, unsubscribeKinds } from '../domain/notifications/events.ts';
+import { isNotificationKind, notificationKinds } from '../domain/notifications/kinds.ts';
+import { html } from '../http/html.ts';
+import { page, problem } from '../http/pages.ts';
+import { unsubscribePath } from '../mail/notifications.ts';
+import type { Services } from '../services.ts';
+
+const noSuch = (c: Context) =>
+  problem(c, 404, 'not_found', 'This link is none of ours, or is incomplete. Choose what you hear of in the settings.');
+
+/** What is taken out, in words. */
+function named(kinds: readonly string[]) {
+  if (kinds.includes('daily')) return html`<p>the daily mail</p>`;
+  const titles = kinds.flatMap((kind) => (isNotificationKind(kind) ? [notificationKinds[kind].title] : []));
+  return html`<ul>
+    ${titles.map((title) => html`<li>${title}</li>`)}
+  </ul>`;
+}
+
+export function unsubscribeRoutes({ database }: Services) {
+  return new Hono()
+    .get(unsubscribePath, async (c) => {
+      const token = c.req.query('token') ?? '';
+      const kinds = await database.run(unsubscribeKinds(token));
+      if (kinds === null) return noSuch(c);
+      return page(c, {
+        title: 'No more mails like this',
+        body: html`<div class="card alone">
+          <h1>No more mails like this?</h1>
+          <p>You would hear of this in Dealkeep only:</p>
+          ${named(kinds)}
+          <form method="post" action="${unsubscribePath}?${new URLSearchParams({ token }).toString()}">
+            <button class="button" type="submit">Stop these mails</button>
+          </form>
+        </div>`,
+      });
+    })
+    .post(unsubscribePath, async (c) => {
+      const kinds = await database.run(unsubscribe(c.req.query('token') ?? ''));
+      if (kinds === null) return noSuch(c);
+      return page(c, {
+        title: 'Mails are off',
+        body: html`<div class="card alone">
+          <h1>These mails are off</h1>
+          <p>From now on you hear of this in Dealkeep only. You can choose otherwise in the settings at any time.</p>
+          <a class="button" href="/settings/notifications">Choose what you hear of</a>
+        </div>`,
+      });
+    });
+}

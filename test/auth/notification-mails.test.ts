@@ -1,0 +1,185 @@
+/** Mails of notifications: several of a deal together, the mail of the day by the clock of its reader, and taking a kind out of them. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queueNotificationMails, tellEvents } from '../../server/domain/notifications/events.ts';
+import type { Mail } from '../../server/mail/transport.ts';
+import { signInAs } from '../web/person.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { aPdf, upload } from '../web/uploads.ts';
+
+const secretText = 'Is the lease of Mill Lane assignable?';
+const minute = 60_000;
+
+let web: WebScene;
+beforeAll(async () => {
+  web = await openScene();
+});
+afterAll(() => web?.close());
+
+/** Tells of everything and delivers what is due: the mails since the last look, by the name in their address. */
+async function mails(): Promise<Record<string, Mail[]>> {
+  while ((await web.service.database.run(tellEvents(100))) > 0);
+  await web.service.database.run(queueNotificationMails(200));
+  const before = web.service.mails.length;
+  await web.service.deliver();
+  const by: Record<string, Mail[]> = {};
+  for (const mail of web.service.mails.slice(before)) (by[mail.to.replace('@example.test', '')] ??= []).push(mail);
+  return by;
+}
+
+async function does(who: string, path: string, body: unknown = {}, method = 'POST') {
+  const person = await signInAs(web.service, web.scene.people[who]!);
+  const { status, body: answer } = await person.ask(path, body, method);
+  expect(status, `${who}: ${method} ${path}: ${JSON.stringify(answer)}`).toBeLessThan(300);
+  return answer;
+}
+
+const ask = () =>
+  does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: secretText });
+
+const whole = (mail: Mail): string => JSON.stringify(mail);
+
+describe('mails at once', () => {
+  test('name the deal and what to do, and nothing of what was written', async () => {
+    await ask();
+    const sent = await mails();
+    expect(Object.keys(sent).toSorted()).toEqual(['broker', 'broker-s-advisor', 'exclusive-buyer-s-advisor']);
+    const [mail] = sent['broker']!;
+    expect(mail).toMatchObject({ subject: 'Corner bakery: A question was asked' });
+    expect(mail!.text).toContain(`/deals/${web.scene.deal}/questions`);
+    expect(mail!.text).toContain('Scene Brokers');
+    for (const one of Object.values(sent).flat()) expect(whole(one)).not.toMatch(/lease|Mill Lane|assignable/);
+  });
+
+  test('of one deal within five minutes come together', async () => {
+    for (let i = 0; i < 3; i += 1) await ask();
+    await does('other buyer', `/deals/${web.scene.deal}/offers`, {
+      payload: { currency: 'USD', purchase_price: '123457' },
+    });
+    // The first went a moment ago.
+    expect((await mails())['broker']).toBeUndefined();
+    web.service.clock.advance(6 * minute);
+    const sent = await mails();
+    expect(sent['broker']).toHaveLength(1);
+    expect(sent['broker']![0]).toMatchObject({ subject: 'News of Corner bakery' });
+    expect(sent['broker']![0]!.text).toContain('3 questions were asked.');
+    expect(sent['broker']![0]!.text).toContain('An offer was revised.');
+    for (const one of Object.values(sent).flat()) expect(whole(one)).not.toMatch(/123457|123,457|lease/);
+    expect(await mails()).toEqual({});
+  });
+
+  test('are not sent of what was read, or cannot be opened any more', async () => {
+    web.service.clock.advance(10 * minute);
+    await ask();
+    while ((await web.service.database.run(tellEvents(100))) > 0);
+    await web.service.database.run(queueNotificationMails(200));
+    // In the outbox already: the broker has looked, and the buyer's advisor has been removed.
+    await does('broker', '/notifications/read', {});
+    const part = web.scene.participants["exclusive buyer's advisor"]!;
+    await does('broker', `/deals/${web.scene.deal}/participants/${part}`, {}, 'DELETE');
+    const before = web.service.mails.length;
+    await web.service.deliver();
+    const to = web.service.mails.slice(before).map((one) => one.to);
+    expect(to).toEqual(['broker-s-advisor@example.test']);
+    web.service.clock.advance(10 * minute);
+    await mails();
+  });
+});
+
+describe('the mail of the day', () => {
+  const addDocument = async (name: string) => {
+    const seller = await signInAs(web.service, web.scene.people['seller']!);
+    const query = { filename: name, confidentiality: 'public' } as const;
+    expect((await upload(web.service, seller, web.scene.deal, aPdf(), query)).status).toBe(201);
+  };
+
+  test('comes once a day at the hour of its reader, also when the clocks change', async () => {
+    // In New York the clocks go forward on 14 March 2027 and back on 7 November 2027.
+    const { clock } = web.service;
+    clock.stand(new Date('2027-03-12T17:00:00Z'));
+    const viewer = await signInAs(web.service, web.scene.people['viewer']!);
+    const settings = { time_zone: 'America/New_York', digest_hour: 8 };
+    expect((await viewer.ask('/notifications/settings', settings, 'PUT')).status).toBe(204);
+    const received: string[] = [];
+    const pass = async (hours: number) => {
+      for (let hour = 0; hour < hours; hour += 1) {
+        clock.advance(60 * minute);
+        if (hour % 6 === 0) await addDocument('Secret plan.pdf');
+        const sent = (await mails())['viewer'] ?? [];
+        for (const one of sent) {
+          received.push(clock.now().toISOString());
+          expect(one.subject).toBe('Your day on Corner bakery');
+          expect(whole(one)).not.toContain('Secret plan');
+        }
+      }
+    };
+    await pass(72);
+    expect(received).toEqual(['2027-03-13T13:00:00.000Z', '2027-03-14T12:00:00.000Z', '2027-03-15T12:00:00.000Z']);
+    received.length = 0;
+    clock.stand(new Date('2027-11-06T17:00:00Z'));
+    await mails();
+    await pass(48);
+    expect(received).toEqual(['2027-11-07T13:00:00.000Z', '2027-11-08T13:00:00.000Z']);
+  });
+
+  test('goes at an hour that a day has not, and one that a day has twice, once', async () => {
+    const next = async (hour: number, since: string) => {
+      const [row] = await web.service.sql<{ at: Date }>(`select app.next_hour('America/New_York', $1, $2) as at`, [
+        hour,
+        since,
+      ]);
+      return new Date(row!.at).toISOString();
+    };
+    // 02:00 on 14 March 2027 does not exist there; 01:00 on 7 November 2027 is twice.
+    expect(await next(2, '2027-03-14T05:00:00Z')).toBe('2027-03-14T07:00:00.000Z');
+    expect(await next(2, '2027-03-14T07:00:00Z')).toBe('2027-03-15T06:00:00.000Z');
+    const first = await next(1, '2027-11-07T04:30:00Z');
+    expect(['2027-11-07T05:00:00.000Z', '2027-11-07T06:00:00.000Z']).toContain(first);
+    expect(await next(1, first)).toBe('2027-11-08T06:00:00.000Z');
+  });
+});
+
+describe('taking a kind out of one’s mails', () => {
+  test('by one click of a mail program, without a session, and never by following the link', async () => {
+    await does('broker', '/notifications/read', {});
+    await ask();
+    const [mail] = (await mails())['broker']!;
+    expect(mail!.headers).toMatchObject({ 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' });
+    const link = /^<(.+)>$/.exec(mail!.headers!['List-Unsubscribe']!)![1]!;
+    const chosen = async () => {
+      const { kinds } = (await (await signInAs(web.service, web.scene.people['broker']!)).ask('/notifications/choices'))
+        .body;
+      return kinds.find(({ kind }: { kind: string }) => kind === 'question_asked').delivery;
+    };
+    const looked = await fetch(link, { headers: { accept: 'text/html' } });
+    expect(looked.status).toBe(200);
+    expect(await looked.text()).toContain('Stop these mails');
+    expect(await chosen()).toBe('at_once');
+
+    const clicked = await fetch(link, {
+      method: 'POST',
+      body: 'List-Unsubscribe=One-Click',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    expect(clicked.status).toBe(200);
+    expect(await chosen()).toBe('app');
+    web.service.clock.advance(10 * minute);
+    await ask();
+    const sent = await mails();
+    expect(sent['broker']).toBeUndefined();
+    expect(sent['broker-s-advisor']).toHaveLength(1);
+
+    for (const forged of [
+      link.replace('question_asked', 'nda_sent'),
+      link.slice(0, -1),
+      `${link}0`,
+      link.split('?')[0]!,
+    ]) {
+      const { status } = await fetch(forged, { method: 'POST' });
+      expect([404, 200]).toContain(status);
+      expect(status, forged).toBe(404);
+    }
+    // The token stays out of the log.
+    expect(web.service.log.join('')).not.toContain(new URL(link).searchParams.get('token'));
+  });
+});
