@@ -1,6 +1,7 @@
 /**
- * The path of every page, `$name` for a segment that is the id of something. The router makes its routes of them, and the
- * server knows from here where a browser gets the application and where its links lead: nothing of React is imported.
+ * The path of every page, `$name` for a segment that is the id of something. The router makes its routes of them, those of
+ * the tabs of a deal and of the settings with the page in the folder of that name. The server knows from here where a browser
+ * gets the application and where its links lead: nothing of React is imported.
  */
 export const paths = {
   signIn: '/sign-in',

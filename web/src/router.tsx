@@ -1,4 +1,8 @@
-/** Every page and its path. A page is a file of its own in routes/, fetched when somebody goes or is about to go there. */
+/**
+ * Every page at its path. A page is a file of its own in routes/, fetched when somebody goes or is about to go there. The
+ * tabs of a deal and the pages of the settings, in `page.tsx` of a folder each, get their routes from their paths.
+ */
+import type { ComponentType } from 'react';
 import {
   createRootRouteWithContext,
   createRoute,
@@ -16,7 +20,7 @@ import { queryClient } from './api/query-client.ts';
 import { readContactsSearch } from './routes/contacts/search.ts';
 import { readDealsSearch } from './routes/deals/search.ts';
 import { safeReturnPath } from './lib/return-path.ts';
-import { paths } from './paths.ts';
+import { paths, type PagePath } from './paths.ts';
 import { AppShell } from './shell/app-shell.tsx';
 import { EntrancePages } from './shell/entrance.tsx';
 import { LoneNotFound, LonePageFault, NotFound, PageFault, PagePending } from './shell/fallbacks.tsx';
@@ -36,11 +40,31 @@ const readReturn = (search: Record<string, unknown>): { return_to?: string } => 
   return path === undefined ? {} : { return_to: safeReturnPath(path) };
 };
 
+type PathBelow<F extends string> = Extract<PagePath, `${F}/${string}`>;
+
 /** The path of a page as its frame has it: what follows the frame's own. */
 const below = <F extends string, P extends `${F}/${string}`>(frame: F, path: P) =>
   path.slice(frame.length) as P extends `${F}${infer Rest}` ? Rest : never;
-const inDeal = <P extends `${typeof paths.deal}/${string}`>(path: P) => below(paths.deal, path);
-const inSettings = <P extends `${typeof paths.settings}/${string}`>(path: P) => below(paths.settings, path);
+
+/** The paths below a frame that have a page and nothing else to say about it. */
+const plainBelow = <F extends PagePath, S extends PagePath>(frame: F, ...special: readonly S[]) =>
+  Object.values(paths).filter(
+    (path): path is Exclude<PathBelow<F>, S> =>
+      path.startsWith(`${frame}/`) && !(special as readonly string[]).includes(path),
+  );
+
+const eachOf = <P extends string>(its: readonly P[], routeAt: (path: P) => object) =>
+  Object.fromEntries(its.map((path) => [path, routeAt(path)]));
+
+const pages = import.meta.glob<{ default: ComponentType }>('./routes/*/*/page.tsx');
+
+/** The page in the folder with the name of its path. */
+function pageAt(path: PathBelow<typeof paths.deal | typeof paths.settings>) {
+  const file = `./routes${path.replace('/$dealId', '')}/page.tsx`;
+  const load = pages[file];
+  if (load === undefined) throw new Error(`${path} has no page: there is no ${file}.`);
+  return lazyRouteComponent(load);
+}
 
 // For whoever is not signed in ---------------------------------------------------------------------------------------
 
@@ -137,67 +161,21 @@ const deal = createRoute({
   component: lazyRouteComponent(() => import('./routes/deals/frame.tsx')),
 });
 
-const dealTabs = deal.addChildren([
-  createRoute({
+const tab = <P extends PathBelow<typeof paths.deal>>(path: P) =>
+  createRoute({ getParentRoute: () => deal, path: below(paths.deal, path), component: pageAt(path) });
+
+const dealTabs = deal.addChildren({
+  ...(eachOf(plainBelow(paths.deal), tab) as { [P in PathBelow<typeof paths.deal>]: ReturnType<typeof tab<P>> }),
+  overview: createRoute({
     getParentRoute: () => deal,
     path: '/',
     // What waits stands at the top of the overview: asked for with the deal, it pushes nothing down later.
     loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
-    component: lazyRouteComponent(() => import('./routes/deals/overview/overview.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealNda),
-    component: lazyRouteComponent(() => import('./routes/deals/nda/nda.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealDocuments),
-    component: lazyRouteComponent(() => import('./routes/deals/documents/documents.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealQuestions),
-    component: lazyRouteComponent(() => import('./routes/deals/questions/questions.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealQoe),
-    component: lazyRouteComponent(() => import('./routes/deals/qoe/qoe.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealOffers),
-    component: lazyRouteComponent(() => import('./routes/deals/offers/offers.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealClosing),
-    component: lazyRouteComponent(() => import('./routes/deals/closing/closing.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealFindings),
-    component: lazyRouteComponent(() => import('./routes/deals/findings/findings.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealFinancing),
-    component: lazyRouteComponent(() => import('./routes/deals/financing/financing.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealPeople),
-    component: lazyRouteComponent(() => import('./routes/deals/people/people.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => deal,
-    path: inDeal(paths.dealActivity),
-    component: lazyRouteComponent(() => import('./routes/deals/activity/activity.tsx')),
+    component: lazyRouteComponent(() => import('./routes/deals/overview/page.tsx')),
   }),
   // Any other address: the frame says that there is nothing, as of a tab that is not open to the person.
-  createRoute({ getParentRoute: () => deal, path: '/$' }),
-]);
+  other: createRoute({ getParentRoute: () => deal, path: '/$' }),
+});
 
 const confirmAddress = createRoute({
   getParentRoute: () => app,
@@ -225,79 +203,47 @@ const settings = createRoute({
   notFoundComponent: () => <NotFound level={2} />,
 });
 
-const settingsPages = settings.addChildren([
-  // Where a tool's refusal sends the person: to allow it for one client, or on one deal.
-  createRoute({
-    getParentRoute: () => settings,
-    path: inSettings(paths.clientTools),
-    beforeLoad: ({ params }) => {
-      throw redirect({ to: paths.tools, search: { client: params.clientId }, replace: true });
-    },
+const { tools, clientTools, dealTools } = paths;
+type PlainSettings = Exclude<PathBelow<typeof paths.settings>, typeof tools | typeof clientTools | typeof dealTools>;
+const settingsPage = <P extends PlainSettings>(path: P) =>
+  createRoute({ getParentRoute: () => settings, path: below(paths.settings, path), component: pageAt(path) });
+
+const settingsPages = settings.addChildren({
+  ...(eachOf(plainBelow(paths.settings, tools, clientTools, dealTools), settingsPage) as {
+    [P in PlainSettings]: ReturnType<typeof settingsPage<P>>;
   }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: inSettings(paths.dealTools),
-    beforeLoad: ({ params }) => {
-      throw redirect({ to: paths.deal, params, hash: 'assistants', replace: true });
-    },
-  }),
-  createRoute({
+  first: createRoute({
     getParentRoute: () => settings,
     path: '/',
     beforeLoad: () => {
       throw redirect({ to: paths.profile, replace: true });
     },
   }),
-  createRoute({
+  tools: createRoute({
     getParentRoute: () => settings,
-    path: inSettings(paths.profile),
-    component: lazyRouteComponent(() => import('./routes/settings/profile/profile.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: inSettings(paths.security),
-    component: lazyRouteComponent(() => import('./routes/settings/security/security.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: inSettings(paths.notificationChoices),
-    component: lazyRouteComponent(() => import('./routes/settings/notifications/notifications.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: inSettings(paths.brokerage),
-    component: lazyRouteComponent(() => import('./routes/settings/brokerage/brokerage.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: inSettings(paths.members),
-    component: lazyRouteComponent(() => import('./routes/settings/members/members.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: inSettings(paths.keys),
-    component: lazyRouteComponent(() => import('./routes/settings/keys/keys.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: inSettings(paths.clients),
-    component: lazyRouteComponent(() => import('./routes/settings/clients/clients.tsx')),
-  }),
-  createRoute({
-    getParentRoute: () => settings,
-    path: inSettings(paths.tools),
+    path: below(paths.settings, tools),
     validateSearch: (search): { client?: string } => {
       const client = text(search.client);
       return client === undefined ? {} : { client };
     },
-    component: lazyRouteComponent(() => import('./routes/settings/tools/tools.tsx')),
+    component: pageAt(tools),
   }),
-  createRoute({
+  // Where a tool's refusal sends the person: to allow it for one client, or on one deal.
+  clientTools: createRoute({
     getParentRoute: () => settings,
-    path: inSettings(paths.audit),
-    component: lazyRouteComponent(() => import('./routes/settings/audit/audit.tsx')),
+    path: below(paths.settings, clientTools),
+    beforeLoad: ({ params }) => {
+      throw redirect({ to: tools, search: { client: params.clientId }, replace: true });
+    },
   }),
-]);
+  dealTools: createRoute({
+    getParentRoute: () => settings,
+    path: below(paths.settings, dealTools),
+    beforeLoad: ({ params }) => {
+      throw redirect({ to: paths.deal, params, hash: 'assistants', replace: true });
+    },
+  }),
+});
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
