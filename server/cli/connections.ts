@@ -25,13 +25,15 @@ export interface Connections {
   begun(request: IncomingMessage, response: ServerResponse): void;
   /** The last response on this connection. */
   answerOn(socket: Duplex): ServerResponse | undefined;
-  /** Closes connections on which the parser was never given anything. */
+  /** Closes connections on which the parser was never given anything, but for new ones: a request is on its way there. */
   closeUnused(): void;
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
 /** How often connections are looked for on which nothing came, in milliseconds. */
 const lookEvery = 1_000;
+/** How long after it was made a connection still gets its first request at a stop, in milliseconds. */
+const newFor = 1_000;
 
 /** The length of the body in bytes; NaN where only the parser knows. */
 function bodyLength({ headers }: IncomingMessage): number {
@@ -156,7 +158,11 @@ export function watchConnections(server: Server, { patience, keptMillis, answer,
     },
     answerOn: (socket) => known.get(socket)?.response ?? undefined,
     closeUnused() {
-      for (const socket of unused) socket.destroy();
+      const old = performance.now() + patience - newFor;
+      for (const socket of unused) {
+        const connection = known.get(socket);
+        if (connection === undefined || connection.wasAnswered || connection.until <= old) socket.destroy();
+      }
     },
   };
 }
