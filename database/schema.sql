@@ -5317,6 +5317,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.keys_of_secrets()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select coalesce(array_agg(distinct split_part(s.secret, '.', 2)), '{}') from (
+    select t.secret from vault.totp t
+    union all select convert_from(c.secret, 'UTF8') from vault.cursor_secret c where substring(c.secret from 1 for 4) = '\x646b312e'
+    union all select o.secret from vault.outbox o where o.sent_at is null and o.given_up_at is null
+  ) s
+  where s.secret like 'dk1.%'
+$function$;
+GRANT EXECUTE ON FUNCTION app.keys_of_secrets() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.knows_device(given_email text, device bytea)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -7942,14 +7957,14 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.state_shown(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.step_secret(step bytea)
- RETURNS TABLE(secret text, email text)
+ RETURNS TABLE(secret text, email text, user_id uuid)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 begin
   return query
-    select t.secret, u.email
+    select t.secret, u.email, u.id
     from vault.sign_in_steps s
     join public.users u on u.id = s.user_id
     join vault.totp t on t.user_id = s.user_id and t.confirmed_at is not null
@@ -8519,3 +8534,4 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- fa987f86984b3cd669258e97603b930b43a92b808f09546fe4ca6b70946983d4  041_undelivered_mail.sql
 -- f0df5d56288d861a56a5f5c866cf4bc5a5ee5d167e4e28f3c601b4174d25eb15  043_notifications.sql
 -- a43218a297769e95005e658f96ebf6968563b8357fef74db49cd4efeae3049e0  044_notification_mails.sql
+-- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql

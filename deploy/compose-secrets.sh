@@ -19,6 +19,8 @@ keep redis_password "$(random)"
 keep s3_access_key_id "$(random)"
 keep s3_secret_access_key "$(random)"
 keep metrics_token "$(random)"
+# Keep a copy of this one apart from the database: without it nobody signs in with an authenticator.
+keep secrets_key "$(random)"
 
 keep migrate_database_url "postgres://dealkeep_owner:$(read_from owner_password)@postgres:5432/dealkeep"
 keep database_url "postgres://dealkeep_app:$(read_from app_password)@postgres:5432/dealkeep"

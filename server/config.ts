@@ -109,6 +109,10 @@ const variables = {
   WEB_BUILD: variable(onOff.default(true), 'on, or off to serve the web application as it was built'),
   DRAIN_SECONDS: variable(whole(0, 600).optional(), 'a whole number of seconds from 0 to 600'),
   SHUTDOWN_SECONDS: variable(whole(1, 600).default(10), 'a whole number of seconds from 1 to 600'),
+  SECRETS_KEY: secret(
+    words.pipe(z.array(z.string().min(32)).min(1)).optional(),
+    'one key or several, separated by commas, each of at least 32 characters (openssl rand -base64 32)',
+  ),
   S3_ENDPOINT: variable(z.url({ protocol: /^https?$/ }).optional(), 'a URL such as https://s3.example.com'),
   S3_REGION: variable(z.string().min(1).default('us-east-1'), 'the name of a region'),
   S3_BUCKET: variable(text, 'the name of a bucket'),
@@ -198,6 +202,8 @@ export interface Config {
   /** How long a stop waits for requests in flight. */
   readonly shutdownSeconds: number;
   readonly s3: S3Config | undefined;
+  /** The keys with which secrets in the database are encrypted, the first, and decrypted, all; none: they are not. */
+  readonly secretsKeys: readonly string[];
 }
 
 /** The configuration cannot be used; `message` has one line for each fault. */
@@ -307,6 +313,7 @@ export function readConfig(env: Environment = process.env): Config {
     buildWeb: values.WEB_BUILD,
     drainSeconds: values.DRAIN_SECONDS ?? (values.DATABASE_URL ? 5 : 0),
     shutdownSeconds: values.SHUTDOWN_SECONDS,
+    secretsKeys: values.SECRETS_KEY ?? [],
     s3: values.S3_BUCKET
       ? {
           endpoint: values.S3_ENDPOINT,

@@ -9,6 +9,7 @@ import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
 import { openLoadShedding, type LoadShedding } from './http/load-shedding.ts';
 import type { Logger } from './log.ts';
 import { createMailer, type Mailer } from './mail/transport.ts';
+import { openSecrets, type Secrets } from './secrets.ts';
 import { openStorage } from './storage/open.ts';
 import type { Storage } from './storage/storage.ts';
 
@@ -21,6 +22,8 @@ export interface CoreServices {
   readonly log: Logger;
   /** The bodies of documents. */
   readonly storage: Storage;
+  /** Encrypts what the database keeps of secrets. */
+  readonly secrets: Secrets;
 }
 
 export interface Services extends CoreServices {
@@ -105,7 +108,14 @@ export async function openCoreServices(
     ...(silenceMillis !== undefined && { silenceMillis }),
     ...(waitMillis !== undefined && { waitMillis }),
   });
-  return { config, database, clock: clock ?? (() => new Date()), log, storage };
+  return {
+    config,
+    database,
+    clock: clock ?? (() => new Date()),
+    log,
+    storage,
+    secrets: openSecrets(config.secretsKeys),
+  };
 }
 
 /** Opens the services of one node on a database that is there and migrated; `connection` is the server's login. */

@@ -61,7 +61,11 @@ export function accountRoutes(services: Services) {
   );
 
   const address = action(z.object({ email: fields.email }), async (c, { email }) => {
-    await asCaller(services, c, askAddressChange(sessionDigest(c), email, mintLink(true).link, originOf(c)));
+    await asCaller(
+      services,
+      c,
+      askAddressChange(sessionDigest(c), email, mintLink(services.secrets, true).link, originOf(c)),
+    );
     return { message: 'A mail to the new address is on its way.' };
   });
 

@@ -30,7 +30,7 @@ export function resetRoutes(services: Services) {
     const origin = originOf(c);
     // Not waited for: what is done for an address that somebody has would take longer.
     afterAnswer(services, 'a link to a new password', () =>
-      database.run(askPasswordReset(email, mintLink(true).link, origin)),
+      database.run(askPasswordReset(email, mintLink(services.secrets, true).link, origin)),
     );
     return { message: sent };
   });

@@ -2,6 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { secretRows } from '../secrets.ts';
 import type { Services } from '../services.ts';
 import {
   authenticatorUri,
@@ -25,8 +26,9 @@ import { asCaller } from './signed-in.ts';
 
 async function confirm(services: Services, c: Context, typed: string) {
   const digest = sessionDigest(c);
-  const [caller, secret] = await asCaller(services, c, pendingSecret(digest));
-  if (secret === null) throw new Problem(409, 'nothing_pending', 'Start again: set up an authenticator first.');
+  const [caller, stored] = await asCaller(services, c, pendingSecret(digest));
+  if (stored === null) throw new Problem(409, 'nothing_pending', 'Start again: set up an authenticator first.');
+  const secret = services.secrets.open(stored, secretRows.authenticator(caller.user_id));
   const attempts = await attemptsOn(services, c, caller.email);
   await attempts.check();
   const step = await stepOfCode(secret, typed.replace(/\s/g, ''), services.clock());
@@ -53,7 +55,9 @@ export function secondFactorRoutes(services: Services) {
 
   const begin = action(nothing, async (c) => {
     const secret = mintSecret();
-    const [{ email }] = await asCaller(services, c, beginSecondFactor(sessionDigest(c), secret));
+    const [{ email, user_id }] = await asCaller(services, c);
+    const stored = services.secrets.seal(secret, secretRows.authenticator(user_id));
+    await asCaller(services, c, beginSecondFactor(sessionDigest(c), stored));
     return { secret, uri: authenticatorUri(email, secret) };
   });
 

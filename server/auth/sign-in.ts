@@ -2,6 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { secretRows } from '../secrets.ts';
 import type { Services } from '../services.ts';
 import { hashByRecipe, hashPassword, isOutdated } from '../domain/accounts/password-hashes.ts';
 import { passwordRecipe, personOf, signInWithPassword, upgradePassword } from '../domain/accounts/passwords.ts';
@@ -49,14 +50,15 @@ async function checkPassword(services: Services, c: Context, email: string, pass
 
 /** Finishes a step with what was typed. Throws 401 or 429. */
 async function finish(services: Services, c: Context, step: string, typed: string) {
-  const { database, clock } = services;
+  const { database, clock, secrets } = services;
   const owed = await database.run(stepSecret(tokenDigest(step)));
   if (owed === null) throw stepExpired();
   const attempts = await attemptsOn(services, c, owed.email);
   await attempts.check();
   const recovery = recoveryDigest(typed);
+  const secret = () => secrets.open(owed.secret, secretRows.authenticator(owed.user_id));
   const factor: SecondFactor =
-    recovery === null ? { codeStep: await stepOfCode(owed.secret, typed.replace(/\s/g, ''), clock()) } : { recovery };
+    recovery === null ? { codeStep: await stepOfCode(secret(), typed.replace(/\s/g, ''), clock()) } : { recovery };
   const { token, session } = freshSession(c);
   const answer = await database.run(
     finishSignIn(tokenDigest(step), factor, deviceDigest(c), session, signInOriginOf(c)),

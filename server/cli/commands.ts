@@ -1,4 +1,4 @@
-/** The commands for the operator: keys, users, brokerages, the store of documents and the audit trail, on the owner's connection. */
+/** The commands for the operator: keys, users, brokerages, secrets, the store of documents and the audit trail, on the owner's connection. */
 
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -268,9 +268,12 @@ function addMail(program: Command): void {
     .option(...json)
     .action((id: string, options: { json?: boolean }) =>
       command(
-        async ({ do: { resendMail }, client }) => {
-          const { mintLink } = await import('../mail/secrets.ts');
-          await resendMail(client, id, mintLink(true).link);
+        async ({ do: { resendMail }, client, config }) => {
+          const [{ mintLink }, { openSecrets }] = await Promise.all([
+            import('../mail/secrets.ts'),
+            import('../secrets.ts'),
+          ]);
+          await resendMail(client, id, mintLink(openSecrets(config.secretsKeys), true).link);
           return { resent: id };
         },
         () => `Mail ${id} is sent again by the running server.`,
@@ -278,8 +281,36 @@ function addMail(program: Command): void {
     );
 }
 
+function addSecrets(program: Command): void {
+  program
+    .command('secrets')
+    .description('The secrets that the database keeps.')
+    .command('rotate')
+    .description(
+      'Encrypt all of them under the first key of SECRETS_KEY, and make up anew what cursors and identities are sealed with.',
+    )
+    .option(...json)
+    .action(
+      command(
+        async ({ client, config }, _options: { json?: boolean }) => {
+          const [{ openSecrets }, { rotateSecrets }, { ConfigError }] = await Promise.all([
+            import('../secrets.ts'),
+            import('../domain/accounts/sealed-secrets.ts'),
+            import('../config.ts'),
+          ]);
+          if (config.secretsKeys.length === 0)
+            throw new ConfigError(['SECRETS_KEY is not set; make a key with: openssl rand -base64 32']);
+          return rotateSecrets(client, openSecrets(config.secretsKeys));
+        },
+        ({ key, authenticators, mailed_links }) =>
+          `Everything is encrypted under the key ${key} (anew: ${authenticators} authenticators' secrets, ${mailed_links} links of mails that wait). Restart every node; older keys can be left out of SECRETS_KEY then.`,
+      ),
+    );
+}
+
 /** Adds the commands to `program`. */
 export function addCommands(program: Command): void {
+  addSecrets(program);
   addKeys(program);
   addUsers(program);
   addDocuments(program);

@@ -1,5 +1,7 @@
 /** What the commands serve, demo and migrate do: a server from its start to its end, with words for whoever started it. */
 
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { startScheduledJobs } from '../scheduled-jobs.ts';
 import { readConfig } from '../config.ts';
 import type { CoreServices } from '../services.ts';
@@ -109,9 +111,23 @@ const labels = {
   demo_file: 'Demo',
 };
 
+/**
+ * Where the set-up link is told: in the terminal of whoever started the service; else in a file for their eyes alone, since what is
+ * printed goes to a log then, and whoever reads that would be let in.
+ */
+function placeOfSetUp({ config }: CoreServices, url: string): string {
+  if (process.stdout.isTTY) return url;
+  const file = path.join(config.dataDir, 'set-up-link');
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  rmSync(file, { force: true });
+  writeFileSync(file, `${url}\n`, { mode: 0o600 });
+  return `the link is in ${file}`;
+}
+
 function announce(services: CoreServices, json: boolean | undefined, more: Announcement): void {
-  const told: Readonly<Record<string, string | null>> = { ...addresses(services), ...more };
+  const told: Record<string, string | null> = { ...addresses(services), ...more };
   if (json) return say(JSON.stringify(told));
+  if (more.set_up_url) told['set_up_url'] = placeOfSetUp(services, more.set_up_url);
   const lines = Object.entries(labels).flatMap(([name, label]) =>
     told[name] ? [`  ${label.padEnd(12)} ${told[name]}`] : [],
   );

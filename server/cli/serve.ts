@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../app.ts';
 import { settled, type Config } from '../config.ts';
+import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
 import { checkStore } from '../documents/one-store.ts';
 import type { Logger } from '../log.ts';
 import { startDelivery } from '../mail/delivery.ts';
@@ -29,6 +30,7 @@ export function start(config: Config, log: Logger, prepare: Prepare, signal: Abo
     closers.push(() => close(async () => listener?.close(config.shutdownSeconds)));
 
     await checkStore(services, signal);
+    await checkSecrets(services);
     await prepareWeb(config, log, signal);
     await prepare(services, connections);
     const app = createApp(services);

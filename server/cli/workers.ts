@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AggregatorRegistry, Gauge, Registry } from 'prom-client';
 import type { ClientConfig } from 'pg';
 import { settled, type Config } from '../config.ts';
+import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
 import { checkStore } from '../documents/one-store.ts';
 import type { Logger } from '../log.ts';
 import { openCoreServices } from '../services.ts';
@@ -253,6 +254,7 @@ export function startWorkers(config: Config, log: Logger, prepare: Prepare, sign
     closers.push(() => services.storage.close());
 
     await checkStore(services, signal);
+    await checkSecrets(services);
     await prepareWeb(config, log, signal);
     await prepare(services, connections);
     signal.throwIfAborted();

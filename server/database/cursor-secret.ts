@@ -1,20 +1,30 @@
 /** The secret with which cursors of lists are sealed. */
 
+import { keyIdOf, secretRows, type Secrets } from '../secrets.ts';
 import type { Database } from './database.ts';
 import { row } from './statement.ts';
 
 const secret = row<{ secret: Buffer }, []>('cursor_secret', 'select app.cursor_secret() as secret');
 
+/** As it is, or encrypted: then base64 is what was encrypted, and its text what is stored. */
+function openedSecret(secrets: Secrets, stored: Buffer): Buffer {
+  const text = stored.toString('utf8');
+  return keyIdOf(text) === null ? stored : Buffer.from(secrets.open(text, secretRows.cursors), 'base64');
+}
+
 /**
  * What `make` makes of the secret, fetched when it is first needed and kept: 32 bytes, made with the database and the
  * same for every node.
  */
-export function fromCursorSecret<T>(database: Database, make: (secret: Buffer) => T): () => Promise<T> {
+export function fromCursorSecret<T>(
+  { database, secrets }: { readonly database: Database; readonly secrets: Secrets },
+  make: (secret: Buffer) => T,
+): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => {
     made ??= database.run(secret()).then((found) => {
       if (found === null) throw new Error('The database has no cursor secret.');
-      return make(found.secret);
+      return make(openedSecret(secrets, found.secret));
     });
     // Not kept when it failed: the next request asks again.
     made.catch(() => (made = null));

@@ -1,8 +1,8 @@
 /** Cursors of lists: a place that is sealed for one list and one reader, so that nobody makes one up or passes one on. */
 
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { Database } from '../database/database.ts';
 import { fromCursorSecret } from '../database/cursor-secret.ts';
+import type { CoreServices } from '../services.ts';
 
 const sealBytes = 16;
 
@@ -42,4 +42,5 @@ function openSealer(secret: Buffer): Sealer {
 }
 
 /** The sealer of this deployment, which all its nodes share. */
-export const deploymentSealer = (database: Database): (() => Promise<Sealer>) => fromCursorSecret(database, openSealer);
+export const deploymentSealer = (services: Pick<CoreServices, 'database' | 'secrets'>): (() => Promise<Sealer>) =>
+  fromCursorSecret(services, openSealer);

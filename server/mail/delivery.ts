@@ -33,12 +33,12 @@ function domainOf(mailFrom: string): string {
 }
 
 /** What the mail says at this moment. Throws {@link NotSent} where it says nothing to its reader any more. */
-async function letter({ config, database }: Services, claimed: ClaimedMail): Promise<Letter> {
+async function letter({ config, database, secrets }: Services, claimed: ClaimedMail): Promise<Letter> {
   const { id, kind, brokerage_name, facts, secret } = claimed;
   const sending = {
     baseUrl: config.baseUrl,
     brokerage: brokerage_name,
-    token: secret === null ? '' : openedToken(secret),
+    token: secret === null ? '' : openedToken(secrets, secret),
   };
   if (kind === 'notifications') {
     const [first, ...others] = await database.run(notificationMail(id));

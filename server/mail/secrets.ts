@@ -1,15 +1,14 @@
 /** How the token of a link stands in the outbox. The one place in which it is put there and read from there. */
 
+import { secretRows, type Secrets } from '../secrets.ts';
 import { mintToken, tokenDigest, type NewLink } from '../domain/accounts/secret-tokens.ts';
 
-/** The token as the outbox keeps it. */
-const sealed = (token: string): string => token;
-
 /** The token of a secret in the outbox. */
-export const openedToken = (secret: string): string => secret;
+export const openedToken = (secrets: Secrets, secret: string): string => secrets.open(secret, secretRows.mailedLinks);
 
 /** A new one-time link: its token, and what the database is given of it, for the outbox too when it is to be `mailed`. */
-export function mintLink(mailed: boolean): { token: string; link: NewLink } {
+export function mintLink(secrets: Secrets, mailed: boolean): { token: string; link: NewLink } {
   const token = mintToken();
-  return { token, link: { token: tokenDigest(token), secret: mailed ? sealed(token) : null } };
+  const digest = tokenDigest(token);
+  return { token, link: { token: digest, secret: mailed ? secrets.seal(token, secretRows.mailedLinks) : null } };
 }

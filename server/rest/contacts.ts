@@ -75,8 +75,8 @@ export interface ContactEndpoints {
   create(c: Context): Promise<Response>;
 }
 
-export function contactEndpoints({ database, log }: Services, callers: Callers): ContactEndpoints {
-  const sealerOf = deploymentSealer(database);
+export function contactEndpoints({ database, secrets, log }: Services, callers: Callers): ContactEndpoints {
+  const sealerOf = deploymentSealer({ database, secrets });
 
   async function recordFailure(digest: Buffer, error: unknown, from: Origin): Promise<void> {
     const problem = problemOf(error);

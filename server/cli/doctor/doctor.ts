@@ -11,6 +11,7 @@ import { openStorage } from '../../storage/open.ts';
 import { checkCertificate } from './certificates.ts';
 import { checkDatabase } from './database.ts';
 import { bounded, findingsOf, reasonOf, type Finding, type Findings } from './finding.ts';
+import { checkSecrets } from './secrets.ts';
 import { checkBodies, checkMark } from './store.ts';
 import { checkDisk, checkLimits, checkMail } from './surroundings.ts';
 
@@ -95,6 +96,7 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
       })),
     );
     const there = opened;
+    if (isCurrent) found.push(...(await bounded('secrets', (findings) => checkSecrets(client, config, findings))));
     if (isCurrent)
       found.push(
         ...(await bounded(

@@ -45,10 +45,10 @@ export function recoveryDigest(typed: string): Buffer | null {
 
 const digests = (codes: readonly string[]): Buffer[] => codes.map((code) => recoveryDigest(code) as Buffer);
 
-/** The secret against which the code of an unfinished sign-in is checked; null when there is no such step. */
-export const stepSecret: (step: Buffer) => Statement<{ secret: string; email: string } | null> = row(
+/** The secret, as it is stored, against which the code of an unfinished sign-in is checked; null when there is no such step. */
+export const stepSecret: (step: Buffer) => Statement<{ secret: string; email: string; user_id: string } | null> = row(
   'step_secret',
-  'select secret, email from app.step_secret($1)',
+  'select secret, email, user_id from app.step_secret($1)',
 );
 
 /** What a person enters to finish signing in: the step that their code is of (null: wrong), or a recovery code. */
@@ -84,13 +84,13 @@ const isDone = (answer: Done | null): boolean => answer?.done ?? false;
 
 const begin = row<Done>('begin_second_factor', 'select app.begin_second_factor($1, $2) as done');
 
-/** Keeps a secret until its first code confirms it. Needs a recent sign-in; false when the session is not alive. */
+/** Keeps a secret, as it is to be stored, until its first code confirms it. Needs a recent sign-in; false when the session is not alive. */
 export const beginSecondFactor = (session: Buffer | null, secret: string): Statement<boolean> =>
   mapped(begin(session, secret), isDone);
 
 const pending = row<{ secret: string | null }>('pending_secret', 'select app.pending_secret($1) as secret');
 
-/** The secret that waits for its first code, or null. Needs a recent sign-in. */
+/** The secret, as it is stored, that waits for its first code, or null. Needs a recent sign-in. */
 export const pendingSecret = (session: Buffer | null): Statement<string | null> =>
   mapped(pending(session), (answer) => answer?.secret ?? null);
 

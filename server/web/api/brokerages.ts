@@ -57,7 +57,7 @@ export function brokerageRoutes(services: Services) {
     const [known] = await asPerson(services, c, brokerageOfCaller(brokerageId));
     if (!known) throw nothingThere();
     const mailed = smtpUrl !== undefined && deliver !== 'link';
-    const { token, link } = mintLink(mailed);
+    const { token, link } = mintLink(services.secrets, mailed);
     const [changed, member] = await asPerson(services, c, change(link), who);
     if (!changed || !member) throw nothingThere();
     return { member, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };
@@ -129,7 +129,7 @@ export function brokerageRoutes(services: Services) {
 
     .post('/brokerages/:id/mails/:mail_id/resend', async (c) => {
       const brokerageId = pathId(c);
-      const { link } = mintLink(true);
+      const { link } = mintLink(services.secrets, true);
       const [brokerage, resent] = await asPerson(
         services,
         c,

@@ -31,8 +31,8 @@ function placeIn(bytes: Buffer): Place {
 const inWeb = (list: string): string => `web ${list}`;
 
 /** The cursors of this deployment, which all its nodes share. */
-export function deploymentCursors({ database }: Services): () => Promise<Cursors> {
-  const sealer = deploymentSealer(database);
+export function deploymentCursors(services: Services): () => Promise<Cursors> {
+  const sealer = deploymentSealer(services);
   return async () => {
     const { seal, unseal } = await sealer();
     return {

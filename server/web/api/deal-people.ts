@@ -51,7 +51,7 @@ export function dealPeopleRoutes(services: Services) {
     who: Statement<PersonOfDeal | null>,
   ) {
     const mailed = smtpUrl !== undefined && deliver !== 'link';
-    const { token, link } = mintLink(mailed);
+    const { token, link } = mintLink(services.secrets, mailed);
     const [invited, participant] = await withDeal(services, c, dealId, change(link), who);
     if (!invited || !participant) throw nothingThere();
     return { participant, invitation_url: mailed ? null : invitationUrl(baseUrl, token), mailed };

@@ -16,7 +16,7 @@ import { body, properName } from './input.ts';
 const Rename = z.strictObject({ name: properName });
 
 export function meRoutes(services: Services) {
-  const draftKey = deploymentDraftKeys(services.database);
+  const draftKey = deploymentDraftKeys(services);
   const about = async (c: Context) => {
     const digest = sessionDigest(c);
     const [person, memberships, passkeys, codesLeft, owed] = await withPerson(

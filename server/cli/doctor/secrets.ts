@@ -1,0 +1,26 @@
+/** The secrets that the database keeps: whether they are encrypted, and with keys that are at hand. */
+
+import type pg from 'pg';
+import type { Config } from '../../config.ts';
+import { openSecrets, UnknownKey } from '../../secrets.ts';
+import type { Findings } from './finding.ts';
+
+export async function checkSecrets(server: pg.Client, { secretsKeys }: Config, findings: Findings): Promise<void> {
+  const { keyIds, firstKey } = openSecrets(secretsKeys);
+  const { rows } = await server.query<{ ids: string[] }>('select app.keys_of_secrets() as ids');
+  const inUse = rows[0]?.ids ?? [];
+  const unknown = inUse.filter((id) => !keyIds.includes(id));
+  if (unknown.length > 0) {
+    findings.fault(
+      new UnknownKey(unknown).message,
+      'Find that key where the configuration is kept, or in a backup of it.',
+    );
+  } else if (firstKey === null) {
+    findings.warning(
+      "SECRETS_KEY is not set: authenticators' secrets stand in the database, and in its backups, as they are.",
+      'Set it to what openssl rand -base64 32 prints, keep a copy apart from the database, and run dealkeep secrets rotate.',
+    );
+  } else if (inUse.some((id) => id !== firstKey)) {
+    findings.warning('Some secrets are encrypted with an older key.', 'Run dealkeep secrets rotate.');
+  } else findings.ok('Secrets are encrypted, and their keys are at hand.');
+}

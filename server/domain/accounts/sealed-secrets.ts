@@ -1,0 +1,73 @@
+/** The secrets that the database keeps and the server encrypts: whether their keys are at hand, and how they get another one. */
+
+import { randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import type { Database } from '../../database/database.ts';
+import { row } from '../../database/statement.ts';
+import { keyIdOf, secretRows, UnknownKey, type Secrets } from '../../secrets.ts';
+
+const keysInUse = row<{ ids: string[] }, []>('keys_of_secrets', 'select app.keys_of_secrets() as ids');
+
+/** Rejects with UnknownKey when something is encrypted with a key that is not in the configuration. */
+export async function checkSecrets({
+  database,
+  secrets,
+}: {
+  readonly database: Database;
+  readonly secrets: Secrets;
+}): Promise<void> {
+  const found = await database.run(keysInUse());
+  const unknown = (found?.ids ?? []).filter((id) => !secrets.keyIds.includes(id));
+  if (unknown.length > 0) throw new UnknownKey(unknown);
+}
+
+/** How many secrets of each kind were encrypted anew. */
+export interface Rotated {
+  readonly key: string;
+  readonly authenticators: number;
+  readonly mailed_links: number;
+}
+
+interface Stored {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** Everything of `stored` that is not under the first key, under it. */
+const renewed = (stored: readonly Stored[], secrets: Secrets, rowOf: (id: string) => string): Stored[] =>
+  stored
+    .filter(({ secret }) => keyIdOf(secret) !== secrets.firstKey)
+    .map(({ id, secret }) => ({ id, secret: secrets.seal(secrets.open(secret, rowOf(id)), rowOf(id)) }));
+
+/**
+ * Encrypts every secret under the first key, in one transaction on the owner's connection, and makes up the secrets anew with
+ * which cursors, drafts and identities within a transaction are sealed. Rejects with UnknownKey, and changes nothing then.
+ */
+export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Promise<Rotated> {
+  if (secrets.firstKey === null) throw new Error('There is no key to encrypt with.');
+  await client.query('begin');
+  try {
+    const totp = await client.query<Stored>('select user_id as id, secret from vault.totp for update');
+    const factors = renewed(totp.rows, secrets, secretRows.authenticator);
+    const waiting = await client.query<Stored>(
+      'select id, secret from vault.outbox where secret is not null and sent_at is null and given_up_at is null for update',
+    );
+    const links = renewed(waiting.rows, secrets, () => secretRows.mailedLinks);
+    const update = (table: string, id: string, changed: readonly Stored[]) =>
+      client.query(
+        `update ${table} t set secret = c.secret from unnest($1::uuid[], $2::text[]) c (id, secret) where t.${id} = c.id`,
+        [changed.map((each) => each.id), changed.map(({ secret }) => secret)],
+      );
+    await update('vault.totp', 'user_id', factors);
+    await update('vault.outbox', 'id', links);
+    const cursors = secrets.seal(randomBytes(32).toString('base64'), secretRows.cursors);
+    await client.query('update vault.cursor_secret set secret = $1', [Buffer.from(cursors)]);
+    // In clear: the database itself seals with it, and nobody but its owner reads it.
+    await client.query('update vault.seal set secret = $1', [randomBytes(32)]);
+    await client.query('commit');
+    return { key: secrets.firstKey, authenticators: factors.length, mailed_links: links.length };
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+}

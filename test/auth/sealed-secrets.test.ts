@@ -1,0 +1,118 @@
+/** Secrets in the database under SECRETS_KEY, and under another one after a rotation. */
+
+import { generate } from 'otplib';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkSecrets, rotateSecrets } from '../../server/domain/accounts/sealed-secrets.ts';
+import { openSecrets, UnknownKey } from '../../server/secrets.ts';
+import { openService, type TestService } from '../harness.ts';
+import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+
+const [first, second, third] = ['first', 'second', 'third'].map((name) => `${name} key `.repeat(4)) as [
+  string,
+  string,
+  string,
+];
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openService({ config: { secretsKeys: [second, first] } });
+});
+afterAll(() => service.close());
+
+interface WithFactor extends Account {
+  readonly secret: string;
+}
+
+const code = (secret: string) => generate({ secret, epoch: Math.floor(service.clock.now().getTime() / 1000) });
+
+async function withFactor(): Promise<WithFactor> {
+  const account = await openAccount(service);
+  const visitor = await signedInVisitor(service, account);
+  const { secret } = (await visitor.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
+  const { status } = await visitor.change('/api/auth/second-factor/confirm', { code: await code(secret) });
+  expect(status).toBe(200);
+  return { ...account, secret };
+}
+
+/** The status of a sign-in with password and code. */
+async function signIn(account: WithFactor): Promise<number> {
+  service.clock.advance(60_000);
+  return (await new Visitor(service.origin).signIn(account, { code: await code(account.secret) })).status;
+}
+
+const idOf = async (email: string) =>
+  (await service.sql<{ id: string }>('select id from users where email = $1', [email]))[0]?.id;
+const storedFor = async (email: string) =>
+  (await service.sql<{ secret: string }>('select secret from vault.totp where user_id = $1', [await idOf(email)]))[0]
+    ?.secret ?? '';
+const store = async (email: string, secret: string) =>
+  service.sql('update vault.totp set secret = $2 where user_id = $1', [await idOf(email), secret]);
+
+test("an authenticator's secret is encrypted for its row, and its codes are taken", async () => {
+  const [one, other] = [await withFactor(), await withFactor()];
+  const [storedOne, storedOther] = [await storedFor(one.email), await storedFor(other.email)];
+  expect(storedOne).toMatch(/^dk1\.[0-9a-f]{8}\.[A-Za-z0-9_-]+$/);
+  expect(storedOne).not.toContain(one.secret);
+  expect(await signIn(one)).toBe(200);
+
+  // Whoever can write to the database cannot give one person the authenticator of another.
+  await store(other.email, storedOne);
+  expect(await signIn({ ...other, secret: one.secret })).toBe(500);
+  await store(other.email, storedOther);
+  expect(await signIn(other)).toBe(200);
+
+  // From before there was a key.
+  await store(other.email, other.secret);
+  expect(await signIn(other)).toBe(200);
+});
+
+test('the link of a mail that waits is encrypted, and is right in the mail', async () => {
+  const { email } = await openAccount(service);
+  await new Visitor(service.origin).json('/api/auth/reset', { email });
+  const waiting = () =>
+    service.sql<{ secret: string }>('select secret from vault.outbox where recipient = $1', [email]);
+  await expect.poll(async () => (await waiting())[0]?.secret).toMatch(/^dk1\./);
+  const mail = (await service.deliver()).find(({ to }) => to === email);
+  const token = /#token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
+  const found = await service.sql(`select from vault.password_resets where digest = sha256(convert_to($1, 'UTF8'))`, [
+    token,
+  ]);
+  expect(found).toHaveLength(1);
+});
+
+test('a rotation puts everything under the first key, and one without the right key changes nothing', async () => {
+  const account = await withFactor();
+  const plain = await withFactor();
+  await store(plain.email, plain.secret);
+  const before = await storedFor(account.email);
+  const seals = () =>
+    service.sql<{ seal: string; cursors: string }>(
+      `select encode(s.secret, 'hex') as seal, convert_from(c.secret, 'UTF8') as cursors from vault.seal s, vault.cursor_secret c`,
+    );
+  const client = new pg.Client(service.connections.owner);
+  await client.connect();
+  try {
+    await expect(rotateSecrets(client, openSecrets([third]))).rejects.toBeInstanceOf(UnknownKey);
+    expect(await storedFor(account.email)).toBe(before);
+
+    const old = await service.sql<{ seal: string }>(`select encode(secret, 'hex') as seal from vault.seal`);
+    const keys = openSecrets([first, second]);
+    expect(await rotateSecrets(client, keys)).toMatchObject({ key: keys.firstKey, authenticators: expect.any(Number) });
+    const [sealed] = await seals();
+    expect(sealed?.seal).not.toBe(old[0]?.seal);
+    expect(sealed?.cursors).toMatch(`dk1.${keys.firstKey}.`);
+  } finally {
+    await client.end();
+  }
+  const keyOfFirst = openSecrets([first]).firstKey;
+  for (const { email } of [account, plain]) expect(await storedFor(email)).toMatch(`dk1.${keyOfFirst}.`);
+  // The service has both keys.
+  expect(await signIn(account)).toBe(200);
+  expect(await signIn(plain)).toBe(200);
+  const { database } = service;
+  await checkSecrets({ database, secrets: openSecrets([first]) });
+  await expect(checkSecrets({ database, secrets: openSecrets([second]) })).rejects.toThrow(
+    `encrypted with a key that SECRETS_KEY does not hold (${keyOfFirst})`,
+  );
+});

@@ -1,0 +1,48 @@
+/** SECRETS_KEY and `dealkeep secrets rotate` through the program. */
+
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, expect, test, vi } from 'vitest';
+import { cleanUp, dealkeep, migratedDataDir, run } from './program.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+afterAll(cleanUp);
+
+const [older, newer] = ['o'.repeat(43), 'n'.repeat(43)];
+
+test('secrets are put under a key and under the next one, and a start without the key says so', async () => {
+  const env = { DATA_DIR: await migratedDataDir() };
+  expect(await run(['secrets', 'rotate'], env)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('SECRETS_KEY is not set'),
+  });
+  expect(await run(['secrets', 'rotate'], { ...env, SECRETS_KEY: 'short' })).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/SECRETS_KEY holds something else; it must be one key or several/),
+  });
+  const made = await run(['secrets', 'rotate', '--json'], { ...env, SECRETS_KEY: older });
+  expect(made).toMatchObject({ code: 0, stderr: '' });
+  const { key } = JSON.parse(made.stdout) as { key: string };
+
+  for (const wrong of ['', newer]) {
+    const refused = await run(['serve'], { ...env, SECRETS_KEY: wrong });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(`with a key that SECRETS_KEY does not hold (${key})`);
+  }
+  const examined = await run(['doctor', '--json'], env);
+  expect(examined.code).toBe(2);
+  expect(examined.stdout).toContain('SECRETS_KEY does not hold');
+
+  expect(await run(['secrets', 'rotate'], { ...env, SECRETS_KEY: `${newer},${older}` })).toMatchObject({ code: 0 });
+  const program = dealkeep(['serve'], { ...env, SECRETS_KEY: newer });
+  const link = path.join(env.DATA_DIR, 'set-up-link');
+  // Its output goes to a log, which holds no link that lets somebody in.
+  await expect.poll(() => readFile(link, 'utf8').catch(() => '')).toMatch(/\/set-up#token=[A-Za-z0-9_-]{43}\n$/);
+  expect((await stat(link)).mode & 0o777).toBe(0o600);
+  await expect.poll(() => stat(path.join(env.DATA_DIR, 'dealkeep.pid')).then(() => true)).toBe(true);
+  program.child.kill('SIGTERM');
+  const { stdout, stderr, code } = await program.ended;
+  expect(code).toBe(0);
+  expect(stdout + stderr).not.toContain('token=');
+  expect(stdout).toContain(link);
+});
