@@ -73,7 +73,7 @@ const sheet = new Html(`
       .surface { background: #171c1a !important; border-color: #2a312e !important; }
       .ink, .ink a { color: #edf1ef !important; }
       .faint, .faint a { color: #98a29d !important; }
-      .link { color: #6fceb1 !important; }
+      .ink a.link { color: #6fceb1 !important; }
       .button { background: #6fceb1 !important; }
       .button a { color: #06241c !important; }
     }

@@ -119,10 +119,16 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
         const { message } = await transport.sendMail(addressed(from, mail));
         await mkdir(directory, { recursive: true, mode: 0o700 });
         // By its id: written again after a crash it is still one mail.
-        const file = path.join(directory, `${mail.messageId.replace(/@.*/, '')}.eml`);
-        await writeFile(`${file}.unfinished`, message as Buffer, { mode: 0o600 });
-        await rename(`${file}.unfinished`, file);
-        log.info({ file, subject: mail.subject }, 'SMTP_URL is not set: the mail is in a file');
+        const name = path.join(directory, mail.messageId.replace(/@.*/, ''));
+        const keep = async (file: string, content: string | Buffer) => {
+          await writeFile(`${file}.unfinished`, content, { mode: 0o600 });
+          await rename(`${file}.unfinished`, file);
+        };
+        await keep(`${name}.eml`, message as Buffer);
+        // As it is: in the other one a link is broken into lines.
+        const file = `${name}.txt`;
+        await keep(file, `To: ${mail.to}\nSubject: ${mail.subject}\n\n${mail.text}`);
+        log.info({ file }, 'SMTP_URL is not set: the mail is in a file');
       } catch (error) {
         throw new NotSent(`The mail could not be written to a file: ${(error as Error).message}`, false, error);
       }

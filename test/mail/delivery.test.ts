@@ -2,11 +2,14 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openDelivery, type Delivery } from '../../server/mail/delivery.ts';
-import { openServices } from '../../server/services.ts';
+import { openDelivery, startDelivery, type Delivery } from '../../server/mail/delivery.ts';
+import { createLog } from '../../server/log.ts';
+import { createMailer } from '../../server/mail/transport.ts';
+import { openServices, type Services } from '../../server/services.ts';
 import { openAccount, Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { run } from '../runtime/program.ts';
@@ -23,6 +26,7 @@ let admin: SignedIn;
 let brokerage = '';
 /** Two nodes that deliver. */
 const nodes: Delivery[] = [];
+const opened: Services[] = [];
 const closers: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
@@ -36,6 +40,7 @@ beforeAll(async () => {
   for (let node = 0; node < 2; node += 1) {
     const { config, log, clock } = service.services;
     const { services, close } = await openServices(config, service.connections.server, { log, clock });
+    opened.push(services);
     nodes.push(openDelivery(services));
     closers.push(close);
   }
@@ -222,6 +227,19 @@ describe('a mail', () => {
 });
 
 describe('nodes', () => {
+  test('are woken by the transaction that writes a mail, and deliver by themselves until they stop', async () => {
+    const woken = Promise.withResolvers<void>();
+    const unfollow = opened[0]!.changes.onMail(woken.resolve);
+    const stop = startDelivery(opened[1]!);
+    await invite();
+    await woken.promise;
+    unfollow();
+    await expect.poll(async () => (await outbox()).map(({ state }) => state)).toEqual(['sent']);
+    await stop();
+    await invite();
+    expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'waiting']);
+  });
+
   test('deliver each mail once, however many of them look at once', async () => {
     for (let round = 0; round < 15; round += 1) await invite();
     await Promise.all([...nodes, ...nodes].map((node) => node.deliverDue()));
@@ -272,6 +290,24 @@ describe('nodes', () => {
     expect(again).toEqual(first);
     expect(mailServer.received).toHaveLength(3);
   });
+});
+
+test('without a mail server a mail is a file to read and one to open, which the log names, and nobody else can read', async () => {
+  const lines: string[] = [];
+  const config = { ...service.config, smtpUrl: undefined };
+  const mailer = createMailer(config, createLog('info', { write: (line) => void lines.push(line) }));
+  const link = 'https://deals.example.com/reset/new#token=secret';
+  const mail = { messageId: 'some-id@example.com', to: 'a@example.com', subject: 'A', text: link, html: link };
+  await mailer.send(mail);
+  await mailer.send(mail);
+  mailer.close();
+  const directory = path.join(config.dataDir, 'mail');
+  expect(await readdir(directory)).toEqual(['some-id.eml', 'some-id.txt']);
+  const file = path.join(directory, 'some-id.txt');
+  expect(await readFile(file, 'utf8')).toBe(`To: a@example.com\nSubject: A\n\n${link}`);
+  expect((await stat(file)).mode & 0o077).toBe(0);
+  expect(lines.join('')).toContain(file);
+  expect(lines.join('')).not.toContain('secret');
 });
 
 describe('what has not arrived', () => {

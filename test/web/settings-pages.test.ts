@@ -122,6 +122,27 @@ describe('an admin', { timeout: 180_000 }, () => {
     await page.getByText('una@example.test').waitFor({ state: 'detached' });
   });
 
+  test('sees which mails have not arrived and why, and sends one again', async () => {
+    const { page } = admin;
+    await service.sql(
+      `select app.queue_mail('invitation', 'lost@example.test', null, $1, null, true,
+         '{"name": "Lou", "by": "Ada", "brokerage": "Ours", "deal": null}', null, null)`,
+      [service.demo.brokerage_id],
+    );
+    await service.sql(
+      `update vault.outbox set given_up_at = app.now(), attempts = 1, last_error = 'The mail server refused the address: 550 No such user'
+       where recipient = 'lost@example.test'`,
+    );
+    await admin.go('/settings/members');
+    const row = page.getByRole('listitem').filter({ hasText: 'lost@example.test' });
+    await row.getByText('Given up').waitFor();
+    await row.getByText('550 No such user').waitFor();
+    await expectAccessible(page);
+    await row.getByRole('button', { name: 'Send the mail to lost@example.test again' }).click();
+    await row.getByText('Waiting').waitFor();
+    expect((await service.deliver()).map(({ to }) => to)).toContain('lost@example.test');
+  });
+
   test('renames the brokerage, and reads who did in the audit trail', async () => {
     const { page } = admin;
     await admin.go('/settings/brokerage');

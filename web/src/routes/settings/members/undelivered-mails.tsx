@@ -53,8 +53,8 @@ export function UndeliveredMails({ brokerageId }: { brokerageId: Id }) {
     <Card
       className="mt-6"
       flush
-      title="Mail on its way"
-      description="What has not arrived yet: it is tried again for a day, then given up."
+      title="Mail that has not arrived"
+      description="Each mail is tried again for a day, then given up."
     >
       <ul className="divide-y divide-line">
         {data.items.map((mail) => (
