@@ -3493,18 +3493,18 @@ CREATE OR REPLACE FUNCTION app.count_mail_to(sender uuid, brokerage uuid, mailbo
 AS $function$
 begin
   if not app.count_mail('from ' || sender, 'minute', 20) then
-    perform app.refuse('too_many_mails', 'You have sent 20 mails within a minute: go on in a minute.');
+    perform app.refuse_mail('minute', 'You have sent 20 mails within a minute: go on in a minute.');
   end if;
   if not app.count_mail('from ' || sender, 'day', 100) then
-    perform app.refuse('too_many_mails', 'You have sent 100 mails today: go on tomorrow, or make a link and hand it on.');
+    perform app.refuse_mail('day', 'You have sent 100 mails today: go on tomorrow, or make a link and hand it on.');
   end if;
   if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
-    perform app.refuse('too_many_mails', 'Your brokerage has sent 500 mails today: go on tomorrow, or make a link and hand it on.');
+    perform app.refuse_mail('day', 'Your brokerage has sent 500 mails today: go on tomorrow, or make a link and hand it on.');
   end if;
   if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || mailbox, 'day', 5)
     or not app.count_mail('to ' || mailbox, 'day', 20)
   then
-    perform app.refuse('too_many_mails',
+    perform app.refuse_mail('day',
       'This address was sent many mails today: go on tomorrow, or make a link and hand it on.');
   end if;
 end
@@ -3518,7 +3518,7 @@ CREATE OR REPLACE FUNCTION app.count_notice(person uuid)
 AS $function$
 begin
   if not app.count_mail('notice to ' || person, 'day', 20) then
-    perform app.refuse('too_many_mails', 'The protection of this account was changed 20 times today: go on tomorrow.');
+    perform app.refuse_mail('day', 'The protection of this account was changed 20 times today: go on tomorrow.');
   end if;
 end
 $function$;
@@ -6998,6 +6998,17 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.refuse_mail(part text, message text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  raise exception using errcode = 'DK001', message = message, hint = 'too_many_mails',
+    detail = ceil(extract(epoch from date_trunc(part, app.now(), 'UTC') + ('1 ' || part)::interval - app.now()))::text;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.refuse_value(field text, message text)
  RETURNS void
  LANGUAGE plpgsql
@@ -8532,6 +8543,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 78568f58a7f5bab7e08d1fb9e29ad71a2fcde9a49d81c3dc9d044f63233a3ec7  036_audit_by_month.sql
 -- 045c9c9c26bf0fa0361dd5fa406e854d93b34cfb28cc7b7d342f5bd37905f2b1  040_outbox.sql
 -- fa987f86984b3cd669258e97603b930b43a92b808f09546fe4ca6b70946983d4  041_undelivered_mail.sql
+-- a01c98a4514fd5bdbd4e2597ff68a491a16ab066f33ba368009f3f3df6727829  042_when_to_mail_again.sql
 -- f0df5d56288d861a56a5f5c866cf4bc5a5ee5d167e4e28f3c601b4174d25eb15  043_notifications.sql
 -- a43218a297769e95005e658f96ebf6968563b8357fef74db49cd4efeae3049e0  044_notification_mails.sql
 -- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql

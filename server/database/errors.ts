@@ -6,9 +6,12 @@ import pg from 'pg';
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly reason: string;
-  constructor(reason: string, message: string, options?: ErrorOptions) {
+  /** In how many seconds it may be asked again, when the database knows. */
+  readonly retryAfter: number | null;
+  constructor(reason: string, message: string, options?: ErrorOptions & { readonly retryAfter?: number | null }) {
     super(message, options);
     this.reason = reason;
+    this.retryAfter = options?.retryAfter ?? null;
   }
 }
 
@@ -84,7 +87,10 @@ function fromServer(error: pg.DatabaseError): Error {
   const field = fieldOf(error);
   switch (code) {
     case 'DK001':
-      return new Refusal(error.hint ?? 'refused', error.message, options);
+      return new Refusal(error.hint ?? 'refused', error.message, {
+        ...options,
+        retryAfter: /^\d+$/.test(error.detail ?? '') ? Number(error.detail) : null,
+      });
     case 'DK002':
       return new Invalid(error.message, error.column ?? null, options);
     case '42501':

@@ -64,7 +64,8 @@ export const notAllowed = (cause?: unknown): Problem =>
 function ofRefusal(error: Refusal): Problem {
   const { reason, message } = error;
   if (reason === 'not_found') return nothingThere();
-  if (reason === 'too_many_mails') return new Problem(429, reason, message, { ...retryAfter(3600), cause: error });
+  if (reason === 'too_many_mails')
+    return new Problem(429, reason, message, { ...retryAfter(error.retryAfter ?? 3600), cause: error });
   return new Problem(reason === 'recent_sign_in_required' ? 403 : 409, reason, message, { cause: error });
 }
 
