@@ -29,6 +29,7 @@ const tablesOf: Readonly<Record<string, readonly string[]>> = {
   user_id: ['users'],
   client_id: ['connected_clients'],
   sessions: ['vault.sessions'],
+  mail_id: ['vault.outbox'],
 };
 
 /** Routes that answer the same to everybody by what they are, and the one that never ends: it is followed by itself. */
@@ -99,6 +100,7 @@ function paths(
     if (name === 'source') values = ['simple', 'production'];
     else if (name === 'page') values = ['security'];
     else if (name === 'tab') values = ['documents'];
+    else if (name === 'kind') values = ['question_asked'];
     else if (name === 'tool') values = ['svc_questions_create'];
     else if (name !== undefined) {
       const before = parts[at - 1] ?? '';
