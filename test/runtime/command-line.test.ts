@@ -29,7 +29,7 @@ async function sql(text: string): Promise<pg.QueryResultRow[]> {
 }
 
 test.for([
-  [[], ['serve', 'demo', 'migrate', 'doctor', 'keys', 'users', 'documents', 'brokerages']],
+  [[], ['serve', 'demo', 'migrate', 'doctor', 'secrets', 'keys', 'users', 'documents', 'brokerages']],
   [['serve'], ['--json']],
   [['demo'], ['--json']],
   [['migrate'], ['--json']],

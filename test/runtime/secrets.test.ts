@@ -20,6 +20,8 @@ test('secrets are put under a key and under the next one, and a start without th
     code: 2,
     stderr: expect.stringMatching(/SECRETS_KEY holds something else; it must be one key or several/),
   });
+  const before = await run(['doctor', '--json'], { ...env, SECRETS_KEY: older });
+  expect(before.stdout).toContain('Some secrets are not encrypted with the first key of SECRETS_KEY yet.');
   const made = await run(['secrets', 'rotate', '--json'], { ...env, SECRETS_KEY: older });
   expect(made).toMatchObject({ code: 0, stderr: '' });
   const { key } = JSON.parse(made.stdout) as { key: string };
