@@ -25,21 +25,26 @@ export const scheduledJobs = [
 
 /** Starts it; the function returned stops it. Every node does it, once for all of its processes: what one has done, the next finds done. */
 export function startScheduledJobs(services: CoreServices): () => void {
-  const { database, log } = services;
+  const { database, log, clock, measures } = services;
+  async function run(job: string, work: () => Promise<unknown>): Promise<void> {
+    const began = performance.now();
+    let succeeded = true;
+    try {
+      await work();
+    } catch (error) {
+      succeeded = false;
+      log.warn({ err: error, job }, 'a scheduled job failed');
+    }
+    measures.jobRan(job, succeeded, (performance.now() - began) / 1000, clock());
+  }
+  const start = (job: string, every: number, work: () => Promise<unknown>) => {
+    void run(job, work);
+    return setInterval(() => void run(job, work), every).unref();
+  };
   const timers = scheduledJobs.map(({ every, job }) => {
     const statement = job();
-    const work = () => {
-      database
-        .run(statement)
-        .catch((error: unknown) => log.warn({ err: error, job: statement.name }, 'a scheduled job failed'));
-    };
-    work();
-    return setInterval(work, every).unref();
+    return start(statement.name, every, () => database.run(statement));
   });
-  const clear = () => {
-    clearBodies(services).catch((error: unknown) => log.warn({ err: error }, 'clearing the store away failed'));
-  };
-  clear();
-  timers.push(setInterval(clear, 60 * minute).unref());
+  timers.push(start('clear_store', 60 * minute, () => clearBodies(services)));
   return () => timers.forEach(clearInterval);
 }

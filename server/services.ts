@@ -8,6 +8,7 @@ import { postgresStore, redisStore, type LimitStore } from './http/limit-stores.
 import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
 import { openLoadShedding, type LoadShedding } from './http/load-shedding.ts';
 import type { Logger } from './log.ts';
+import { openMeasures, type Measures } from './measures.ts';
 import { createMailer, type Mailer } from './mail/transport.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
 import { openStorage } from './storage/open.ts';
@@ -20,6 +21,7 @@ export interface CoreServices {
   /** For windows and cookies; whether something has expired is decided in SQL. */
   readonly clock: () => Date;
   readonly log: Logger;
+  readonly measures: Measures;
   /** The bodies of documents. */
   readonly storage: Storage;
   /** Encrypts what the database keeps of secrets. */
@@ -48,6 +50,8 @@ export interface ServicesOptions {
   readonly silenceMillis?: number;
   /** How long a request waits for a connection to the database, and for its count by all nodes, in milliseconds. */
   readonly waitMillis?: number;
+  /** What counts; by default something new. */
+  readonly measures?: Measures;
 }
 
 export interface OpenServices {
@@ -96,7 +100,7 @@ async function openChangesOf({ redisUrl }: Config, listening: pg.ClientConfig, l
 export async function openCoreServices(
   config: Config,
   connection: pg.ClientConfig,
-  { log, clock, silenceMillis, waitMillis }: ServicesOptions,
+  { log, clock, silenceMillis, waitMillis, measures = openMeasures() }: ServicesOptions,
 ): Promise<CoreServices> {
   const storage = await openStorage(config);
   const database = openDatabase({
@@ -104,6 +108,7 @@ export async function openCoreServices(
     poolSize: config.poolSize,
     prepare: config.prepare,
     onConnectionLost: (error) => log.warn({ reason: error.message }, 'a connection to the database was lost'),
+    onRun: measures.ran,
     ...(clock && { clock }),
     ...(silenceMillis !== undefined && { silenceMillis }),
     ...(waitMillis !== undefined && { waitMillis }),
@@ -113,6 +118,7 @@ export async function openCoreServices(
     database,
     clock: clock ?? (() => new Date()),
     log,
+    measures,
     storage,
     secrets: openSecrets(config.secretsKeys),
   };
@@ -125,10 +131,16 @@ export async function openServices(
   options: ServicesOptions,
 ): Promise<OpenServices> {
   const core = await openCoreServices(config, connection, options);
-  const { log, database, storage, clock } = core;
+  const { log, database, storage, clock, measures } = core;
   const { mail, waitMillis } = options;
   const store = await limitStore(config, connection, waitMillis);
-  const limits = openLimits({ ceilings: config.rateLimits, clock, log, ...(store && { store }) });
+  const limits = openLimits({
+    ceilings: config.rateLimits,
+    clock,
+    log,
+    onExceeded: measures.limited,
+    ...(store && { store }),
+  });
 
   const { listenDatabaseUrl } = config;
   if (!config.prepare && !listenDatabaseUrl)

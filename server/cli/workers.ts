@@ -5,12 +5,13 @@
 
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AggregatorRegistry, Gauge, Registry } from 'prom-client';
+import { AggregatorRegistry, Gauge } from 'prom-client';
 import type { ClientConfig } from 'pg';
 import { settled, type Config } from '../config.ts';
 import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
 import { checkStore } from '../documents/one-store.ts';
 import type { Logger } from '../log.ts';
+import { openMeasures, type Measures } from '../measures.ts';
 import { openCoreServices } from '../services.ts';
 import { openPrepared, opening, opensPortFirst, prepareWeb, type Prepare, type Running } from './preparation.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
@@ -56,6 +57,7 @@ async function openWorkers(
   { workers: count, port: wantedPort, shutdownSeconds }: Config,
   connection: ClientConfig,
   log: Logger,
+  { registry }: Measures,
   signal: AbortSignal,
   first: 'listening' | 'answering',
 ): Promise<Workers> {
@@ -73,7 +75,6 @@ async function openWorkers(
   let reached = Promise.withResolvers<void>();
   let nextId = 0;
   const asked = new Map<number, (counters: Counters) => void>();
-  const registry = new Registry();
   new Gauge({
     name: 'dealkeep_workers',
     help: 'Processes that answer requests.',
@@ -244,12 +245,14 @@ export function startWorkers(config: Config, log: Logger, prepare: Prepare, sign
     closers.push(() => connections.stop());
     signal.throwIfAborted();
 
-    const open = (first: 'listening' | 'answering') => openWorkers(config, connections.server, log, signal, first);
+    const measures = openMeasures();
+    const open = (first: 'listening' | 'answering') =>
+      openWorkers(config, connections.server, log, measures, signal, first);
     let listening = opensPortFirst(config) ? await open('listening') : null;
     closers.push(async () => listening?.stop());
     // What is done once, one thing after the other.
     const own = { ...settled(config, listening?.port ?? config.port), poolSize: Math.min(config.poolSize, 2) };
-    const services = await openCoreServices(own, connections.server, { log });
+    const services = await openCoreServices(own, connections.server, { log, measures });
     closers.push(() => services.database.close());
     closers.push(() => services.storage.close());
 

@@ -22,6 +22,16 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** How long one run took. */
+export interface RunTimes {
+  /** The statement that the run was made for: the first that does not only enter with a credential. */
+  readonly name: string;
+  /** From sending it to its answer. */
+  readonly seconds: number;
+  /** What it waited for a connection before; 0 when one was free. */
+  readonly waited: number;
+}
+
 export interface DatabaseOptions {
   /** postgres://… of a login that is a member of dealkeep_server. */
   url?: string;
@@ -38,6 +48,8 @@ export interface DatabaseOptions {
   silenceMillis?: number;
   /** Told of connections that broke while nobody used them. */
   onConnectionLost?: (error: Error) => void;
+  /** Told of every run that was sent, also of one that failed. */
+  onRun?: (times: RunTimes) => void;
   /** The clock of the tests: app.now() tells its time instead of the real one. */
   clock?: () => Date;
 }
@@ -145,7 +157,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   async function send(statements: readonly Statement<unknown>[]): Promise<Row[][]> {
     const sent = statements.map(bound);
     if (clock) sent.unshift(bound(setClock(clock().toISOString())));
-    const giveBack = await line.enter(kindOf(statements));
+    const asked = performance.now();
+    const waitsBefore = line.waits();
+    const entered = line.enter(kindOf(statements));
+    const hadToWait = line.waits() > waitsBefore;
+    const giveBack = await entered;
+    const began = hadToWait ? performance.now() : asked;
     let succeeded = false;
     try {
       const answers = await transact(sent);
@@ -155,6 +172,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       throw classify(error);
     } finally {
       giveBack(succeeded);
+      const seconds = (performance.now() - began) / 1000;
+      options.onRun?.({ name: purposeOf(statements), seconds, waited: (began - asked) / 1000 });
     }
   }
 
@@ -172,6 +191,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: line.waiting() }),
     close: () => (closed ??= pool.end()),
   };
+}
+
+/** The name of the statement that a run is made for; those before it enter with a credential. */
+function purposeOf(statements: readonly Statement<unknown>[]): string {
+  const purpose = statements.find(({ holder }) => holder === undefined) ?? statements[0];
+  return purpose?.name ?? '';
 }
 
 /** Whose share of the connections statements take, and which. */

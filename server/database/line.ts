@@ -21,6 +21,8 @@ export interface Line {
   /** Resolves when a connection is free for this run, with how to give it back. Rejects with {@link Busy}. */
   enter(kind: RunKind): Promise<(succeeded: boolean) => void>;
   waiting(): number;
+  /** How many have had to wait so far. */
+  waits(): number;
 }
 
 interface LineOptions {
@@ -65,6 +67,7 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
   const shapes = new Map<string, Shape>();
   let line: Waiting[] = [];
   let running = 0;
+  let waits = 0;
   let sweep: NodeJS.Timeout | undefined;
 
   function shapeOf(name: string): Shape {
@@ -159,6 +162,7 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
       const { holder } = kind;
       const own = holder === null ? 0 : waitingOf.of(holder);
       if (!kind.first && (line.length >= most || own >= most / 2)) return Promise.reject(busy());
+      waits += 1;
       return new Promise((resolve, reject) => {
         const waiting: Waiting = {
           kind,
@@ -173,5 +177,6 @@ export function openLine({ size, waitMillis, most }: LineOptions): Line {
       });
     },
     waiting: () => line.length,
+    waits: () => waits,
   };
 }

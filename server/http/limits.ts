@@ -42,6 +42,8 @@ export interface LimitsOptions {
   readonly log: Logger;
   /** Where all nodes count together; left out, this node counts for itself. */
   readonly store?: LimitStore;
+  /** Told of each count beyond its limit. */
+  readonly onExceeded?: (kind: LimitKind) => void;
 }
 
 const windowMillis = 60_000;
@@ -238,7 +240,7 @@ function countAlone(counter: Counter, { limit, counts }: Pick<Waiting, 'limit' |
 }
 
 /** Opens the counters. */
-export function openLimits({ ceilings, clock, log, store }: LimitsOptions): RateLimits {
+export function openLimits({ ceilings, clock, log, store, onExceeded }: LimitsOptions): RateLimits {
   const fetching = store && openFetching(store, log, clock);
   let current = 0;
   let counters = new Map<string, Counter>();
@@ -266,6 +268,7 @@ export function openLimits({ ceilings, clock, log, store }: LimitsOptions): Rate
     const window = Math.floor(now / windowMillis);
     const counter = counterOf(kind, key, window);
     const position = await positionOf(counter, limit, counts);
+    if (position > limit) onExceeded?.(kind);
     const resetAt = ((window + 1) * windowMillis) / 1000;
     return {
       allowed: position <= limit,

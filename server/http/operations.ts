@@ -4,6 +4,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
+import { matchedRoutes } from 'hono/route';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Services } from '../services.ts';
 import { NotWritable } from '../database/errors.ts';
@@ -21,10 +22,18 @@ export interface Metrics {
   readonly observe: MiddlewareHandler;
 }
 
+const noRoute = { method: 'any', route: 'none' };
+
+/** The route that a request is for, as it was declared: never anything of the path itself. */
+export function routeOf(c: Context): { readonly method: string; readonly route: string } {
+  const found = matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
+  return found ? { method: found.method, route: found.path } : noRoute;
+}
+
 /** Starts counting, by the interface that `nameAt` finds for a path; the pool's state is read whenever the metrics are. */
-export function startMetrics({ database, load, log }: Services, nameAt: (path: string) => string): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
+export function startMetrics({ database, load, log, measures }: Services, nameAt: (path: string) => string): Metrics {
+  const own = new Registry();
+  const registers = [own];
   const requests = new Counter({
     name: 'dealkeep_requests_total',
     help: 'Answered requests.',
@@ -36,6 +45,19 @@ export function startMetrics({ database, load, log }: Services, nameAt: (path: s
     help: 'Time from a request to its answer.',
     labelNames: ['interface'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const byRoute = new Counter({
+    name: 'dealkeep_route_requests_total',
+    help: 'Answered requests by the template of their route.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const routeTimes = new Histogram({
+    name: 'dealkeep_route_duration_seconds',
+    help: 'Time from a request to its answer by the template of its route.',
+    labelNames: ['method', 'route'],
+    buckets: [0.01, 0.05, 0.25, 1, 5],
     registers,
   });
   new Gauge({
@@ -71,22 +93,18 @@ export function startMetrics({ database, load, log }: Services, nameAt: (path: s
       for (const [name, count] of load.state().refused) this.inc({ interface: name }, count);
     },
   });
-  new Gauge({
-    name: 'dealkeep_memory_bytes',
-    help: 'Resident memory of this process.',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss());
-    },
-  });
 
   const observe: MiddlewareHandler = async (c, next) => {
     const start = performance.now();
     await next();
     const millis = performance.now() - start;
     const name = quiet.has(c.req.path) ? 'operations' : nameAt(c.req.path);
-    requests.inc({ interface: name, status: `${Math.floor(c.res.status / 100)}xx` });
+    const status = `${Math.floor(c.res.status / 100)}xx`;
+    const asked = routeOf(c);
+    requests.inc({ interface: name, status });
     durations.observe({ interface: name }, millis / 1000);
+    byRoute.inc({ ...asked, status });
+    routeTimes.observe(asked, millis / 1000);
     if (name === 'operations') return;
     // The path alone: a query can carry codes, tokens and what people search for.
     const line = {
@@ -99,7 +117,7 @@ export function startMetrics({ database, load, log }: Services, nameAt: (path: s
     };
     log.info(line, 'request');
   };
-  return { registry, observe };
+  return { registry: Registry.merge([measures.registry, own]), observe };
 }
 
 const loopback = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);

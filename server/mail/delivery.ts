@@ -58,13 +58,23 @@ async function composed(services: Services, claimed: ClaimedMail): Promise<Mail>
 
 /** Opens the delivery of this node, of that many mails at once; it does nothing by itself. */
 export function openDelivery(services: Services, atOnce = connections): Delivery {
-  const { database, mail, log } = services;
+  const { database, mail, log, measures } = services;
   const stopping = new AbortController();
+
+  async function handOver(written: Mail): Promise<void> {
+    let outcome: 'sent' | 'failed' = 'failed';
+    try {
+      await mail.send(written);
+      outcome = 'sent';
+    } finally {
+      measures.mailTried(outcome);
+    }
+  }
 
   async function deliver(claimed: ClaimedMail): Promise<void> {
     const { id, kind, attempts } = claimed;
     try {
-      await mail.send(await composed(services, claimed));
+      await handOver(await composed(services, claimed));
     } catch (error) {
       const { message, final } =
         error instanceof NotSent ? error : new NotSent('The mail could not be composed.', false, error);

@@ -4,6 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import { recordToolCall, recordToolRefusal } from '../domain/audit/tool-calls.ts';
+import type { ToolOutcome } from '../measures.ts';
 import { withinDeal, withinDealOf, type Within } from '../domain/visibility/within.ts';
 import { isUuid } from '../http/uuid.ts';
 import type { Tool } from './define.ts';
@@ -86,6 +87,14 @@ async function recordFailure(exchange: Exchange, tool: Tool, input: Input, outco
   }
 }
 
+/** Outcomes that are for us to mend, not for the caller. */
+const faults = new Set(['internal_error', 'unavailable', 'busy']);
+
+const kindOfOutcome = (outcome: string): ToolOutcome => {
+  if (outcome === 'ok') return 'ok';
+  return faults.has(outcome) ? 'failed' : 'refused';
+};
+
 /** The result of a call: what the tool answers, or why it came to nothing. `given` is what was sent for arguments. Never rejects. */
 export async function callTool(exchange: Exchange, tool: Tool, given: unknown): Promise<CallToolResult> {
   const { services, from } = exchange;
@@ -102,6 +111,7 @@ export async function callTool(exchange: Exchange, tool: Tool, given: unknown): 
     if (!(error instanceof Unavailable)) await recordFailure(exchange, tool, input, outcome);
   }
   const ms = Math.round((performance.now() - began) * 10) / 10;
+  services.measures.toolCalled(tool.name, kindOfOutcome(outcome), ms / 1000);
   if (exchange.caller === null) outcome = 'invalid_token';
   services.log.info({ requestId: from.requestId, tool: tool.name, outcome, ms }, 'tool call');
   return result;

@@ -45,7 +45,7 @@ interface Listening {
  * would tell of hidden records. What waits is asked for in queries of a bounded size, one after the other.
  */
 export class OpenStreams {
-  readonly #services: Pick<Services, 'database' | 'config' | 'changes' | 'log'>;
+  readonly #services: Pick<Services, 'database' | 'config' | 'changes' | 'log' | 'measures'>;
   readonly #streams = new Map<ServerResponse, Listening>();
   readonly #sessions = new Map<string, Listening>();
   readonly #ofPerson = new Counts();
@@ -60,8 +60,8 @@ export class OpenStreams {
   #second = 0;
   #round: Iterator<ServerResponse, undefined> = new Map<ServerResponse, Listening>().keys();
 
-  constructor({ database, config, changes, log, stopping }: Services) {
-    this.#services = { database, config, changes, log };
+  constructor({ database, config, changes, log, measures, stopping }: Services) {
+    this.#services = { database, config, changes, log, measures };
     changes.follow((change) => {
       if (change?.table === 'sessions') return this.#endSession(change.record);
       if (this.#streams.size === 0) return;
@@ -108,6 +108,7 @@ export class OpenStreams {
     }
     this.#ofPerson.add(userId, 1);
     this.#streams.set(stream, session);
+    this.#services.measures.streams.inc();
     stream.on('close', this.#closed);
     stream.on('error', this.#closed);
     this.#beating ??= setInterval(() => this.#beat(), 1_000).unref();
@@ -123,6 +124,7 @@ export class OpenStreams {
     const session = this.#streams.get(stream);
     if (session === undefined) return;
     this.#streams.delete(stream);
+    this.#services.measures.streams.dec();
     this.#behind.delete(stream);
     session.streams.splice(session.streams.indexOf(stream), 1);
     if (session.streams.length === 0) {

@@ -1,0 +1,145 @@
+/** /metrics: what is counted, and that nothing which somebody sends makes a new series. */
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createApp } from '../../server/app.ts';
+import { scheduledJobs, startScheduledJobs } from '../../server/scheduled-jobs.ts';
+import { openService, type TestService } from '../harness.ts';
+import { addPerson, addToken } from '../tools/scene.ts';
+
+let service: TestService;
+let token: string;
+beforeAll(async () => {
+  service = await openService();
+  const userId = await addPerson(service, 'Pat Kern');
+  token = (await addToken(service, userId)).token;
+});
+afterAll(() => service.close());
+
+interface Series {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+const text = async (): Promise<string> => (await fetch(`${service.origin}/metrics`)).text();
+
+async function read(): Promise<Series[]> {
+  return (await text())
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [, name = '', labels = '', value = ''] = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+      const pairs = [...labels.matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', given = '']) => [
+        key,
+        given,
+      ]);
+      return { name, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) };
+    });
+}
+const valuesOf = (series: readonly Series[], label: string): string[] => [
+  ...new Set(series.flatMap(({ labels }) => labels[label] ?? [])),
+];
+const shown = ({ name, labels }: Series): string => `${name} ${JSON.stringify(labels)}`;
+
+const call = async (name: string, args: object) => {
+  const answer = await fetch(`${service.mcpUrl}/api/mcp`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      Authorization: `Bearer ${token}`,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
+  });
+  await answer.text();
+};
+
+/** Requests of every interface whose paths, methods, tools and headers a stranger chose. */
+async function hostile(): Promise<void> {
+  const word = randomUUID();
+  const targets = [
+    `/${word}`,
+    `/deals/${word}`,
+    `/assets/${word}.js`,
+    `/api/v1/contacts/${word}`,
+    `/api/v1/${word}`,
+    `/api/web/deals/${word}`,
+    `/api/web/deals/${word}/documents`,
+    `/api/web/${word}/${word}`,
+    `/api/auth/${word}`,
+    `/api/mcp/${word}`,
+    `/.well-known/${word}`,
+    `/%2e%2e/${word}`,
+    `/api/web/%22%7D%0A${word}`,
+  ];
+  for (const target of targets)
+    for (const method of ['GET', 'POST', 'DELETE', 'PROPFIND'])
+      await fetch(service.origin + target, { method, headers: { 'X-Request-Id': word } });
+  await call(word, {});
+  await call('svc_deals_get', { [word]: word });
+}
+
+test('hostile paths, methods and names of tools make no new series', async () => {
+  await hostile();
+  // Being read is counted too.
+  await read();
+  const before = await read();
+  for (let round = 0; round < 3; round += 1) await hostile();
+  const after = await read();
+  const known = new Set(before.map(shown));
+  expect(after.map(shown).filter((series) => !known.has(series))).toEqual([]);
+
+  const routes = new Set(createApp(service.services).routes.map(({ path }) => path));
+  expect(valuesOf(after, 'route').filter((route) => route !== 'none' && !routes.has(route))).toEqual([]);
+  expect(valuesOf(after, 'route')).toEqual(
+    expect.arrayContaining(['none', '/api/web/deals/:id', '/api/v1/contacts/:contactId']),
+  );
+  expect(valuesOf(after, 'status').toSorted()).toEqual(['2xx', '4xx']);
+  expect(valuesOf(after, 'statement').filter((name) => !/^[a-z][a-z0-9_]{0,62}$/.test(name))).toEqual([]);
+});
+
+const sum = async (name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> => {
+  const found = (await read()).filter((series) => series.name === name);
+  const wanted = found.filter((series) => Object.entries(labels).every(([key, value]) => series.labels[key] === value));
+  return wanted.reduce((total, { value }) => total + value, 0);
+};
+
+test('routes, tools, statements and limits are counted where they belong', async () => {
+  const tool = { tool: 'svc_deals_get', outcome: 'refused' };
+  const [calls, runs] = [await sum('dealkeep_tool_calls_total', tool), await sum('dealkeep_statements_total')];
+  await call('svc_deals_get', {});
+  expect(await sum('dealkeep_tool_calls_total', tool)).toBe(calls + 1);
+  expect(await sum('dealkeep_statements_total')).toBeGreaterThan(runs);
+  expect(await sum('dealkeep_statement_seconds_total')).toBeGreaterThan(0);
+
+  const key = randomUUID();
+  for (let count = 0; count < 3; count += 1) await service.services.limits.take('tools', key, 2);
+  expect(await sum('dealkeep_limits_exceeded_total', { limit: 'tools' })).toBe(1);
+});
+
+test('scheduled jobs are counted, those that fail apart', async () => {
+  await service.sql('alter function app.purge_mails() rename to purge_mails_away');
+  const stop = startScheduledJobs(service.services);
+  await expect.poll(() => sum('dealkeep_job_runs_total')).toBe(scheduledJobs.length + 1);
+  stop();
+  await service.sql('alter function app.purge_mails_away() rename to purge_mails');
+  expect(await sum('dealkeep_job_failures_total')).toBe(1);
+  expect(await sum('dealkeep_job_failures_total', { scheduled_job: 'purge_mails' })).toBe(1);
+  expect(await sum('dealkeep_job_last_success_timestamp_seconds', { scheduled_job: 'purge_mails' })).toBe(0);
+  expect(await sum('dealkeep_job_last_success_timestamp_seconds', { scheduled_job: 'sweep' })).toBeGreaterThan(0);
+});
+
+test('event loop, memory and connections are told, with a release', async () => {
+  const series = await read();
+  const names = new Set(series.map(({ name }) => name));
+  for (const name of [
+    'dealkeep_event_loop_delay_seconds',
+    'dealkeep_event_loop_active_seconds_total',
+    'dealkeep_memory_bytes',
+  ])
+    expect(names).toContain(name);
+  for (const name of ['dealkeep_streams', 'dealkeep_mail_attempts_total', 'dealkeep_database_wait_seconds_total'])
+    expect(names).toContain(name);
+  expect(series.find(({ name }) => name === 'dealkeep_build_info')?.labels['node']).toBe(process.versions.node);
+});
