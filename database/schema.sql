@@ -2185,6 +2185,52 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.accepted_offer(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.activity_in_sight()
+ RETURNS TABLE(id uuid, at timestamp with time zone, user_id uuid, client_id uuid, deal_id uuid, action text, subject_id text, outcome text, details jsonb)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  whole constant text := app.whole_identity();
+  identity constant text := current_setting('dealkeep.identity', true);
+  seal constant text := current_setting('dealkeep.seal', true);
+  administered constant uuid[] := app.brokerages_as('admin');
+  deals uuid[];
+  deal uuid;
+  one public.audit_records;
+  shown int;
+begin
+  if me is null or app.narrowed_to() is not null then
+    return;
+  end if;
+  deals := array(select p.deal_id from app.participations() p where p.role <> 'broker' order by p.participant_id desc limit 50);
+  foreach deal in array deals loop
+    perform app.seal(whole || ',' || app.standing(me, app.barred_in(whole), administered, deal));
+    shown := 0;
+    for one in
+      select a.* from public.audit_records a
+      where a.deal_id = deal and a.outcome = 'done' and a.action not like 'tool:%' and a.at > app.now() - interval '30 days'
+        and a.user_id is distinct from me and app.subject_of(a.action, a.details) is not null
+        and a.subject_id ~ '^[0-9a-f-]{36}$'
+      order by a.at desc, a.id desc limit 500
+    loop
+      if app.could_open(app.subject_of(one.action, one.details), one.subject_id::uuid, deal) then
+        id := one.id; at := one.at; user_id := one.user_id; client_id := one.client_id; deal_id := one.deal_id;
+        action := one.action; subject_id := one.subject_id; outcome := one.outcome; details := one.details;
+        return next;
+        shown := shown + 1;
+        exit when shown = 8;
+      end if;
+    end loop;
+  end loop;
+  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.activity_in_sight() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.actual_state(deal_id uuid)
  RETURNS text
  LANGUAGE plpgsql
@@ -8009,6 +8055,26 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.stop_deal_tools(uuid,boolean,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.subject_of(action text, details jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+  select case
+    when action in ('document.upload', 'document.change', 'document.restore') then
+      case details ->> 'source' when 'production' then 'production_documents' else 'documents' end
+    when action in ('question.ask', 'question.release', 'question.distribute') then 'questions'
+    when action = 'question.answer' then 'question_answers'
+    when action in ('nda.send', 'nda.sign', 'nda.revoke') then 'ndas'
+    when action in ('offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change') then 'offers'
+    when action in ('condition.add', 'condition.change') then 'closing_conditions'
+    when action in ('finding.add', 'finding.status') then 'findings'
+    when action in ('participant.invite', 'participant.remove', 'invitation.accept') then 'participants'
+  end
+$function$;
+GRANT EXECUTE ON FUNCTION app.subject_of(text,jsonb) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.sweep()
  RETURNS integer
  LANGUAGE plpgsql
@@ -8546,4 +8612,5 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- a01c98a4514fd5bdbd4e2597ff68a491a16ab066f33ba368009f3f3df6727829  042_when_to_mail_again.sql
 -- f0df5d56288d861a56a5f5c866cf4bc5a5ee5d167e4e28f3c601b4174d25eb15  043_notifications.sql
 -- a43218a297769e95005e658f96ebf6968563b8357fef74db49cd4efeae3049e0  044_notification_mails.sql
+-- edc2eb23f6219f4c586a02d5b9cd952e154c0d032a9877c233877dfaeade34d5  045_activity_in_sight.sql
 -- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql

@@ -1,6 +1,7 @@
 /** Whoever hears of something could open it: what is decided for people who are not there is what the policies show them. */
 
 import assert from 'node:assert/strict';
+import type pg from 'pg';
 import { callers, type Check } from './scene.ts';
 import { enter } from './stage.ts';
 
@@ -38,6 +39,18 @@ const selected = `select jsonb_object_agg(t.name, case t.of_table
       .join('\n    ')}
   end) as seen from jsonb_to_recordset($1) t (name text, of_table text, id uuid)`;
 
+/** An act that is done to records of a table, of which there are no more than are listed. */
+const acts: readonly (readonly [table: string, action: string, source?: string])[] = [
+  ['questions', 'question.ask'],
+  ['question_answers', 'question.answer'],
+  ['ndas', 'nda.sign'],
+  ['documents', 'document.upload', 'simple'],
+  ['production_documents', 'document.upload', 'production'],
+  ['offers', 'offer.submit'],
+  ['closing_conditions', 'condition.add'],
+  ['findings', 'finding.add'],
+];
+
 export const notifiedChecks: Check[] = [
   {
     title: 'nobody is told of what they could not open, at several moments of a sale',
@@ -71,6 +84,49 @@ export const notifiedChecks: Check[] = [
             await server.query('rollback');
           }
         }
+    },
+  },
+  {
+    title: 'what others did is shown of records that one could open, on deals that one does not run',
+    async run({ server, scene }) {
+      let shown = 0;
+      for (const [table, action, source] of acts) {
+        const ids = Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith(`${table}/`) ? [id] : []));
+        const key = table === 'question_answers' ? 'question_id' : 'id';
+        await server.query('begin');
+        try {
+          await server.query('select app.as_owner($1, null)', [
+            `insert into audit_records (deal_id, action, subject_id, outcome, details)
+             select r.deal_id, '${action}', r.${key}, 'done', '{"source": "${source ?? ''}"}' from ${table} r
+             where r.${key} = any ('{${ids.join(',')}}')`,
+          ]);
+          for (const caller of callers) {
+            if (scene.people[caller] === undefined) continue;
+            await server.query('savepoint caller');
+            await server.query(
+              `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
+            );
+            await server.query('select app.enter_as($1, null, null)', [scene.people[caller]]);
+            const listed = await server.query(
+              'select subject_id as id from app.activity_in_sight() where action = $1',
+              [action],
+            );
+            const seen = await server.query(
+              `select r.${key} as id from ${table} r where r.${key} = any ($1) and r.deal_id in (
+                 select p.deal_id from participants p
+                 where p.user_id = app.user_id() and p.status = 'active' and p.role <> 'broker')`,
+              [ids],
+            );
+            const sorted = (found: pg.QueryResult) => found.rows.map(({ id }) => String(id)).toSorted();
+            assert.deepEqual(sorted(listed), sorted(seen), `${caller}: ${table}`);
+            shown += listed.rows.length;
+            await server.query('rollback to caller');
+          }
+        } finally {
+          await server.query('rollback');
+        }
+      }
+      assert.ok(shown > 20, 'next to nothing was shown to anybody');
     },
   },
 ];

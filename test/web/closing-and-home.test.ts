@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startScheduledJobs } from '../../server/scheduled-jobs.ts';
 import { asking } from '../tools/ask.ts';
 import { addToken } from '../tools/scene.ts';
+import { aPdf, upload } from './uploads.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -238,6 +239,20 @@ describe('activity', () => {
     expect((await (await web.as('outsider')).ask(path)).status).toBe(404);
     expect((await seen('broker', '/home')).length).toBe(8);
     expect(await seen('other buyer', '/home')).toEqual([]);
+  });
+
+  test('names what was done on the first page, and tells everybody of what others did to what they can open', async () => {
+    const query = { filename: 'Lease 2024.pdf', confidentiality: 'selected_buyer_only' };
+    expect((await upload(web.service, await web.as('seller'), deal, aPdf(), query)).status).toBe(201);
+    const activityOf = async (caller: string) => (await (await web.as(caller)).ask('/home')).body.activity;
+    const uploaded = {
+      summary: 'uploaded a document',
+      named: { before: 'uploaded ', name: 'Lease 2024.pdf', after: '' },
+    };
+    expect((await activityOf('broker'))[0]).toMatchObject({ user_name: 'seller', ...uploaded });
+    expect((await activityOf('exclusive buyer'))[0]).toMatchObject({ user_name: 'seller', ...uploaded });
+    for (const caller of ['other buyer', 'new buyer', 'viewer'])
+      expect(JSON.stringify(await activityOf(caller))).not.toMatch(/Lease 2024|document/);
   });
 
   test('leaves out what tools only read and what was refused, and comes in pages', async () => {

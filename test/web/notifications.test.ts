@@ -218,7 +218,7 @@ test('each notification is one that its reader can open', async () => {
   );
   const kinds = new Set(rows.map(({ kind }) => kind));
   // The rest is in test/auth and test/oauth, and has no record that it is about.
-  const elsewhere = new Set(['joined', 'invited', 'reminder', 'assistant_connected', 'new_device']);
+  const elsewhere = new Set(['joined', 'invited', 'assistant_connected', 'new_device']);
   expect(Object.keys(notificationKinds).filter((kind) => !kinds.has(kind) && !elsewhere.has(kind))).toEqual([]);
   for (const [name, id] of Object.entries(web.scene.people)) {
     const person = await signInAs(web.service, id);

@@ -1,7 +1,7 @@
 /** What was done on deals, as the audit trail tells it to each who may see it, in sentences. */
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
-import { mapped, rows, type Statement } from '../../database/statement.ts';
+import { rows, type Statement } from '../../database/statement.ts';
 import { activitySentence, type Details } from './actions.ts';
 
 export interface Activity {
@@ -17,6 +17,8 @@ export interface Activity {
   outcome: string;
   /** What was done, as a sentence without its subject. */
   summary: string;
+  /** The same with the name of what it was done to between its two parts, where the reader sees that; null elsewhere. */
+  named: { before: string; name: string; after: string } | null;
 }
 
 /** What was done, without the calls of tools: what they change leaves its own record. The predicate of the indexes of activity, word for word. */
@@ -26,20 +28,34 @@ const isActivity = `a.outcome = 'done' and a.action not like 'tool:%'`;
 export const lastActivityAt = `(select a.at from audit_records a where a.deal_id = d.id and ${isActivity}
     order by a.at desc, a.id desc limit 1)`;
 
-type Found = Omit<Activity, 'summary'> & { details: Details };
+/** An activity as its query reads it. */
+export type Found = Omit<Activity, 'summary' | 'named'> & { details: Details; object_name: string | null };
 
-const told = ({ details, ...activity }: Found): Activity => ({
-  ...activity,
-  summary: activitySentence(activity.action, details),
-});
+/** What stands in a sentence for the thing that has a name. */
+const unnamed = /\ba (?:document|closing condition|finding)\b/;
+
+/** As it is told, with the name of what it was done to where there is one. */
+export function told({ details, object_name: name, ...activity }: Found): Activity {
+  const summary = activitySentence(activity.action, details);
+  const [before, after] = summary.split(unnamed);
+  const named = name !== null && before !== undefined && after !== undefined ? { before, name, after } : null;
+  return { ...activity, summary, named };
+}
 
 // Who declined is known by the name that was typed alone.
-const actor = `coalesce(u.name, case when a.action = 'invitation.decline' then a.details ->> 'name' end)`;
+export const actor = `coalesce(u.name, case when a.action = 'invitation.decline' then a.details ->> 'name' end)`;
 
-const fields = `a.id, a.at, a.user_id, ${actor} as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
-  a.outcome, a.details`;
+/** What is read of record `a`, with {@link people} joined to it. */
+export const fields = `a.id, a.at, a.user_id, ${actor} as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
+  a.outcome, a.details, coalesce(document.filename, production.filename, condition.name, finding.title) as object_name`;
 
-const people = `left join users u on u.id = a.user_id
+// What it was done to is looked up as the reader: what they do not see has no name.
+export const people = `left join lateral (select app.subject_of(a.action, a.details) as of_table where a.subject_id ~ '^[0-9a-f-]{36}$') subject on true
+  left join documents document on document.id = case subject.of_table when 'documents' then a.subject_id::uuid end
+  left join production_documents production on production.id = case subject.of_table when 'production_documents' then a.subject_id::uuid end
+  left join closing_conditions condition on condition.id = case subject.of_table when 'closing_conditions' then a.subject_id::uuid end
+  left join findings finding on finding.id = case subject.of_table when 'findings' then a.subject_id::uuid end
+  left join users u on u.id = a.user_id
   left join connected_clients c on c.id = a.client_id
   left join deals d on d.id = a.deal_id`;
 
@@ -56,13 +72,3 @@ const ofDeal = rows<Placed<Found>>(
 /** What was done on a deal, as far as the caller may see, the latest first, in pages. */
 export const activityOfDeal = (dealId: string, after: Place | null, limit: number): Statement<Page<Activity>> =>
   paged(ofDeal(dealId, after?.key, after?.id, limit + 1), limit, told);
-
-const lately = rows<Found, []>(
-  'activity_lately',
-  `select ${fields} from audit_records a ${people}
-   where a.id = any (array(select app.latest_activity())) and d.id is not null
-   order by a.at desc, a.id desc`,
-);
-
-/** What was done lately on any deal that the caller sees, as far as they may see it. */
-export const latestActivity = (): Statement<Activity[]> => mapped(lately(), (found) => found.map(told));

@@ -171,15 +171,6 @@ export const notificationKinds = {
     says: counted('Someone was removed.', (n) => `${n} people were removed.`),
     action: 'Look at the people',
   },
-  reminder: {
-    place: 'deal',
-    title: 'The broker reminds you',
-    says: counted(
-      'The broker reminds you of what waits for you.',
-      () => 'The broker reminds you of what waits for you.',
-    ),
-    action: 'Open the deal',
-  },
   assistant_connected: {
     place: 'clients',
     title: 'An assistant is connected to your account',

@@ -2,7 +2,7 @@
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
-import { latestActivity } from '../../domain/audit/activity.ts';
+import { latestActivity } from '../../domain/audit/latest-activity.ts';
 import { waitingInvitations } from '../../domain/deals/participants.ts';
 import { dealsNow, queue } from '../../domain/deals/home.ts';
 import { asPerson } from '../../http/person.ts';

@@ -19,7 +19,16 @@ export function ActivityList({ items, withDeal = false }: ActivityListProps) {
           <Avatar name={one.user_name ?? 'Dealkeep'} size="sm" />
           <div className="min-w-0 flex-1 text-sm">
             <p className="text-soft">
-              <span className="font-medium text-ink">{one.user_name ?? 'Dealkeep'}</span> {one.summary}
+              <span className="font-medium text-ink">{one.user_name ?? 'Dealkeep'}</span>{' '}
+              {one.named === null ? (
+                one.summary
+              ) : (
+                <>
+                  {one.named.before}
+                  <em className="break-words">{one.named.name}</em>
+                  {one.named.after}
+                </>
+              )}
               {withDeal && one.deal_id && (
                 <>
                   {' in '}
