@@ -3,8 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queueNotificationMails, tellEvents } from '../../server/domain/notifications/events.ts';
 import type { Mail } from '../../server/mail/transport.ts';
+import { addClient, addPerson, connect } from '../oauth/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
+import { openAccount, signedInVisitor, Visitor } from './scene.ts';
 import { aPdf, upload } from '../web/uploads.ts';
 
 const secretText = 'Is the lease of Mill Lane assignable?';
@@ -181,5 +183,41 @@ describe('taking a kind out of one’s mails', () => {
     }
     // The token stays out of the log.
     expect(web.service.log.join('')).not.toContain(new URL(link).searchParams.get('token'));
+  });
+});
+
+describe('what concerns the security of an account', () => {
+  const heard = async (userId: string) => {
+    while ((await web.service.database.run(tellEvents(100))) > 0);
+    const rows = await web.service.sql<{ kind: string }>(
+      'select kind from vault.notifications where user_id = $1 order by at, id',
+      [userId],
+    );
+    return rows.map(({ kind }) => kind);
+  };
+
+  test('is told to its owner: a browser that is new to somebody who has signed in elsewhere', async () => {
+    const account = await openAccount(web.service);
+    const first = await signedInVisitor(web.service, account);
+    expect(await heard(account.id)).toEqual([]);
+    await first.signIn(account);
+    expect(await heard(account.id)).toEqual([]);
+    const elsewhere = new Visitor(web.service.origin, { 'user-agent': 'Elsewhere' });
+    await elsewhere.signIn(account);
+    expect(await heard(account.id)).toEqual(['new_device']);
+    await elsewhere.signIn(account);
+    expect(await heard(account.id)).toEqual(['new_device']);
+    await web.service.database.run(queueNotificationMails(200));
+    await web.service.deliver();
+    const mail = web.service.mails.at(-1)!;
+    expect(mail).toMatchObject({ to: account.email, subject: 'Someone signed in to your account from a new device' });
+    expect(mail.text).toContain('/settings/security');
+  });
+
+  test('an assistant that is connected, once', async () => {
+    const person = await addPerson(web.service, 'Ada');
+    const grant = await connect(web.service, person, await addClient(web.service, person));
+    expect(grant).toBeDefined();
+    expect(await heard(person.id)).toEqual(['assistant_connected']);
   });
 });
