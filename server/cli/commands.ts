@@ -5,6 +5,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type pg from 'pg';
 import type { Config } from '../config.ts';
 import type * as Administration from '../domain/accounts/administration.ts';
+import type { HoldKind } from '../domain/accounts/erasure.ts';
 import { keyEnvironments, keyScopes, type KeyEnvironment, type KeyScope } from '../domain/clients/api-keys.ts';
 import { isEmailAddress } from '../domain/people/email-address.ts';
 import { invitationUrl } from '../http/links.ts';
@@ -308,6 +309,110 @@ function addSecrets(program: Command): void {
     );
 }
 
+const whoever = ['<email or id>', 'their address, or their id', fitting(/^.{3,254}$/, 'an address or an id')] as const;
+
+function addPeople(program: Command): void {
+  const people = program.command('people').description('What is kept about a person.');
+  people
+    .command('export')
+    .description('Give out everything that is about a person, as JSON: their account, what they wrote, what they did.')
+    .argument(...whoever)
+    .option('--output <file>', 'write it to this new file, which only you can read, and not to the screen')
+    .action((who: string, options: { output?: string }) =>
+      command(
+        async ({ client }, { output }: { json?: boolean; output?: string }) => {
+          const { exportPerson } = await import('../domain/accounts/erasure.ts');
+          const data = await exportPerson(client, who);
+          if (output === undefined) return data;
+          const { writeFile } = await import('node:fs/promises');
+          await writeFile(output, data, { mode: 0o600, flag: 'wx' });
+          return `Everything about ${who} is in ${output}.`;
+        },
+        (words) => words,
+      )(options),
+    );
+  people
+    .command('erase')
+    .description(
+      'Erase a person for good: name, address, what they sign in with, sessions, clients, mails. Records of deals stay under a pseudonym.',
+    )
+    .argument(...whoever)
+    .option(...json)
+    .action((who: string, options: { json?: boolean }) =>
+      command(
+        async ({ client, config }) => {
+          const [{ erasePerson }, { mailDirectory, removeMailsNaming }] = await Promise.all([
+            import('../domain/accounts/erasure.ts'),
+            import('../mail/files.ts'),
+          ]);
+          return erasePerson(client, who, async ({ email, name }) => {
+            await removeMailsNaming(mailDirectory(config.dataDir), [email, name]);
+          });
+        },
+        ({ id, pseudonym }) =>
+          `The person is erased. In records of deals they are "${pseudonym}" (${id}). What others wrote about them in free text stays as it was written, and copies in backups until those are deleted.`,
+      )(options),
+    );
+}
+
+function addHolds(program: Command): void {
+  const hold = program.command('hold').description('Legal holds: what must be neither erased nor deleted.');
+  const kinds = `deal, brokerage or person`;
+  const kindOf = (text: string): HoldKind => {
+    if (text !== 'deal' && text !== 'brokerage' && text !== 'person')
+      throw new InvalidArgumentError(`It must be ${kinds}.`);
+    return text;
+  };
+  const which = ['<which>', 'its id; a brokerage also by its slug, a person by their address'] as const;
+  hold
+    .command('on')
+    .description('Put a deal, a brokerage or a person under a legal hold.')
+    .argument('<kind>', kinds, kindOf)
+    .argument(...which)
+    .option('--reference <text>', 'the matter, for yourself', fitting(/^.{1,200}$/, '1 to 200 characters'))
+    .option(...json)
+    .action((kind: HoldKind, id: string, options: { json?: boolean; reference?: string }) =>
+      command(
+        async ({ client }) => {
+          const { placeHold } = await import('../domain/accounts/erasure.ts');
+          return placeHold(client, kind, id, options.reference ?? null);
+        },
+        ({ subject_id }) => `The ${kind} ${subject_id} is under a legal hold: nothing of it is erased or deleted.`,
+      )(options),
+    );
+  hold
+    .command('off')
+    .description('End a legal hold.')
+    .argument('<kind>', kinds, kindOf)
+    .argument(...which)
+    .option(...json)
+    .action((kind: HoldKind, id: string, options: { json?: boolean }) =>
+      command(
+        async ({ client }) => {
+          const { liftHold } = await import('../domain/accounts/erasure.ts');
+          return liftHold(client, kind, id);
+        },
+        ({ subject_id }) => `The ${kind} ${subject_id} is under no legal hold any more.`,
+      )(options),
+    );
+  hold
+    .command('list')
+    .description('List the legal holds, newest first.')
+    .option(...json)
+    .action(
+      command(
+        async ({ client }, _options: { json?: boolean }) => {
+          const { listHolds } = await import('../domain/accounts/erasure.ts');
+          return listHolds(client);
+        },
+        (found) =>
+          found
+            .map(({ kind, subject_id, reference }) => `${kind.padEnd(9)}  ${subject_id}  ${reference ?? ''}`)
+            .join('\n') || 'There are no legal holds.',
+      ),
+    );
+}
+
 /** Adds the commands to `program`. */
 export function addCommands(program: Command): void {
   addSecrets(program);
@@ -316,6 +421,8 @@ export function addCommands(program: Command): void {
   addDocuments(program);
   addAudit(program);
   addMail(program);
+  addPeople(program);
+  addHolds(program);
   program
     .command('brokerages')
     .description('Brokerages.')

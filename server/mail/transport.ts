@@ -5,6 +5,7 @@ import path from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
+import { mailDirectory } from './files.ts';
 
 export interface Mail {
   /** Without the angle brackets. The same for every attempt at one mail, so that whoever gets it twice can tell. */
@@ -140,5 +141,5 @@ function fileMailer(directory: string, from: string, log: Logger): Mailer {
 /** The mailer that the configuration asks for. */
 export function createMailer(config: Config, log: Logger): Mailer {
   if (config.smtpUrl) return smtpMailer(config.smtpUrl, config.mailFrom);
-  return fileMailer(path.join(config.dataDir, 'mail'), config.mailFrom, log);
+  return fileMailer(mailDirectory(config.dataDir), config.mailFrom, log);
 }

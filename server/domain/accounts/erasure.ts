@@ -1,0 +1,135 @@
+/** What a person takes along, what is erased of them, and what must be kept: the operator's commands, on the owner's connection. */
+
+import type pg from 'pg';
+import { NotPossible } from './administration.ts';
+
+export interface KnownPerson {
+  id: string;
+  email: string;
+  name: string;
+}
+
+export const holdKinds = ['deal', 'brokerage', 'person'] as const;
+export type HoldKind = (typeof holdKinds)[number];
+
+export interface LegalHold {
+  kind: HoldKind;
+  subject_id: string;
+  reference: string | null;
+  placed_at: string;
+}
+
+async function personNamed(client: pg.ClientBase, emailOrId: string): Promise<KnownPerson> {
+  const text = 'select id, email, name from public.users where email = lower($1) or id::text = lower($1)';
+  const { rows } = await client.query<KnownPerson>(text, [emailOrId]);
+  if (!rows[0]) throw new NotPossible(`Nobody has the e-mail address or id "${emailOrId}".`);
+  return rows[0];
+}
+
+async function together<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
+  await client.query('begin');
+  try {
+    const result = await work();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    // What the database refuses in words.
+    if ((error as { code?: string }).code === 'DK001')
+      throw new NotPossible((error as Error).message, { cause: error });
+    throw error;
+  }
+}
+
+/** Everything that is about a person, by kind, as JSON text. Throws {@link NotPossible} when there is no such person. */
+export async function exportPerson(client: pg.ClientBase, emailOrId: string): Promise<string> {
+  return together(client, async () => {
+    const { id } = await personNamed(client, emailOrId);
+    const { rows } = await client.query<{ data: string }>('select app.person_data($1, true)::text as data', [id]);
+    await client.query(
+      `insert into public.audit_records (action, subject_id, outcome, details) values ('person.export', $1, 'done', '{"by": "operator"}')`,
+      [id],
+    );
+    return rows[0]?.data ?? '{}';
+  });
+}
+
+/**
+ * Erases a person and tells the pseudonym under which records of deals stay. `forget` is called with who they were before that is lost;
+ * when it rejects, nothing is erased. Throws {@link NotPossible} when there is no such person or something has to be done first.
+ */
+export async function erasePerson(
+  client: pg.ClientBase,
+  emailOrId: string,
+  forget: (person: KnownPerson) => Promise<void>,
+): Promise<{ id: string; pseudonym: string }> {
+  return together(client, async () => {
+    const person = await personNamed(client, emailOrId);
+    const text = `select app.erase_person($1, 'operator', null) as pseudonym`;
+    const { rows } = await client.query<{ pseudonym: string }>(text, [person.id]);
+    await forget(person);
+    return { id: person.id, pseudonym: rows[0]?.pseudonym ?? '' };
+  });
+}
+
+/** What can be put under a legal hold, by its id; a brokerage also by its slug, a person by their address. */
+const subjects: Readonly<Record<HoldKind, string>> = {
+  deal: 'select d.id, d.organization_id as brokerage_id from public.deals d where d.id::text = lower($1)',
+  brokerage:
+    'select b.id, b.id as brokerage_id from public.brokerages b where b.id::text = lower($1) or b.slug = lower($1)',
+  person:
+    'select u.id, null::uuid as brokerage_id from public.users u where u.id::text = lower($1) or u.email = lower($1)',
+};
+
+async function changeHold(
+  client: pg.ClientBase,
+  kind: HoldKind,
+  which: string,
+  action: 'hold.place' | 'hold.lift',
+  change: (id: string) => Promise<pg.QueryResult>,
+  unchanged: string,
+): Promise<string> {
+  return together(client, async () => {
+    const { rows } = await client.query<{ id: string; brokerage_id: string | null }>(subjects[kind], [which]);
+    const [subject] = rows;
+    if (!subject) throw new NotPossible(`There is no ${kind} "${which}".`);
+    if ((await change(subject.id)).rowCount === 0) throw new NotPossible(unchanged);
+    await client.query(
+      `insert into public.audit_records (brokerage_id, action, subject_id, outcome, details) values ($1, $2, $3, 'done', $4)`,
+      [subject.brokerage_id, action, subject.id, { kind, by: 'command line' }],
+    );
+    return subject.id;
+  });
+}
+
+/** Puts something under a legal hold: it is neither erased nor deleted until that ends. Throws {@link NotPossible}. */
+export async function placeHold(
+  client: pg.ClientBase,
+  kind: HoldKind,
+  which: string,
+  reference: string | null,
+): Promise<{ kind: HoldKind; subject_id: string }> {
+  const text = `insert into vault.legal_holds (kind, subject_id, reference) values ($1, $2, $3) on conflict do nothing`;
+  const place = (id: string) => client.query(text, [kind, id, reference]);
+  const already = `This ${kind} is under a legal hold already.`;
+  return { kind, subject_id: await changeHold(client, kind, which, 'hold.place', place, already) };
+}
+
+/** Ends a legal hold. Throws {@link NotPossible}. */
+export async function liftHold(
+  client: pg.ClientBase,
+  kind: HoldKind,
+  which: string,
+): Promise<{ kind: HoldKind; subject_id: string }> {
+  const text = 'delete from vault.legal_holds where kind = $1 and subject_id = $2';
+  const lift = (id: string) => client.query(text, [kind, id]);
+  const none = `This ${kind} is under no legal hold.`;
+  return { kind, subject_id: await changeHold(client, kind, which, 'hold.lift', lift, none) };
+}
+
+/** The legal holds, the latest first. */
+export async function listHolds(client: pg.ClientBase): Promise<LegalHold[]> {
+  const text =
+    'select kind, subject_id, reference, placed_at from vault.legal_holds order by placed_at desc, subject_id';
+  return (await client.query<LegalHold>(text)).rows;
+}

@@ -1,0 +1,284 @@
+/** `dealkeep people` and `dealkeep hold`: what somebody takes along, what is left of them, and what stops it. */
+
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ClientConfig } from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
+import { createLog } from '../../server/log.ts';
+import { createMailer } from '../../server/mail/transport.ts';
+import { newPassword, Visitor } from '../auth/scene.ts';
+import { openService, type TestService } from '../harness.ts';
+import { addBrokerage, addClient, addPerson, connect } from '../oauth/scene.ts';
+import { cleanUp, run } from './program.ts';
+
+// Every command is a process of its own, on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let service: TestService;
+let env: Record<string, string>;
+
+/** A socket has no place in a URL but its query. */
+const urlOf = ({ user, password, host = '', port, database }: ClientConfig): string =>
+  `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+
+beforeAll(async () => {
+  service = await openService({ demo: true });
+  const { owner, server } = service.connections;
+  env = { DATABASE_URL: urlOf(server), MIGRATE_DATABASE_URL: urlOf(owner), DATA_DIR: service.config.dataDir };
+});
+afterAll(async () => {
+  await cleanUp();
+  await service?.close();
+});
+
+const name = 'Zebulon Quackenbush-Öhr';
+const email = 'zebulon.quackenbush@people.example';
+
+/** Every table with a row in which one of the words stands, as text or as the bytes of the text. */
+async function tablesWith(words: readonly string[]): Promise<string[]> {
+  const tables = await service.sql<{ name: string }>(
+    `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind in ('r', 'p') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' order by 1`,
+  );
+  expect(tables.length).toBeGreaterThan(60);
+  const found: string[] = [];
+  const sought = words.flatMap((word) => [word.toLowerCase(), Buffer.from(word).toString('hex')]);
+  for (const { name: table } of tables) {
+    const text = `select 1 from ${table} t, unnest($1::text[]) w where position(w in lower(t::text)) > 0 limit 1`;
+    if ((await service.sql(text, [sought])).length > 0) found.push(table);
+  }
+  return found;
+}
+
+async function mailFiles(): Promise<string[]> {
+  const directory = path.join(service.config.dataDir, 'mail');
+  return Promise.all((await readdir(directory)).map((file) => readFile(path.join(directory, file), 'utf8')));
+}
+
+/** The buyer of the demo with the most on deals: an NDA signed under their name, offers, questions; with an account in full use. */
+async function aBuyerInFullUse() {
+  const [buyer] = await service.sql<{ id: string; participation: string; deal: string; brokerage: string }>(
+    `select p.user_id as id, p.id as participation, p.deal_id as deal, d.organization_id as brokerage
+     from participants p join deals d on d.id = p.deal_id join ndas n on n.participant_id = p.id and n.status = 'active'
+     join offers o on o.participant_id = p.id join questions q on q.asked_by = p.user_id
+     where p.role = 'buyer' and p.status = 'active' order by p.id limit 1`,
+  );
+  if (!buyer) throw new Error('the demo has no such buyer');
+  const { id, participation, deal, brokerage } = buyer;
+  await service.sql('update users set name = $2, email = $3 where id = $1', [id, name, email]);
+  await service.sql('update participants set invited_name = $2, invited_email = $3 where id = $1', [
+    participation,
+    name,
+    email,
+  ]);
+  await service.sql(`update ndas set signed_name = $2, signed_address = '198.51.100.7' where participant_id = $1`, [
+    participation,
+    name,
+  ]);
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name, email, phone) values ($1, 'person', $2, $3, '+1 555 0100')`,
+    [brokerage, name, email.replace('zeb', 'Zeb')],
+  );
+  const password = newPassword();
+  await service.sql(
+    `insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())
+     on conflict (user_id) do update set phc = excluded.phc`,
+    [id, await hashPassword(password)],
+  );
+  await service.sql(`delete from vault.totp where user_id = $1`, [id]);
+  const account = { id, email, name, password };
+  const browser = new Visitor(service.origin);
+  expect((await browser.signIn(account)).status).toBe(200);
+  const session = browser.cookies.get('dealkeep') ?? '';
+  const person = { ...account, session, cookie: `dealkeep=${session}` };
+  const grant = await connect(service, person, await addClient(service, person, { name: `Claude of ${name}` }));
+  // Another address of theirs, of which a mail tells the one of before.
+  await service.sql(
+    `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name) values ($1, 'c', '\\x00', 0, '{}', $2)`,
+    [id, `${name}'s phone`],
+  );
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'staff')`, [
+    await addBrokerage(service),
+    id,
+  ]);
+  const { digest, lastFour } = mintApiKey('live');
+  await service.sql(`select app.issue_api_key($1, $2, 'a key', 'live', '{contacts:read}', null, null, $3, $4)`, [
+    brokerage,
+    id,
+    digest,
+    lastFour,
+  ]);
+  for (const recipient of [email, 'somebody@people.example'])
+    await service.sql(
+      `insert into vault.outbox (kind, recipient, recipient_id, caused_by, urgent, facts) values ('security_change', $1, $2, $3, false, $4)`,
+      [recipient, recipient === email ? id : null, id, { name, what: 'passkey_added' }],
+    );
+  await service.sql(`select app.count_mail_to($1, null, $2)`, [id, email]);
+  await service.sql(
+    `insert into vault.notifications (event_id, user_id, kind, at) values (app.uuid_v7(), $1, 'invited', app.now())`,
+    [id],
+  );
+  return { ...person, browser, grant, deal, participation, brokerage };
+}
+
+test('of an erased person nothing is found in any table, mail file or line of the log, and what they did is still there', async () => {
+  const buyer = await aBuyerInFullUse();
+  const mailer = createMailer({ ...service.config, smtpUrl: undefined } as never, createLog('silent'));
+  const mail = { subject: 'Hello', html: '<p>Hello</p>' };
+  await mkdir(path.join(service.config.dataDir, 'mail'), { recursive: true });
+  await mailer.send({ ...mail, messageId: 'a@x', to: email, text: 'Hello' });
+  await mailer.send({ ...mail, messageId: 'b@x', to: 'other@people.example', text: `${name} joined.\n`.repeat(9) });
+  await mailer.send({ ...mail, messageId: 'c@x', to: 'other@people.example', text: 'Nothing about anybody.' });
+  const records = () =>
+    service.sql(
+      `select (select count(*) from offers where buyer_user_id = $1) as offers, (select count(*) from questions where asked_by = $1) as questions,
+         (select count(*) from ndas where participant_id = $2) as ndas, (select count(*) from document_openings where user_id = $1) as openings`,
+      [buyer.id, buyer.participation],
+    );
+  const before = await records();
+  expect(await tablesWith([name, email])).toEqual(
+    expect.arrayContaining([
+      'public.contacts',
+      'public.connected_clients',
+      'public.ndas',
+      'public.participants',
+      'public.users',
+    ]),
+  );
+
+  const exported = await run(['people', 'export', email], env);
+  expect(exported.code).toBe(0);
+  const data = JSON.parse(exported.stdout) as Record<string, unknown[]>;
+  expect(data['account']).toMatchObject({ id: buyer.id, email, name });
+  expect(data['ndas']).toContainEqual(expect.objectContaining({ signed_name: name, signed_address: '198.51.100.7' }));
+  for (const kind of [
+    'sessions',
+    'passkeys',
+    'clients',
+    'grants',
+    'api_keys',
+    'memberships',
+    'participations',
+    'offers',
+  ])
+    expect(data[kind], kind).not.toEqual([]);
+  for (const kind of ['questions', 'notifications', 'mails', 'audit_records']) expect(data[kind], kind).not.toEqual([]);
+  expect(exported.stdout).not.toMatch(/digest|argon2id|public_key/);
+
+  const done = await run(['people', 'erase', email, '--json'], env);
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  const { id, pseudonym } = JSON.parse(done.stdout) as { id: string; pseudonym: string };
+  expect(id).toBe(buyer.id);
+  expect(pseudonym).toMatch(/^Former participant [0-9A-F]{4}$/);
+
+  expect(await tablesWith([name, email, 'quackenbush', '198.51.100.7'])).toEqual([]);
+  expect(await mailFiles()).toEqual([
+    expect.stringContaining('Nothing about anybody.'),
+    expect.stringContaining('Nothing about anybody.'),
+  ]);
+  expect(service.log.join('\n')).not.toMatch(/quackenbush/i);
+  const gone = await service.sql(
+    `select (select count(*)::int from vault.sessions where user_id = $1) + (select count(*)::int from vault.token_families where user_id = $1)
+       + (select count(*)::int from vault.passwords where user_id = $1) + (select count(*)::int from vault.passkeys where user_id = $1)
+       + (select count(*)::int from audit_records where user_id = $1 and address is not null)
+       + (select count(*)::int from api_keys where created_by = $1 and revoked_at is null) as count`,
+    [id],
+  );
+  expect(gone).toEqual([{ count: 0 }]);
+  expect((await buyer.browser.send('/api/web/me')).status).toBe(401);
+  expect((await new Visitor(service.origin).signIn(buyer)).status).toBe(401);
+
+  expect(await records()).toEqual(before);
+  expect(
+    await service.sql('select distinct signed_name from ndas where participant_id = $1', [buyer.participation]),
+  ).toEqual([{ signed_name: pseudonym }]);
+  expect(
+    await service.sql('select name, status from participants p join users u on u.id = user_id where p.id = $1', [
+      buyer.participation,
+    ]),
+  ).toEqual([{ name: pseudonym, status: 'removed' }]);
+  const trail = await service.sql(
+    `select brokerage_id, user_id, details from audit_records where action = 'person.erase' and subject_id = $1`,
+    [id],
+  );
+  expect(trail.length).toBeGreaterThan(1);
+  expect(trail).toContainEqual({ brokerage_id: buyer.brokerage, user_id: null, details: { by: 'operator' } });
+
+  const again = await run(['people', 'erase', id, '--json'], env);
+  expect(JSON.parse(again.stdout)).toEqual({ id, pseudonym });
+  expect(await run(['people', 'erase', email], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`Nobody has the e-mail address or id "${email}".`),
+  });
+});
+
+test('the last admin, the only broker of an open deal and whoever is under a legal hold are refused, with what to do first', async () => {
+  const brokerage = await addBrokerage(service, 'Harbor & Pine');
+  const admin = await addPerson(service, 'Ada Admin', { brokerage, role: 'admin' });
+  const broker = await addPerson(service, 'Bo Broker', { brokerage });
+  const [deal] = await service.sql<{ id: string }>(
+    `insert into deals (organization_id, title) values ($1, 'The bakery') returning id`,
+    [brokerage],
+  );
+  const join = (who: string) =>
+    service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`, [
+      deal?.id,
+      who,
+    ]);
+  await join(broker.id);
+
+  const refused = async (who: string, words: string) => {
+    const { code, stdout, stderr } = await run(['people', 'erase', who], env);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(words);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  };
+  await refused(admin.email, 'They are the last admin of Harbor & Pine: make somebody else admin first.');
+  await refused(
+    broker.email,
+    'They are the only broker of the open deal "The bakery": hand it over or close it first.',
+  );
+  await join(admin.id);
+
+  const holds = [
+    ['deal', deal?.id ?? '', 'The bakery'],
+    ['brokerage', brokerage, 'Harbor & Pine'],
+    ['person', broker.id, 'Bo Broker'],
+  ] as const;
+  for (const [kind, subject, title] of holds) {
+    expect(await run(['hold', 'on', kind, subject, '--reference', 'matter 12'], env)).toMatchObject({ code: 0 });
+    await refused(
+      broker.email,
+      `A legal hold on the ${kind} "${title}" stops this: when it has ended, dealkeep hold off ${kind} ${subject}.`,
+    );
+    expect((await run(['hold', 'list'], env)).stdout).toContain(`${subject}  matter 12`);
+    expect(await run(['hold', 'off', kind, subject], env)).toMatchObject({ code: 0 });
+  }
+  expect(
+    await service.sql(`select 1 from users where id = $1 and name = 'Bo Broker' and erased_at is null`, [broker.id]),
+  ).toHaveLength(1);
+  expect(
+    await service.sql(
+      `select action, details from audit_records where brokerage_id = $1 and subject_id = $2 and action like 'hold.%' order by id`,
+      [brokerage, deal?.id],
+    ),
+  ).toEqual([
+    { action: 'hold.place', details: { kind: 'deal', by: 'command line' } },
+    { action: 'hold.lift', details: { kind: 'deal', by: 'command line' } },
+  ]);
+  expect((await run(['people', 'erase', broker.email], env)).code).toBe(0);
+});
+
+test('the body of a removed document stays in the store while its deal is under a legal hold', async () => {
+  const [document] = await service.sql<{ deal_id: string; storage_key: string }>(
+    `update documents set removed_at = app.now() - interval '8 days' where id = (select id from documents where removed_at is null order by id limit 1)
+     returning deal_id, storage_key`,
+  );
+  const toClear = async () =>
+    (await service.sql<{ key: string }>('select app.bodies_to_clear() as key')).map(({ key }) => key);
+  expect(await toClear()).toContain(document?.storage_key);
+  await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('deal', $1)`, [document?.deal_id]);
+  expect(await toClear()).not.toContain(document?.storage_key);
+});
