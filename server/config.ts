@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
+import { backupKey, type BackupKey } from './backup/sealing.ts';
 import { misspelt, withSecretFiles, type Environment } from './environment.ts';
 
 const whole = (low: number, high: number) =>
@@ -45,6 +46,25 @@ function secret<Schema extends z.ZodType>(schema: Schema, allowed: string): Vari
 }
 const perMinute = variable(whole(1, 1_000_000).optional(), 'a whole number from 1 to 1000000 (a minute)');
 const text = z.string().min(1).optional();
+
+const units = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A span of time such as 30m, 24h or 7d, in milliseconds. */
+const span = z
+  .string()
+  .regex(/^[1-9]\d{0,4}[mhd]$/)
+  .transform((written) => Number(written.slice(0, -1)) * units[written.slice(-1) as keyof typeof units])
+  .pipe(
+    z
+      .number()
+      .min(5 * units.m)
+      .max(366 * units.d),
+  );
+
+/** Where backups are kept: s3://bucket/folder, or a folder. */
+const backupPlace = z
+  .string()
+  .refine((given) => !given.includes('://') || /^s3:\/\/[a-z0-9][a-z0-9.-]*(\/[\w.-]+)*\/?$/.test(given));
 
 /** Every variable there is. An empty one counts as not set. */
 const variables = {
@@ -119,6 +139,16 @@ const variables = {
   S3_ACCESS_KEY_ID: secret(text, 'an access key id'),
   S3_SECRET_ACCESS_KEY: secret(text, 'a secret access key'),
   S3_FORCE_PATH_STYLE: variable(onOff.default(false), 'on or off'),
+  BACKUP_TO: variable(backupPlace.optional(), 'a folder, or s3://bucket/folder'),
+  BACKUP_EVERY: variable(span.optional(), 'a span of time from 5m to 366d, such as 6h or 1d'),
+  BACKUP_KEEP: variable(whole(1, 10_000).default(14), 'a whole number from 1 to 10000'),
+  BACKUP_KEY: secret(
+    z
+      .string()
+      .refine((given) => backupKey(given) !== null)
+      .optional(),
+    '32 random bytes in base64 or hexadecimal, such as: openssl rand -base64 32',
+  ),
 };
 
 /** The names of the variables. */
@@ -158,6 +188,11 @@ export interface S3Config {
   readonly secretAccessKey: string | undefined;
   readonly forcePathStyle: boolean;
 }
+
+/** Where backups are kept: a bucket, with what reaches it, or a folder. */
+export type PlaceConfig =
+  | { readonly directory: string }
+  | { readonly s3: S3Config; /** Empty, or with a slash at its end. */ readonly prefix: string };
 
 export interface Config {
   readonly host: string;
@@ -204,6 +239,13 @@ export interface Config {
   readonly s3: S3Config | undefined;
   /** The keys with which secrets in the database are encrypted, the first, and decrypted, all; none: they are not. */
   readonly secretsKeys: readonly string[];
+  readonly backup: {
+    readonly to: PlaceConfig | undefined;
+    /** How often the service makes one, in milliseconds. */
+    readonly everyMillis: number | undefined;
+    readonly keep: number;
+    readonly key: BackupKey | null;
+  };
 }
 
 /** The configuration cannot be used; `message` has one line for each fault. */
@@ -236,6 +278,14 @@ function readValues(given: Environment): Values {
   if (env['RATE_LIMIT_STORE'] === 'redis' && !env['REDIS_URL']) {
     faults.push('RATE_LIMIT_STORE is redis without REDIS_URL; set where Redis is.');
   }
+  if (env['BACKUP_EVERY'] && !env['BACKUP_TO']) {
+    faults.push('BACKUP_EVERY is set without BACKUP_TO; set where backups are kept.');
+  }
+  if (env['BACKUP_EVERY'] && env['DATABASE_URL'] && !env['MIGRATE_DATABASE_URL']) {
+    faults.push(
+      'BACKUP_EVERY is set without MIGRATE_DATABASE_URL; only the owner reads every row. Set it too, or run dealkeep backup elsewhere.',
+    );
+  }
   const { WORKERS: workers } = Object.fromEntries(values) as Partial<Values>;
   if (env['RATE_LIMIT_STORE'] === 'memory' && workers !== undefined && workers > 1) {
     faults.push(
@@ -262,6 +312,27 @@ export function settled(config: Config, chosen: number): Config {
 function sharedStore({ REDIS_URL, DATABASE_URL, WORKERS }: Values): Config['rateLimitStore'] {
   if (REDIS_URL) return 'redis';
   return DATABASE_URL || WORKERS > 1 ? 'postgres' : 'memory';
+}
+
+type S3Values = Pick<
+  Values,
+  'S3_ENDPOINT' | 'S3_REGION' | 'S3_ACCESS_KEY_ID' | 'S3_SECRET_ACCESS_KEY' | 'S3_FORCE_PATH_STYLE'
+>;
+
+/** A bucket, reached as S3_ENDPOINT and its like say. */
+const bucketOf = (values: S3Values, bucket: string): S3Config => ({
+  endpoint: values.S3_ENDPOINT,
+  region: values.S3_REGION,
+  bucket,
+  accessKeyId: values.S3_ACCESS_KEY_ID,
+  secretAccessKey: values.S3_SECRET_ACCESS_KEY,
+  forcePathStyle: values.S3_FORCE_PATH_STYLE,
+});
+
+function placeConfig(values: S3Values, given: string): PlaceConfig {
+  const [, bucket, folder = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/?$/.exec(given) ?? [];
+  if (bucket === undefined) return { directory: path.resolve(given) };
+  return { s3: bucketOf(values, bucket), prefix: folder === '' ? '' : `${folder}/` };
 }
 
 /** Reads the environment. Throws a {@link ConfigError} that lists every fault: the variable, what it held, what is allowed. */
@@ -314,15 +385,12 @@ export function readConfig(env: Environment = process.env): Config {
     drainSeconds: values.DRAIN_SECONDS ?? (values.DATABASE_URL ? 5 : 0),
     shutdownSeconds: values.SHUTDOWN_SECONDS,
     secretsKeys: values.SECRETS_KEY ?? [],
-    s3: values.S3_BUCKET
-      ? {
-          endpoint: values.S3_ENDPOINT,
-          region: values.S3_REGION,
-          bucket: values.S3_BUCKET,
-          accessKeyId: values.S3_ACCESS_KEY_ID,
-          secretAccessKey: values.S3_SECRET_ACCESS_KEY,
-          forcePathStyle: values.S3_FORCE_PATH_STYLE,
-        }
-      : undefined,
+    s3: values.S3_BUCKET ? bucketOf(values, values.S3_BUCKET) : undefined,
+    backup: {
+      to: values.BACKUP_TO === undefined ? undefined : placeConfig(values, values.BACKUP_TO),
+      everyMillis: values.BACKUP_EVERY,
+      keep: values.BACKUP_KEEP,
+      key: values.BACKUP_KEY === undefined ? null : backupKey(values.BACKUP_KEY),
+    },
   };
 }

@@ -1,7 +1,8 @@
-/** The command line: dealkeep serve, demo, migrate, doctor, keys, users, brokerages. */
+/** The command line: dealkeep serve, demo, migrate, doctor, backup, restore, verify, keys, users, brokerages. */
 
 import cluster from 'node:cluster';
 import { Command } from 'commander';
+import { addBackups } from './backups.ts';
 import { addCommands } from './commands.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
 
@@ -52,6 +53,7 @@ program
   .option('--json', 'print the findings as JSON')
   .action(async (options: DoctorOptions) => (await import('./doctor/doctor.ts')).doctor(options));
 
+addBackups(program);
 addCommands(program);
 
 try {

@@ -3,6 +3,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { startScheduledJobs } from '../scheduled-jobs.ts';
+import { startScheduledBackups } from './scheduled-backup.ts';
 import { readConfig } from '../config.ts';
 import type { CoreServices } from '../services.ts';
 import { migrateDatabase, UnusableDatabase, type Connections } from '../database/connections.ts';
@@ -79,6 +80,7 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
   });
   if (running) {
     const stopScheduledJobs = startScheduledJobs(running.services);
+    const stopBackups = startScheduledBackups(running.services.config, log);
     log.info(addresses(running.services), 'ready');
     announce(running.services, json, more);
     const died = running.died.then((reason): End => ({ reason, failed: true }));
@@ -89,6 +91,7 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
     }
     log[failed ? 'fatal' : 'info']({ reason }, 'stopping: finishing the requests in flight');
     stopScheduledJobs();
+    stopBackups();
     await running.stop();
     if (failed) process.exitCode = 1;
   }

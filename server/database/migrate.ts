@@ -231,14 +231,16 @@ export interface MigrateOptions {
   /** The login of the server, which is made a member of dealkeep_server. */
   readonly serverLogin?: string | undefined;
   readonly directory?: string;
+  /** The names of those that are applied; all when it is not given. */
+  readonly only?: ReadonlySet<string>;
 }
 
 /** Brings the database up to date as its owner and tells which files were applied. */
 export async function migrate(
   owner: pg.ClientConfig,
-  { serverLogin, directory }: MigrateOptions = {},
+  { serverLogin, directory, only }: MigrateOptions = {},
 ): Promise<string[]> {
-  const migrations = await migrationFiles(directory);
+  const migrations = (await migrationFiles(directory)).filter(({ name }) => only?.has(name) ?? true);
   const client = new pg.Client({
     ...owner,
     application_name: 'dealkeep migrate',

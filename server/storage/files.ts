@@ -31,6 +31,19 @@ async function syncDirectory(directory: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
+/** Puts `body` at `file`, whole and durable or not at all; until then it is in the directory `aside` of the same file system. */
+export async function writeWhole(file: string, aside: string, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const unfinished = path.join(aside, `${path.basename(file)}.${randomBytes(6).toString('hex')}`);
+  try {
+    await writeDurably(unfinished, body);
+    await rename(unfinished, file);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+  await syncDirectory(path.dirname(file));
+}
+
 /** The files in a directory with the time of their last change; none when it is not there. */
 async function* filesIn(directory: string): AsyncGenerator<{ name: string; changed: Date }> {
   const entries = await readdir(directory).catch((error: unknown) => {
@@ -54,15 +67,7 @@ export function openFileStorage(directory: string): Storage {
     async write(key, body) {
       await mkdir(aside, { recursive: true, mode: 0o700 });
       await mkdir(shelfOf(key), { recursive: true, mode: 0o700 });
-      const unfinished = path.join(aside, `${key}.${randomBytes(6).toString('hex')}`);
-      try {
-        await writeDurably(unfinished, body);
-        await rename(unfinished, placeOf(key));
-      } catch (error) {
-        await rm(unfinished, { force: true });
-        throw error;
-      }
-      await syncDirectory(shelfOf(key));
+      await writeWhole(placeOf(key), aside, body);
     },
 
     async read(key, span) {

@@ -6,6 +6,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   ListMultipartUploadsCommand,
+  ListObjectsV2Command,
   NoSuchKey,
   S3Client,
 } from '@aws-sdk/client-s3';
@@ -31,39 +32,45 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey, forcePathSty
   });
 }
 
+/** Sends `body` in parts; one that fails is taken back, parts and all. */
+async function send(client: S3Client, Bucket: string, Key: string, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const source = Readable.from(body, { objectMode: false });
+  const upload = new Upload({
+    client,
+    params: { Bucket, Key, Body: source, ContentType: 'application/octet-stream' },
+    partSize,
+    queueSize: partsAtOnce,
+    leavePartsOnError: false,
+  });
+  await upload.done().finally(() => source.destroy());
+}
+
+/** The body of an object, or a part of it; null when there is none. */
+async function fetchObject(client: S3Client, Bucket: string, Key: string, Range?: string) {
+  try {
+    const { Body } = await client.send(new GetObjectCommand({ Bucket, Key, Range }));
+    return Body ? (Body.transformToWebStream() as ReadableStream<Uint8Array>) : null;
+  } catch (error) {
+    if (error instanceof NoSuchKey) return null;
+    throw error;
+  }
+}
+
 /** Keeps bodies in the bucket that the configuration names. */
 export function openS3Storage(config: S3Config): Storage {
   const client = clientOf(config);
   const Bucket = config.bucket;
-  const placeOf = (key: string) => ({ Bucket, Key: `${folder}${checkedKey(key)}` });
+  const keyOf = (key: string) => `${folder}${checkedKey(key)}`;
 
   return {
     async write(key, body) {
-      const source = Readable.from(body, { objectMode: false });
-      const upload = new Upload({
-        client,
-        params: { ...placeOf(key), Body: source, ContentType: 'application/octet-stream' },
-        partSize,
-        queueSize: partsAtOnce,
-        // An upload that fails is taken back, parts and all.
-        leavePartsOnError: false,
-      });
-      await upload.done().finally(() => source.destroy());
+      await send(client, Bucket, keyOf(key), body);
     },
 
-    async read(key, span) {
-      const Range = span && `bytes=${span.first}-${span.last}`;
-      try {
-        const { Body } = await client.send(new GetObjectCommand({ ...placeOf(key), Range }));
-        return Body ? (Body.transformToWebStream() as ReadableStream<Uint8Array>) : null;
-      } catch (error) {
-        if (error instanceof NoSuchKey) return null;
-        throw error;
-      }
-    },
+    read: async (key, span) => fetchObject(client, Bucket, keyOf(key), span && `bytes=${span.first}-${span.last}`),
 
     async remove(key) {
-      await client.send(new DeleteObjectCommand(placeOf(key)));
+      await client.send(new DeleteObjectCommand({ Bucket, Key: keyOf(key) }));
     },
 
     async tidy(before) {
@@ -75,6 +82,45 @@ export function openS3Storage(config: S3Config): Storage {
     },
 
     async close() {
+      client.destroy();
+    },
+  };
+}
+
+/** The files below `prefix` of a bucket, under names of one's own; see Place in server/backup/place.ts. */
+export function openBucket(config: S3Config, prefix: string) {
+  const client = clientOf(config);
+  const Bucket = config.bucket;
+
+  async function* pages(Prefix: string, Delimiter?: string) {
+    for (let ContinuationToken: string | undefined; ;) {
+      const page = await client.send(new ListObjectsV2Command({ Bucket, Prefix, Delimiter, ContinuationToken }));
+      yield page;
+      ContinuationToken = page.NextContinuationToken;
+      if (!page.IsTruncated || ContinuationToken === undefined) return;
+    }
+  }
+
+  return {
+    write: (name: string, body: AsyncIterable<Uint8Array>) => send(client, Bucket, `${prefix}${name}`, body),
+    read: async (name: string): Promise<AsyncIterable<Uint8Array> | null> =>
+      fetchObject(client, Bucket, `${prefix}${name}`),
+    async *list(inner: string): AsyncGenerator<{ name: string; size: number }> {
+      for await (const { Contents } of pages(`${prefix}${inner}/`)) {
+        for (const { Key, Size } of Contents ?? [])
+          if (Key !== undefined) yield { name: Key.slice(prefix.length), size: Size ?? 0 };
+      }
+    },
+    async folders(): Promise<string[]> {
+      const found: string[] = [];
+      for await (const { CommonPrefixes } of pages(prefix, '/'))
+        found.push(...(CommonPrefixes ?? []).map(({ Prefix = '' }) => Prefix.slice(prefix.length, -1)));
+      return found;
+    },
+    async remove(name: string): Promise<void> {
+      await client.send(new DeleteObjectCommand({ Bucket, Key: `${prefix}${name}` }));
+    },
+    async close(): Promise<void> {
       client.destroy();
     },
   };

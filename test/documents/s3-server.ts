@@ -36,6 +36,23 @@ export async function openS3Server(): Promise<S3Server> {
   const requests: string[] = [];
   let failing: RegExp | null = null;
 
+  /** ListObjectsV2, twenty at a time. */
+  function listing(prefix: string, delimiter: string | null, token: string | null): string {
+    const all = [...objects.keys()].filter((key) => key.startsWith(prefix)).toSorted();
+    const begin = Number(token ?? 0);
+    const page = all.slice(begin, begin + 20);
+    const isCut = begin + 20 < all.length;
+    const folderOf = (key: string) => key.slice(0, key.indexOf(delimiter ?? '', prefix.length) + 1);
+    const inFolder = (key: string) => delimiter !== null && key.includes(delimiter, prefix.length);
+    const folders = new Set(page.filter(inFolder).map(folderOf));
+    const contents = page
+      .filter((key) => !inFolder(key))
+      .map((key) => `<Contents><Key>${key}</Key><Size>${objects.get(key)?.length}</Size></Contents>`);
+    const common = [...folders].map((folder) => `<CommonPrefixes><Prefix>${folder}</Prefix></CommonPrefixes>`);
+    const next = isCut ? `<NextContinuationToken>${begin + 20}</NextContinuationToken>` : '';
+    return `<ListBucketResult>${contents.join('')}${common.join('')}<IsTruncated>${isCut}</IsTruncated>${next}</ListBucketResult>`;
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://s3');
     const query = url.searchParams;
@@ -74,6 +91,8 @@ export async function openS3Server(): Promise<S3Server> {
           `<Upload><Key>${keys.get(id)}</Key><UploadId>${id}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`,
       );
       xml(response, 200, `<ListMultipartUploadsResult>${rows.join('')}</ListMultipartUploadsResult>`);
+    } else if (request.method === 'GET' && query.has('list-type')) {
+      xml(response, 200, listing(query.get('prefix') ?? '', query.get('delimiter'), query.get('continuation-token')));
     } else if (request.method === 'PUT') {
       store(body);
     } else if (request.method === 'DELETE') {

@@ -1,0 +1,266 @@
+/**
+ * What lies in the place of backups:
+ *
+ *   backup-20261122T080000Z-1a2b3c4d/rows        the rows of the database
+ *   backup-20261122T080000Z-1a2b3c4d/documents   which bodies belong to it: key, size, SHA-256
+ *   backup-20261122T080000Z-1a2b3c4d/manifest    what the other two hold; written last, so that it says that the backup is whole
+ *   documents/ab/…, documents-5e6f7a8b/ab/…      bodies, each once for all backups; those encrypted with the key 5e6f7a8b
+ *
+ * The last part of a backup's name says of which database it is.
+ */
+
+import { createHash } from 'node:crypto';
+import { createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { checkedKey, isStorageKey } from '../storage/storage.ts';
+import type { Place } from './place.ts';
+import { wholeLines } from './rows.ts';
+import { Damaged, keyIdIn, opened, sealed, type BackupKey } from './sealing.ts';
+
+/** There is no such backup; the message says where it was looked for. */
+export class NoBackup extends Error {
+  override readonly name = 'NoBackup';
+}
+
+const file = z.object({ bytes: z.number().int(), sha256: z.string() });
+const held = z.object({ rows: z.number().int(), digest: z.string() });
+
+const manifestSchema = z.object({
+  format: z.literal(1),
+  name: z.string(),
+  made_at: z.string(),
+  release: z.string(),
+  /** The version of PostgreSQL that the rows come from. */
+  postgres: z.string(),
+  migrations: z.array(z.object({ name: z.string(), digest: z.string() })),
+  tables: z.array(held.extend({ name: z.string(), columns: z.array(z.string()) })),
+  parts: z.array(z.object({ parent: z.string(), name: z.string(), bound: z.string() })),
+  sequences: z.array(z.object({ name: z.string(), last: z.string(), called: z.boolean() })),
+  rows: file,
+  documents: file.extend({
+    count: z.number().int(),
+    /** Of the bodies together. */
+    body_bytes: z.number().int(),
+    /** Keys of bodies that the store did not have, or not as they were taken in. */
+    missing: z.array(z.string()),
+  }),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+export type Written = z.infer<typeof file>;
+
+const shape = /^backup-(\d{8}T\d{6}Z)-([0-9a-f]{8})$/;
+
+export const backupName = (at: Date, series: string): string =>
+  `backup-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${series}`;
+
+/** The database that a backup is of, or null when it is none. */
+export const seriesOf = (name: string): string | null => shape.exec(name)?.[2] ?? null;
+
+/** When a backup was made. */
+export function madeAt(name: string): Date {
+  const stamp = shape.exec(name)?.[1] ?? '';
+  return new Date(stamp.replace(/^(.{4})(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'));
+}
+
+/** The folder of the bodies that are encrypted with this key, or with none. */
+export const bodiesFolder = (key: BackupKey | null): string => (key ? `documents-${key.id}` : 'documents');
+export const bodyName = (key: BackupKey | null, storageKey: string): string =>
+  `${bodiesFolder(key)}/${checkedKey(storageKey).slice(-2)}/${storageKey}`;
+
+/** Writes a file, encrypted when there is a key, and tells its size and digest as it lies there. */
+export async function writeFileTo(
+  place: Place,
+  name: string,
+  body: AsyncIterable<Uint8Array>,
+  key: BackupKey | null,
+): Promise<Written> {
+  const digest = createHash('sha256');
+  let bytes = 0;
+  async function* measured(): AsyncGenerator<Uint8Array> {
+    for await (const part of key ? sealed(body, key, name) : body) {
+      digest.update(part);
+      bytes += part.byteLength;
+      yield part;
+    }
+  }
+  await place.write(name, measured());
+  return { bytes, sha256: digest.digest('hex') };
+}
+
+/** The first bytes of a file, and all of it. */
+async function* withBeginning(
+  body: AsyncIterable<Uint8Array>,
+  look: (beginning: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+  let isFirst = true;
+  for await (const part of body) {
+    if (isFirst) look(part);
+    isFirst = false;
+    yield part;
+  }
+}
+
+/** What was written to a file. Throws {@link Damaged} when it is not there, and at its end when it is not as it was `written`. */
+export async function* readFileFrom(
+  place: Place,
+  name: string,
+  key: BackupKey | null,
+  written?: Written,
+): AsyncGenerator<Uint8Array> {
+  const found = await place.read(name);
+  if (found === null) throw new Damaged(`${name} is not there.`);
+  const body = found;
+  const digest = createHash('sha256');
+  async function* measured(): AsyncGenerator<Uint8Array> {
+    for await (const part of withBeginning(body, refuseWithoutKey)) {
+      digest.update(part);
+      yield part;
+    }
+  }
+  function refuseWithoutKey(beginning: Uint8Array): void {
+    const id = keyIdIn(beginning);
+    if (key === null && id !== null)
+      throw new Damaged(`${name} is encrypted: give the key with the id ${id} in BACKUP_KEY or by --key-file.`);
+  }
+  yield* key ? opened(measured(), key, name) : measured();
+  if (written && digest.digest('hex') !== written.sha256)
+    throw new Damaged(`${name} was changed or cut off after it was written.`);
+}
+
+/** The id of the key that a file was encrypted with; null when it was not, or is not there. */
+export async function keyIdOf(place: Place, name: string): Promise<string | null> {
+  const body = await place.read(name);
+  if (body === null) return null;
+  for await (const part of body) return keyIdIn(part);
+  return null;
+}
+
+/** Runs `body` through a stream that changes it; an error of either ends both. */
+async function* through(body: AsyncIterable<Uint8Array>, change: NodeJS.ReadWriteStream): AsyncGenerator<Uint8Array> {
+  const done = pipeline(Readable.from(body, { objectMode: false }), change);
+  done.catch(() => {});
+  for await (const part of change) yield part as Buffer;
+  await done;
+}
+
+export const compressed = (body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
+  through(body, createZstdCompress());
+
+/** What was compressed. Throws {@link Damaged}. */
+export async function* decompressed(body: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* through(body, createZstdDecompress());
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (
+      code.startsWith('ZSTD_') ||
+      code === 'Z_BUF_ERROR' ||
+      code.startsWith('ERR_ZLIB') ||
+      /zstd|unexpected end/i.test(String(error))
+    )
+      throw new Damaged(`${name} was changed or cut off after it was written.`, { cause: error });
+    throw error;
+  }
+}
+
+export const manifestName = (backup: string): string => `${backup}/manifest`;
+
+export async function writeManifest(place: Place, manifest: Manifest, key: BackupKey | null): Promise<void> {
+  async function* text(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(`${JSON.stringify(manifest)}\n`);
+  }
+  await writeFileTo(place, manifestName(manifest.name), text(), key);
+}
+
+/** The largest manifest that is read, in bytes. */
+const largestManifest = 16_000_000;
+
+/** What a whole backup says of itself. Throws {@link Damaged}. */
+export async function readManifest(place: Place, backup: string, key: BackupKey | null): Promise<Manifest> {
+  const name = manifestName(backup);
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of readFileFrom(place, name, key)) {
+    parts.push(part);
+    if ((bytes += part.byteLength) > largestManifest) throw new Damaged(`${name} is no manifest.`);
+  }
+  try {
+    const manifest = manifestSchema.parse(JSON.parse(Buffer.concat(parts).toString()));
+    if (manifest.name === backup) return manifest;
+  } catch (error) {
+    throw new Damaged(`${name} was changed or cut off after it was written, or was made by a newer release.`, {
+      cause: error,
+    });
+  }
+  throw new Damaged(`${name} belongs to another backup.`);
+}
+
+export interface Found {
+  readonly name: string;
+  readonly isWhole: boolean;
+}
+
+/** The backups in a place, the oldest first; also those that were broken off. */
+export async function backupsIn(place: Place): Promise<Found[]> {
+  const names = (await place.folders()).filter((name) => seriesOf(name) !== null).toSorted();
+  const found: Found[] = [];
+  for (const name of names) {
+    let isWhole = false;
+    for await (const { name: inner } of place.list(name)) if (inner === manifestName(name)) isWhole = true;
+    found.push({ name, isWhole });
+  }
+  return found;
+}
+
+/** The backup of this name, or the latest whole one. Throws {@link NoBackup}. */
+export async function chosenBackup(place: Place, name: string | undefined): Promise<string> {
+  const found = await backupsIn(place);
+  const chosen = name === undefined ? found.findLast(({ isWhole }) => isWhole) : found.find((one) => one.name === name);
+  if (chosen?.isWhole) return chosen.name;
+  if (chosen) throw new NoBackup(`${chosen.name} in ${place.label} was broken off before it was whole: take another.`);
+  throw new NoBackup(`There is no ${name === undefined ? 'whole backup' : `backup ${name}`} in ${place.label}.`);
+}
+
+export interface Body {
+  readonly storageKey: string;
+  readonly size: number;
+  /** Hexadecimal; empty when it was never known. */
+  readonly sha256: string;
+}
+
+/** Reads the list of a backup's bodies. Throws {@link Damaged}. */
+export async function* bodiesOf(
+  place: Place,
+  backup: string,
+  key: BackupKey | null,
+  written?: Written,
+): AsyncGenerator<Body> {
+  const name = `${backup}/documents`;
+  for await (const lines of wholeLines(decompressed(readFileFrom(place, name, key, written), name))) {
+    for (const line of lines.toString().split('\n')) {
+      if (line === '') continue;
+      const [storageKey = '', size = '', sha256 = ''] = line.split('\t');
+      if (!isStorageKey(storageKey) || !/^\d{1,15}$/.test(size)) throw new Damaged(`${name} is no list of documents.`);
+      yield { storageKey, size: Number(size), sha256 };
+    }
+  }
+}
+
+/** Passes a body on. Throws {@link Damaged} at its end when it is not the one that was taken in. */
+export async function* checked(
+  body: AsyncIterable<Uint8Array>,
+  { storageKey, size, sha256 }: Body,
+): AsyncGenerator<Uint8Array> {
+  const digest = createHash('sha256');
+  let bytes = 0;
+  for await (const part of body) {
+    bytes += part.byteLength;
+    if (bytes > size) break;
+    digest.update(part);
+    yield part;
+  }
+  if (bytes !== size || (sha256 !== '' && digest.digest('hex') !== sha256))
+    throw new Damaged(`The body ${storageKey} is not the one that was taken in.`);
+}

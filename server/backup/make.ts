@@ -1,0 +1,236 @@
+/** Makes a backup while the service runs: one snapshot of the database, and the bodies of documents that belong to it. */
+
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { appliedMigrations } from '../database/migrate.ts';
+import type { Storage } from '../storage/storage.ts';
+import {
+  backupName,
+  backupsIn,
+  bodiesFolder,
+  bodiesOf,
+  bodyName,
+  checked,
+  compressed,
+  keyIdOf,
+  madeAt,
+  manifestName,
+  seriesOf,
+  writeFileTo,
+  writeManifest,
+  type Body,
+  type Manifest,
+} from './backups.ts';
+import { byBytes, type Place, type Placed } from './place.ts';
+import { copied, partsOf, quoted, rowsOf, sequencesOf, tablesOf, textSettings, type Table } from './rows.ts';
+import { Damaged, sealedSize, type BackupKey } from './sealing.ts';
+
+/** It cannot be made as asked; the message says why. */
+export class NoBackupMade extends Error {
+  override readonly name = 'NoBackupMade';
+}
+
+export interface BackupTask {
+  /** The owner's connection, for this alone. */
+  readonly client: pg.Client;
+  readonly storage: Storage;
+  readonly place: Place;
+  readonly key: BackupKey | null;
+  /** How many whole backups are kept; undefined: all. */
+  readonly keep?: number | undefined;
+  /** Not when there is one that is younger, in milliseconds. */
+  readonly unlessYounger?: number | undefined;
+  readonly release: string;
+  readonly now?: Date;
+}
+
+export interface Made {
+  readonly manifest: Manifest;
+  /** How many bodies were new. */
+  readonly copied: number;
+  /** Backups that were deleted: older than those that are kept, or broken off. */
+  readonly dropped: readonly string[];
+}
+
+/** Which database this is: the same for ever, also after it was restored. */
+export async function seriesIn(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ first: string }>(
+    `select min(extract(epoch from applied_at))::text as first from app.migrations`,
+  );
+  return createHash('sha256')
+    .update(rows[0]?.first ?? '')
+    .digest('hex')
+    .slice(0, 8);
+}
+
+/** A condition for the bodies that belong to the documents of now; what is about to be cleared away is left out. */
+const needed = (columns: readonly string[]): string => {
+  const conditions = [];
+  if (columns.includes('body_cleared_at')) conditions.push('body_cleared_at is null');
+  if (columns.includes('removed_at')) conditions.push(`(removed_at is null or removed_at > now() - interval '6 days')`);
+  return conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
+};
+
+/** The bodies that rows name: every table with the columns of one. In the order in which places list them. */
+function bodiesQuery(tables: readonly Table[]): string {
+  const withBodies = tables.filter(({ columns }) =>
+    ['storage_key', 'size_bytes', 'sha256'].every((column) => columns.includes(column)),
+  );
+  const parts = withBodies.map(
+    ({ name, columns }) =>
+      `select storage_key, size_bytes, coalesce(encode(sha256, 'hex'), '') as sha256 from ${quoted(name)}${needed(columns)}`,
+  );
+  return `select storage_key, max(size_bytes), max(sha256) from (${parts.join(' union all ')}) bodies
+    group by storage_key order by right(storage_key, 2) collate "C", storage_key collate "C"`;
+}
+
+/** Everything that comes from the database, of one moment. */
+async function copyDatabase({ client, place, key, release }: BackupTask, name: string, at: Date): Promise<Manifest> {
+  await client.query('begin transaction isolation level repeatable read, read only');
+  try {
+    const tables = await tablesOf(client);
+    // Nothing changes the schema meanwhile; reading and writing go on.
+    await client.query(`lock table ${tables.map((table) => quoted(table.name)).join(', ')} in access share mode`);
+    const migrations = (await appliedMigrations(client)).map((applied) => ({
+      name: applied.name,
+      digest: applied.digest,
+    }));
+    const parts = await partsOf(client);
+    const { rows: server } = await client.query<{ version: string }>(
+      `select current_setting('server_version') as version`,
+    );
+    const held: Manifest['tables'] = [];
+    const rows = rowsOf(client, tables, ({ name: table, columns }, found) => {
+      held.push({ name: table, columns: [...columns], ...found });
+    });
+    const written = await writeFileTo(place, `${name}/rows`, compressed(rows), key);
+    // Last: a sequence is no part of the snapshot, and must not stand behind its rows.
+    const sequences = await sequencesOf(client);
+    const list = compressed(copied(client, bodiesQuery(tables)));
+    const documents = await writeFileTo(place, `${name}/documents`, list, key);
+    await client.query('commit');
+    return {
+      format: 1,
+      name,
+      made_at: at.toISOString(),
+      release,
+      postgres: server[0]?.version ?? '',
+      migrations,
+      tables: held,
+      parts,
+      sequences,
+      rows: written,
+      documents: { ...documents, count: 0, body_bytes: 0, missing: [] },
+    };
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+}
+
+/** The most bodies that a backup may lack and still be one. */
+const mostMissing = 1_000;
+
+async function keepBody({ storage, place, key }: BackupTask, body: Body): Promise<boolean> {
+  const source = await storage.read(body.storageKey);
+  if (source === null) return false;
+  try {
+    await writeFileTo(place, bodyName(key, body.storageKey), checked(source, body), key);
+    return true;
+  } catch (error) {
+    if (error instanceof Damaged) return false;
+    throw error;
+  }
+}
+
+/** Copies the bodies that the place does not have yet; both lists are in the same order, so neither is held in memory. */
+async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manifest: Manifest; copied: number }> {
+  const { place, key } = task;
+  const there = place.list(bodiesFolder(key))[Symbol.asyncIterator]();
+  let next: IteratorResult<Placed, unknown> = await there.next();
+  let count = 0;
+  let copiedNow = 0;
+  let bytes = 0;
+  const missing: string[] = [];
+  for await (const body of bodiesOf(place, manifest.name, key, manifest.documents)) {
+    const name = bodyName(key, body.storageKey);
+    while (!next.done && byBytes(next.value.name, name) < 0) next = await there.next();
+    const size = key ? sealedSize(body.size) : body.size;
+    const has = !next.done && next.value.name === name && next.value.size === size;
+    count += 1;
+    bytes += body.size;
+    if (has) continue;
+    if (await keepBody(task, body)) copiedNow += 1;
+    else if (missing.push(body.storageKey) > mostMissing)
+      throw new NoBackupMade(`More than ${mostMissing} bodies of documents are not in the store: is it the right one?`);
+  }
+  await there.return?.(undefined);
+  const documents = { ...manifest.documents, count, body_bytes: bytes, missing };
+  return { manifest: { ...manifest, documents }, copied: copiedNow };
+}
+
+async function removeBackup(place: Place, backup: string): Promise<void> {
+  // First what says that it is whole.
+  await place.remove(manifestName(backup));
+  const inner: string[] = [];
+  for await (const { name } of place.list(backup)) inner.push(name);
+  for (const name of inner) await place.remove(name);
+}
+
+/** Deletes what was broken off, whole backups but the latest `keep`, and then the bodies that no backup needs any more. */
+async function prune({ place, key, keep = Infinity }: BackupTask): Promise<string[]> {
+  const found = await backupsIn(place);
+  const whole = found.filter(({ isWhole }) => isWhole).map(({ name }) => name);
+  const kept = whole.slice(Math.max(0, whole.length - keep));
+  const dropped = found.map(({ name }) => name).filter((name) => !kept.includes(name));
+  if (dropped.length === 0) return dropped;
+  for (const name of dropped) await removeBackup(place, name);
+  const inUse = new Set<string>();
+  for (const name of kept) {
+    // With another key, or with none, its bodies are in another folder.
+    if ((await keyIdOf(place, `${name}/documents`)) !== (key?.id ?? null)) continue;
+    for await (const { storageKey } of bodiesOf(place, name, key)) inUse.add(storageKey);
+  }
+  const folder = bodiesFolder(key);
+  const unused: string[] = [];
+  for await (const { name } of place.list(folder)) if (!inUse.has(name.slice(folder.length + 4))) unused.push(name);
+  for (const name of unused) await place.remove(name);
+  return dropped;
+}
+
+/** Refuses a place with backups of another database: each would delete what the other needs. */
+async function checkSeries(place: Place, series: string): Promise<void> {
+  const other = (await place.folders()).find((name) => ![null, series].includes(seriesOf(name)));
+  if (other !== undefined)
+    throw new NoBackupMade(
+      `${place.label} holds backups of another database, for one ${other}: give each its own place.`,
+    );
+}
+
+/** Makes a backup; null when there is one that is young enough. Rejects with {@link NoBackupMade}, and what database, store and place fail of. */
+export async function makeBackup(task: BackupTask): Promise<Made | null> {
+  const { client, place, unlessYounger, now = new Date() } = task;
+  await client.query(textSettings);
+  const { rows } = await client.query<{ taken: boolean }>(
+    `select pg_try_advisory_lock(hashtext('dealkeep backup')) as taken`,
+  );
+  if (rows[0]?.taken !== true && unlessYounger !== undefined) return null;
+  if (rows[0]?.taken !== true)
+    throw new NoBackupMade('Another backup of this database is being made. Wait for its end.');
+  try {
+    const series = await seriesIn(client);
+    await checkSeries(place, series);
+    if (unlessYounger !== undefined) {
+      const latest = (await backupsIn(place)).findLast(({ isWhole }) => isWhole);
+      if (latest && now.getTime() - madeAt(latest.name).getTime() < unlessYounger) return null;
+    }
+    const name = backupName(now, series);
+    for await (const file of place.list(name))
+      throw new NoBackupMade(`${file.name} in ${place.label} is there already: try again in a second.`);
+    const { manifest, copied: copiedNow } = await copyBodies(task, await copyDatabase(task, name, now));
+    await writeManifest(place, manifest, task.key);
+    return { manifest, copied: copiedNow, dropped: await prune(task) };
+  } finally {
+    await client.query(`select pg_advisory_unlock(hashtext('dealkeep backup'))`).catch(() => {});
+  }
+}

@@ -1,0 +1,66 @@
+/** The command backup. */
+
+import about from '../../package.json' with { type: 'json' };
+import { makeBackup, type Made } from '../backup/make.ts';
+import { openStorage } from '../storage/open.ts';
+import { atPlace, say, withExisting, type Desk, type PlaceOptions } from './backup-place.ts';
+
+export interface BackupOptions extends PlaceOptions {
+  readonly keep?: number;
+  /** As BACKUP_EVERY and BACKUP_KEEP say: nothing is made when the latest is young enough. */
+  readonly scheduled?: boolean;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** What a backup holds, in a sentence. */
+function words({ manifest, copied, dropped }: Made, { place, key }: Desk): string {
+  const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+  const { count, body_bytes: bytes, missing } = manifest.documents;
+  return [
+    `${manifest.name} is in ${place.label}${key ? `, encrypted with the key ${key.id}` : ''}:`,
+    `  ${rows} rows of ${manifest.tables.length} tables (${megabytes(manifest.rows.bytes)}), ${count} documents (${megabytes(bytes)}), ${copied} of them new.`,
+    ...(dropped.length > 0 ? [`  Deleted: ${dropped.join(', ')}.`] : []),
+    ...(missing.length > 0
+      ? [`  ${missing.length} documents are not in the store as they were taken in: see dealkeep doctor --documents.`]
+      : []),
+  ].join('\n');
+}
+
+/** Makes a backup. The exit status is 1 when the store lacks documents. */
+export async function backup(options: BackupOptions): Promise<void> {
+  await atPlace(options, async (desk) => {
+    const { config, place, key } = desk;
+    const storage = await openStorage(config);
+    const made = await withExisting(config, (client) =>
+      makeBackup({
+        client,
+        storage,
+        place,
+        key,
+        keep: options.keep ?? (options.scheduled ? config.backup.keep : undefined),
+        unlessYounger: options.scheduled ? config.backup.everyMillis : undefined,
+        release: about.version,
+      }),
+    ).finally(() => storage.close());
+    if (options.json) say(JSON.stringify(made === null ? null : summary(made)));
+    else say(made === null ? `There is one in ${place.label} that is young enough.` : words(made, desk));
+    if (made && made.manifest.documents.missing.length > 0) process.exitCode = 1;
+  });
+}
+
+/** What scripts are told. */
+function summary({ manifest: { name, made_at, tables, rows, documents }, copied, dropped }: Made) {
+  return {
+    name,
+    made_at,
+    tables: tables.length,
+    rows: tables.reduce((sum, table) => sum + table.rows, 0),
+    bytes: rows.bytes,
+    documents: documents.count,
+    document_bytes: documents.body_bytes,
+    new_documents: copied,
+    missing_documents: documents.missing,
+    deleted: dropped,
+  };
+}

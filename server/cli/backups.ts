@@ -1,0 +1,50 @@
+/** The commands backup, restore and verify. */
+
+import { InvalidArgumentError, type Command } from 'commander';
+import type { BackupOptions } from './backup.ts';
+import type { PlaceOptions } from './backup-place.ts';
+
+const place = ['--place <place>', 'a folder, or s3://bucket/folder; BACKUP_TO by default'] as const;
+const keyFile = ['--key-file <file>', 'a file with the key to encrypt with; BACKUP_KEY by default'] as const;
+const json = ['--json', 'print the result as JSON'] as const;
+const name = ['[name]', 'the name of the backup; the latest by default'] as const;
+
+function howMany(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
+  return Number(text);
+}
+
+/** Adds the commands to `program`; what they do is loaded only then. */
+export function addBackups(program: Command): void {
+  program
+    .command('backup')
+    .description(
+      'Back up the database and the documents, also while the service runs. Documents that are there already are not copied again.',
+    )
+    .option(...place)
+    .option(...keyFile)
+    .option('--keep <number>', 'delete all but so many of the latest backups', howMany)
+    .option('--scheduled', 'only when the latest one is older than BACKUP_EVERY; BACKUP_KEEP of them are kept')
+    .option(...json)
+    .action(async (options: BackupOptions) => (await import('./backup.ts')).backup(options));
+  program
+    .command('restore')
+    .description('Restore a backup into an empty database and the store of documents, and compare the two.')
+    .argument(...name)
+    .option(...place)
+    .option(...keyFile)
+    .option(...json)
+    .action(async (given: string | undefined, options: PlaceOptions) =>
+      (await import('./restore.ts')).restore(given, options),
+    );
+  program
+    .command('verify')
+    .description('Restore a backup into a PostgreSQL of its own, and compare counts and digests. 0: all is the same.')
+    .argument(...name)
+    .option(...place)
+    .option(...keyFile)
+    .option(...json)
+    .action(async (given: string | undefined, options: PlaceOptions) =>
+      (await import('./verify.ts')).verify(given, options),
+    );
+}

@@ -1,0 +1,39 @@
+/** The command restore. */
+
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { chosenBackup } from '../backup/backups.ts';
+import { NotRestored, restoreBackup } from '../backup/restore.ts';
+import { migrateDatabase } from '../database/connections.ts';
+import { migrate } from '../database/migrate.ts';
+import { markStore, placeOf } from '../documents/one-store.ts';
+import { adoptStore } from '../domain/accounts/administration.ts';
+import { openStorage } from '../storage/open.ts';
+import { atPlace, say, withNew, type PlaceOptions } from './backup-place.ts';
+import { comparison, isSame } from './verify.ts';
+
+/** Restores the backup of this name, or the latest, into the database and the store of the configuration. */
+export async function restore(name: string | undefined, options: PlaceOptions): Promise<void> {
+  await atPlace(options, async ({ config, place, key }) => {
+    const backup = await chosenBackup(place, name);
+    const storage = await openStorage(config);
+    const storeId = randomUUID();
+    const restored = await withNew(config, async (owner) => {
+      const result = await restoreBackup({ place, backup, key }, owner, storage);
+      // The store is another one than that of the backup, even at the same place: whoever still keeps documents there is refused.
+      await markStore(storage, storeId);
+      const client = new pg.Client(owner);
+      await client.connect();
+      await adoptStore(client, storeId).finally(() => client.end());
+      if (config.databaseUrl === undefined) await migrate(owner);
+      return result;
+    }).finally(() => storage.close());
+    if (config.databaseUrl !== undefined) await migrateDatabase(config);
+    if (options.json) say(JSON.stringify({ name: backup, documents: restored.bodies, tables: restored.tables }));
+    else
+      say(
+        `${comparison(restored)}\n${backup} is restored; its documents are in ${placeOf(config)}. Start the service with: dealkeep serve`,
+      );
+    if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
+  });
+}

@@ -1,0 +1,72 @@
+/** Makes backups by the clock, each in a process of its own: nobody who is served notices. */
+
+import { spawn } from 'node:child_process';
+import { backupsIn, madeAt } from '../backup/backups.ts';
+import { openPlace } from '../backup/place.ts';
+import type { Config } from '../config.ts';
+import type { Logger } from '../log.ts';
+
+const minute = 60_000;
+/** How long to wait after one that failed, and at most before looking again, in milliseconds. */
+const afterFailure = 5 * minute;
+const longest = 60 * minute;
+
+/** When the latest whole backup was made; null when there is none. */
+async function latestBackup(config: Config): Promise<Date | null> {
+  if (!config.backup.to) return null;
+  const place = await openPlace(config.backup.to);
+  const found = await backupsIn(place).finally(() => place.close());
+  const latest = found.findLast(({ isWhole }) => isWhole);
+  return latest ? madeAt(latest.name) : null;
+}
+
+/** What the command printed; rejects with what it complained of. Ended when `signal` is aborted. */
+async function runBackup(signal: AbortSignal): Promise<string> {
+  const args = [...process.execArgv, process.argv[1] ?? '', 'backup', '--json', '--scheduled'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], signal });
+  let output = '';
+  let complaint = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString().slice(0, 100_000)));
+  child.stderr.on('data', (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-4_000)));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  if (output === '' || code === null) throw new Error(complaint.trim() || `it ended with code ${code}`);
+  return output;
+}
+
+/**
+ * Makes a backup whenever the latest one in the place is older than BACKUP_EVERY; the function returned stops it. Every node looks;
+ * of those that find one to be due at the same moment the database lets one make it.
+ */
+export function startScheduledBackups(config: Config, log: Logger): () => void {
+  const every = config.backup.everyMillis;
+  if (every === undefined) return () => {};
+  const stopping = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function look(): Promise<number> {
+    const latest = await latestBackup(config);
+    const due = latest === null ? 0 : latest.getTime() + (every ?? 0) - Date.now();
+    if (due > 0) return Math.min(due, longest);
+    const made: unknown = JSON.parse(await runBackup(stopping.signal));
+    if (made !== null) log.info({ backup: made }, 'made a backup');
+    return minute;
+  }
+  const again = (millis: number) => {
+    if (stopping.signal.aborted) return;
+    timer = setTimeout(() => {
+      look().then(again, (error: unknown) => {
+        if (stopping.signal.aborted) return;
+        log.error({ err: error }, 'no backup was made');
+        again(afterFailure);
+      });
+    }, millis).unref();
+  };
+  again(0);
+  return () => {
+    stopping.abort();
+    clearTimeout(timer);
+  };
+}

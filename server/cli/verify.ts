@@ -1,0 +1,55 @@
+/** The command verify. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { chosenBackup } from '../backup/backups.ts';
+import { restoreBackup, type Restored } from '../backup/restore.ts';
+import { startEmbedded } from '../database/embedded.ts';
+import { atPlace, say, type PlaceOptions } from './backup-place.ts';
+
+export const isSame = ({ manifest, tables }: Restored): boolean =>
+  tables.every((table) => table.isSame) && manifest.documents.missing.length === 0;
+
+/** A table of what was backed up and what was restored. */
+export function comparison({ manifest, tables, bodies }: Restored): string {
+  const width = Math.max(...tables.map(({ table }) => table.length), 'documents'.length);
+  const row = (name: string, rows: string, restored: string, verdict: string) =>
+    `${name.padEnd(width)}  ${rows.padStart(10)}  ${restored.padStart(10)}  ${verdict}`;
+  return [
+    row('', 'backed up', 'restored', 'digest'),
+    ...tables.map(({ table, backedUp, restored, isSame: same }) =>
+      row(table, String(backedUp.rows), String(restored.rows), same ? 'same' : 'DIFFERENT'),
+    ),
+    row(
+      'documents',
+      String(manifest.documents.count),
+      String(bodies),
+      manifest.documents.missing.length === 0 ? 'same' : 'MISSING IN THE STORE WHEN IT WAS MADE',
+    ),
+  ].join('\n');
+}
+
+/** Restores the backup of this name, or the latest, into a PostgreSQL of its own, and compares. The exit status is 1 when it differs. */
+export async function verify(name: string | undefined, options: PlaceOptions): Promise<void> {
+  await atPlace(options, async ({ place, key }) => {
+    const backup = await chosenBackup(place, name);
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-verify-'));
+    try {
+      // Nothing in it has to outlive the comparison.
+      const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+      const postgres = await startEmbedded({ dataDir: path.join(directory, 'data'), settings });
+      const restored = await restoreBackup({ place, backup, key }, postgres.owner, null).finally(() => postgres.stop());
+      const same = isSame(restored);
+      if (options.json)
+        say(JSON.stringify({ name: backup, same, documents: restored.bodies, tables: restored.tables }));
+      else
+        say(
+          `${comparison(restored)}\n${backup} ${same ? 'is whole: everything is as it was.' : 'is NOT what was backed up.'}`,
+        );
+      if (!same) process.exitCode = 1;
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+}

@@ -1,0 +1,331 @@
+/** The commands backup and restore, on a service that people are working with, as an operator types them. */
+
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { appendFile, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { freePort } from '../../bench/free-port.ts';
+import { debianEngine } from '../../drill/postgres.ts';
+import { command, surroundings } from '../../server/database/cluster.ts';
+import { preparedHome } from '../../server/database/postgres-home.ts';
+import { openFileStorage } from '../../server/storage/files.ts';
+import { keepDemoBodies } from '../../server/cli/demo.ts';
+import { openS3Server } from '../documents/s3-server.ts';
+import { openService, type TestService } from '../harness.ts';
+import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const url = ({ host, port, user, password, database }: pg.ClientConfig): string =>
+  `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host ?? '')}`;
+
+let service: TestService;
+let env: Record<string, string>;
+let folder: string;
+const databases: string[] = [];
+
+beforeAll(async () => {
+  service = await openService({ demo: true });
+  await keepDemoBodies(openFileStorage(path.join(service.config.dataDir, 'documents')));
+  folder = await newDataDir();
+  env = environmentOf(service.connections, service.config.dataDir);
+});
+afterAll(async () => {
+  const client = new pg.Client({ ...inject('owner'), database: 'dealkeep' });
+  await client.connect();
+  for (const name of databases) await client.query(`drop database ${name}`);
+  await client.end();
+  await service.close();
+  await cleanUp();
+});
+
+function environmentOf({ owner, server }: TestService['connections'], dataDir: string): Record<string, string> {
+  return { DATA_DIR: dataDir, DATABASE_URL: url(server), MIGRATE_DATABASE_URL: url(owner) };
+}
+
+/** An empty database and an empty DATA_DIR to restore into. */
+async function emptyPlace(): Promise<{ owner: pg.ClientConfig; env: Record<string, string>; dataDir: string }> {
+  const name = `restored_${randomBytes(6).toString('hex')}`;
+  const client = new pg.Client({ ...inject('owner'), database: 'dealkeep' });
+  await client.connect();
+  await client.query(`create database ${name}`).finally(() => client.end());
+  databases.push(name);
+  const owner = { ...inject('owner'), database: name };
+  const dataDir = await newDataDir();
+  return { owner, dataDir, env: environmentOf({ owner, server: { ...inject('server'), database: name } }, dataDir) };
+}
+
+interface BackupLine {
+  readonly name: string;
+  readonly rows: number;
+  readonly documents: number;
+  readonly new_documents: number;
+  readonly deleted: string[];
+}
+
+async function backUp(place: string, more: Record<string, string> = {}, args: string[] = []): Promise<BackupLine> {
+  const { code, stdout, stderr } = await run(['backup', '--json', '--place', place, ...args], { ...env, ...more });
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as BackupLine;
+}
+
+/** Every table with its rows, written by PostgreSQL; where the documents are is another store's. */
+async function everyRow(owner: pg.ClientConfig): Promise<Record<string, string>> {
+  const client = new pg.Client(owner);
+  await client.connect();
+  try {
+    await client.query(`set timezone = 'UTC'`);
+    const { rows: tables } = await client.query<{ name: string }>(
+      `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where c.relkind in ('r', 'p') and c.relpersistence = 'p' and n.nspname in ('public', 'app', 'vault') order by 1`,
+    );
+    const found: Record<string, string> = {};
+    for (const { name } of tables) {
+      if (name === 'vault.document_store') continue;
+      const { rows } = await client.query<{ text: string | null }>(
+        `select string_agg(t::text, E'\\n' order by t::text collate "C") as text from ${name} t`,
+      );
+      found[name] = rows[0]?.text ?? '';
+    }
+    return found;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The bodies below a directory, by their names. */
+async function bodiesIn(directory: string): Promise<Record<string, string>> {
+  const names = (await readdir(directory, { recursive: true })).toSorted();
+  const found: Record<string, string> = {};
+  for (const name of names) {
+    const file = path.join(directory, name);
+    if ((await stat(file)).isFile() && !name.includes('dealkeep-store-'))
+      found[name] = (await readFile(file)).toString('base64');
+  }
+  return found;
+}
+
+test('backs up while people write, and what is restored is one moment of it; then the whole, where only new documents are copied', async () => {
+  const { keys } = service.demo;
+  const stop = new AbortController();
+  let written = 0;
+  const writing = (async () => {
+    while (!stop.signal.aborted) {
+      const response = await fetch(`${service.restUrl}/contacts`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${keys.full}`,
+          'content-type': 'application/json',
+          'idempotency-key': randomBytes(8).toString('hex'),
+        },
+        body: JSON.stringify({ type: 'person', displayName: `Written ${written}` }),
+      });
+      if (response.status === 201) written += 1;
+      await response.arrayBuffer();
+    }
+  })();
+  await expect.poll(() => written).toBeGreaterThan(3);
+  const during = await backUp(folder).finally(() => stop.abort());
+  await writing;
+  expect(during.documents).toBeGreaterThan(10);
+
+  // Each contact was written with the key's record of the request, or not at all.
+  const early = await emptyPlace();
+  const one = await run(['restore', during.name, '--place', folder, '--json'], early.env);
+  expect(one.stderr).toBe('');
+  const told = JSON.parse(one.stdout) as { tables: { table: string; isSame: boolean; restored: { rows: number } }[] };
+  expect(told.tables.filter(({ isSame }) => !isSame)).toEqual([]);
+  const contacts = (await everyRow(early.owner))['contacts']?.match(/Written \d+/g) ?? [];
+  expect(contacts.length).toBeGreaterThan(3);
+  expect(contacts.length).toBeLessThanOrEqual(written);
+  expect(told.tables.find(({ table }) => table === 'vault.idempotency_keys')?.restored.rows).toBe(contacts.length);
+
+  await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(during.name)) + 1_000), 5_000);
+  const after = await backUp(folder);
+  expect(after.new_documents).toBe(0);
+  const late = await emptyPlace();
+  expect(await run(['restore', '--place', folder], late.env)).toMatchObject({ code: 0, stderr: '' });
+  expect(await everyRow(late.owner)).toEqual(await everyRow(service.connections.owner));
+  expect(await bodiesIn(path.join(late.dataDir, 'documents'))).toEqual(
+    await bodiesIn(path.join(service.config.dataDir, 'documents')),
+  );
+  expect((await stat(path.join(folder, after.name, 'rows'))).mode & 0o777).toBe(0o600);
+
+  // What is full is refused.
+  const again = await run(['restore', '--place', folder], late.env);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('The database is not empty') });
+
+  const kept = await backUp(folder, {}, ['--keep', '1']);
+  expect(kept.deleted).toEqual([during.name, after.name]);
+  expect((await readdir(folder)).toSorted()).toEqual([kept.name, 'documents', 'incoming']);
+});
+
+const timeOf = (name: string): string => name.replace(/^backup-(.{4})(..)(..T..)(..)(..Z)-.*$/, '$1-$2-$3:$4:$5');
+
+describe('an encrypted backup', () => {
+  const BACKUP_KEY = randomBytes(32).toString('base64');
+  let place: string;
+  let made: BackupLine;
+  let target: { env: Record<string, string> };
+
+  beforeAll(async () => {
+    place = await newDataDir();
+    made = await backUp(place, { BACKUP_KEY });
+    target = await emptyPlace();
+  });
+
+  /** Restores from a copy of the place to which something was done; nothing may come of it. */
+  async function restoreAfter(change: (copy: string) => Promise<void>, more: Record<string, string> = { BACKUP_KEY }) {
+    const copy = await newDataDir();
+    await cp(place, copy, { recursive: true });
+    await change(copy);
+    const { code, stderr } = await run(['restore', '--place', copy], { ...target.env, ...more });
+    expect(code).toBe(1);
+    return stderr;
+  }
+  const fileOf = (copy: string, name: string) => path.join(copy, made.name, name);
+
+  async function flip(file: string): Promise<void> {
+    const bytes = await readFile(file);
+    const at = bytes.length >> 1;
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    await writeFile(file, bytes);
+  }
+
+  test('names nobody in any file', async () => {
+    for (const name of ['rows', 'manifest', 'documents'])
+      expect((await readFile(fileOf(place, name))).includes('Bramwell')).toBe(false);
+    expect((await readdir(place)).filter((name) => name.startsWith('documents'))).toHaveLength(1);
+  });
+
+  test('is refused with another key and with none', async () => {
+    const nothing = async () => {};
+    const other = { BACKUP_KEY: randomBytes(32).toString('hex') };
+    expect(await restoreAfter(nothing, other)).toContain('was encrypted with another key');
+    expect(await restoreAfter(nothing, {})).toContain('is encrypted: give the key with the id');
+  });
+
+  test('is refused when a bit was changed, an end cut off or something added', async () => {
+    expect(await restoreAfter((copy) => flip(fileOf(copy, 'rows')))).toContain('rows was changed or cut off');
+    const half = async (copy: string) => truncate(fileOf(copy, 'rows'), (await stat(fileOf(copy, 'rows'))).size >> 1);
+    expect(await restoreAfter(half)).toContain('rows was changed or cut off');
+    expect(await restoreAfter((copy) => appendFile(fileOf(copy, 'rows'), 'more'))).toContain('rows was changed or cut');
+    expect(await restoreAfter((copy) => flip(fileOf(copy, 'manifest')))).toContain('manifest was changed or cut off');
+    const body = async (copy: string) => {
+      const [first = ''] = Object.keys(
+        await bodiesIn(path.join(copy, (await readdir(copy)).find((n) => n.startsWith('documents')) ?? '')),
+      );
+      await flip(path.join(copy, (await readdir(copy)).find((n) => n.startsWith('documents')) ?? '', first));
+    };
+    expect(await restoreAfter(body)).toContain('was changed or cut off');
+  });
+
+  test('is none before it is whole, and the next one clears it away', async () => {
+    expect(await restoreAfter((copy) => rm(fileOf(copy, 'manifest')))).toContain('There is no whole backup in');
+    const broken = made.name.replace(/\d{8}T/, '20200101T');
+    await mkdir(path.join(place, broken));
+    await writeFile(path.join(place, broken, 'rows'), 'half');
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(made.name)) + 1_000), 5_000);
+    const next = await backUp(place, { BACKUP_KEY });
+    expect(next).toMatchObject({ deleted: [broken], new_documents: 0 });
+  });
+
+  test('is verified in a PostgreSQL of its own', async () => {
+    const { code, stdout, stderr } = await run(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder });
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/public\.deals +\d+ +\d+ +same\n/);
+    expect(stdout).toContain('is whole: everything is as it was.');
+    expect(code).toBe(0);
+  });
+});
+
+test('is kept in a bucket as in a folder', async () => {
+  const s3 = await openS3Server();
+  const { endpoint = '', region, accessKeyId = '', secretAccessKey = '' } = s3.config;
+  const bucket = {
+    S3_ENDPOINT: endpoint,
+    S3_REGION: region,
+    S3_ACCESS_KEY_ID: accessKeyId,
+    S3_SECRET_ACCESS_KEY: secretAccessKey,
+    S3_FORCE_PATH_STYLE: 'on',
+  };
+  const place = 's3://sales/kept/here';
+  try {
+    const made = await backUp(place, bucket);
+    expect([...s3.objects.keys()]).toContain(`kept/here/${made.name}/manifest`);
+    const target = await emptyPlace();
+    expect(await run(['restore', '--place', place], { ...target.env, ...bucket })).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(made.name)) + 1_000), 5_000);
+    const next = await backUp(place, bucket, ['--keep', '1']);
+    expect(next).toMatchObject({ new_documents: 0, deleted: [made.name] });
+    expect([...s3.objects.keys()].filter((key) => key.startsWith('kept/here/documents/'))).toHaveLength(next.documents);
+  } finally {
+    await s3.close();
+  }
+});
+
+const engine = debianEngine();
+
+test.skipIf(engine === null)(
+  'moves from the embedded PostgreSQL to another version (skipped without a PostgreSQL from Debian)',
+  async () => {
+    const place = await newDataDir();
+    await backUp(place);
+    const home = preparedHome(await newDataDir(), engine ?? '');
+    const cluster = path.join(home.directory, 'older');
+    const port = await freePort();
+    const tool = (program: string, args: string[]) => {
+      const [file, rest] = command(home, program, args);
+      const { status, stderr } = spawnSync(file, rest, { encoding: 'utf8', timeout: 60_000, ...surroundings(home) });
+      if (status !== 0) throw new Error(stderr);
+    };
+    tool('initdb', ['-D', cluster, '-U', 'postgres', '-A', 'trust', '--encoding=UTF8', '--locale=C', '-N']);
+    const options = `-c listen_addresses=127.0.0.1 -c port=${port} -c unix_socket_directories= -c fsync=off`;
+    tool('pg_ctl', ['-D', cluster, '-o', options, '-l', path.join(home.directory, 'older.log'), '-w', 'start']);
+    try {
+      const older = (user: string, database: string): pg.ClientConfig => ({ host: '127.0.0.1', port, user, database });
+      const admin = new pg.Client(older('postgres', 'postgres'));
+      await admin.connect();
+      await admin.query('create role keeper login createrole');
+      await admin.query('create role app login');
+      await admin.query('create database deals owner keeper');
+      await admin.end();
+      const target = {
+        DATA_DIR: await newDataDir(),
+        DATABASE_URL: `postgres://app@127.0.0.1:${port}/deals`,
+        MIGRATE_DATABASE_URL: `postgres://keeper@127.0.0.1:${port}/deals`,
+      };
+      expect(await run(['restore', '--place', place], target)).toMatchObject({ code: 0, stderr: '' });
+      expect(await everyRow(older('keeper', 'deals'))).toEqual(await everyRow(service.connections.owner));
+    } finally {
+      tool('pg_ctl', ['-D', cluster, '-m', 'immediate', 'stop']);
+    }
+  },
+);
+
+test('is made by the service itself when the latest is old enough, and kept as often as one says', async () => {
+  const place = await newDataDir();
+  const program = dealkeep(['serve', '--json'], {
+    ...env,
+    DATA_DIR: service.config.dataDir,
+    BACKUP_TO: place,
+    BACKUP_EVERY: '1d',
+    BACKUP_KEEP: '2',
+  });
+  let log = '';
+  program.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  program.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  await expect.poll(() => log, { timeout: 60_000 }).toContain('"msg":"made a backup"');
+  expect((await readdir(place, { recursive: true })).filter((name) => name.endsWith('/manifest'))).toHaveLength(1);
+  program.child.kill('SIGTERM');
+  await program.ended;
+  // It is young enough.
+  const again = await run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
+  expect(again).toMatchObject({ code: 0, stdout: 'null\n' });
+});
