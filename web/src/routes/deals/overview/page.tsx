@@ -161,7 +161,7 @@ export default function OverviewTab() {
           <>
             <People />
             {(capacities.can_opt_in_tools || capacities.can_shut_off_tools) && <AssistantsCard />}
-            <NotificationsCard dealId={deal.id} />
+            {deal.state !== 'closed' && <NotificationsCard dealId={deal.id} />}
           </>
         }
       />
