@@ -27,6 +27,20 @@ ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO CURRENT_USER;
 
 -- Tables
 
+CREATE TABLE app.job_runs (
+    job text NOT NULL,
+    last_run_at timestamp with time zone NOT NULL,
+    last_success_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    CONSTRAINT job_runs_pkey PRIMARY KEY (job),
+    CONSTRAINT job_runs_job_check CHECK (job ~ '^[a-z][a-z0-9_]{0,62}$'::text)
+);
+ALTER TABLE app.job_runs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE app.job_runs FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON app.job_runs TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE app.migrations (
     name text NOT NULL,
     digest text NOT NULL,
@@ -5312,6 +5326,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.job_status(of_brokerage uuid)
+ RETURNS TABLE(job text, last_run_at timestamp with time zone, last_success_at timestamp with time zone, last_failure_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return;
+  end if;
+  return query select j.job, j.last_run_at, j.last_success_at, j.last_failure_at from app.job_runs j order by j.job;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.job_status(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.keep_an_admin()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -5859,6 +5888,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.mail_counts()
+ RETURNS TABLE(waiting bigint, given_up bigint, oldest_seconds double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select count(*) filter (where o.given_up_at is null), count(*) filter (where o.given_up_at is not null),
+    coalesce(extract(epoch from app.now() - min(o.created_at) filter (where o.given_up_at is null)), 0)::float8
+  from vault.outbox o where o.sent_at is null
+$function$;
+GRANT EXECUTE ON FUNCTION app.mail_counts() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.mail_failed(mail uuid, attempt integer, reason text, final boolean)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -5890,6 +5931,26 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_sent(uuid,integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.mail_status(of_brokerage uuid)
+ RETURNS TABLE(waiting integer, given_up integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return;
+  end if;
+  return query
+    select count(*) filter (where u.given_up_at is null)::int, count(*) filter (where u.given_up_at is not null)::int
+    from (
+      select o.given_up_at from vault.outbox o
+      where o.brokerage_id = of_brokerage and o.sent_at is null and (o.link is null or app.is_live_link(o.link))
+      order by o.created_at desc limit 1000) u;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mail_status(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.mail_trouble(link bytea)
  RETURNS text
@@ -6079,6 +6140,20 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.note_job_run(of_job text, succeeded boolean)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  insert into app.job_runs as j (job, last_run_at, last_success_at, last_failure_at)
+    values (of_job, app.now(), case when succeeded then app.now() end, case when not succeeded then app.now() end)
+    on conflict (job) do update set last_run_at = excluded.last_run_at,
+      last_success_at = coalesce(excluded.last_success_at, j.last_success_at),
+      last_failure_at = coalesce(excluded.last_failure_at, j.last_failure_at)
+$function$;
+GRANT EXECUTE ON FUNCTION app.note_job_run(text,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.note_joining()
  RETURNS trigger
@@ -8903,4 +8978,5 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- a43218a297769e95005e658f96ebf6968563b8357fef74db49cd4efeae3049e0  044_notification_mails.sql
 -- edc2eb23f6219f4c586a02d5b9cd952e154c0d032a9877c233877dfaeade34d5  045_activity_in_sight.sql
 -- 423b14490a8919f56ec56bfa2960cbfab418e44147579006e98748677b433c72  046_erasing_people.sql
+-- 27a62e8813d95e64cd199ed92371d8d02425cc545ce1a8093763beaffeaf953f  050_status.sql
 -- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql

@@ -3,6 +3,7 @@
 import type { CoreServices } from './services.ts';
 import { row } from './database/statement.ts';
 import { clearBodies } from './documents/clearing.ts';
+import { noteJobRun } from './domain/service/status.ts';
 import { purgeNotifications, queueReminders } from './domain/notifications/events.ts';
 
 const minute = 60_000;
@@ -36,6 +37,9 @@ export function startScheduledJobs(services: CoreServices): () => void {
       log.warn({ err: error, job }, 'a scheduled job failed');
     }
     measures.jobRan(job, succeeded, (performance.now() - began) / 1000, clock());
+    await database
+      .run(noteJobRun(job, succeeded))
+      .catch((error: unknown) => log.warn({ err: error, job }, 'when a scheduled job ran could not be noted'));
   }
   const start = (job: string, every: number, work: () => Promise<unknown>) => {
     void run(job, work);

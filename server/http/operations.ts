@@ -10,6 +10,7 @@ import type { Services } from '../services.ts';
 import { NotWritable } from '../database/errors.ts';
 import { missingMigrations, migrationFiles } from '../database/migrate.ts';
 import { row } from '../database/statement.ts';
+import { mailCounts, type MailCounts } from '../domain/service/status.ts';
 import { clientAddress } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -20,6 +21,28 @@ export interface Metrics {
   readonly registry: Registry;
   /** Counts and times every request, and writes one line for it. */
   readonly observe: MiddlewareHandler;
+}
+
+/** For how long counts of mails are told again, and how long /metrics waits for new ones, in milliseconds. */
+const mailCountsMillis = { kept: 10_000, awaited: 500 } as const;
+
+/** Reads how mails fare, not more often than that; null where the database does not say it in time. */
+function mailCountsOf(database: Services['database']): () => Promise<MailCounts | null> {
+  let known: MailCounts | null = null;
+  let readAt = -Infinity;
+  let asking: Promise<MailCounts | null> | undefined;
+  return async () => {
+    if (performance.now() - readAt < mailCountsMillis.kept) return known;
+    asking ??= database
+      .run(mailCounts())
+      .then((found) => {
+        readAt = performance.now();
+        return (known = found);
+      })
+      .catch(() => null)
+      .finally(() => (asking = undefined));
+    return Promise.race([asking, wait(mailCountsMillis.awaited, null, { ref: false })]);
+  };
 }
 
 const noRoute = { method: 'any', route: 'none' };
@@ -81,6 +104,30 @@ export function startMetrics({ database, load, log, measures }: Services, nameAt
       const { answering, waiting } = load.state();
       this.set({ state: 'answering' }, answering);
       this.set({ state: 'waiting' }, waiting);
+    },
+  });
+  const mailsNow = mailCountsOf(database);
+  new Gauge({
+    name: 'dealkeep_mails',
+    help: 'Mails in the outbox, of all nodes, that wait or were given up.',
+    labelNames: ['state'],
+    registers,
+    aggregator: 'max',
+    async collect() {
+      this.reset();
+      const found = await mailsNow();
+      if (found === null) return;
+      this.set({ state: 'waiting' }, found.waiting);
+      this.set({ state: 'given_up' }, found.given_up);
+    },
+  });
+  new Gauge({
+    name: 'dealkeep_mail_oldest_seconds',
+    help: 'How long the oldest mail that waits has waited.',
+    registers,
+    aggregator: 'max',
+    async collect() {
+      this.set((await mailsNow())?.oldest_seconds ?? 0);
     },
   });
   new Counter({
@@ -176,6 +223,8 @@ export function operations(
       return c.text('The database does not answer as it should; see the log.\n', 503);
     }
   });
+  // Where admins of a brokerage look; pages are the application's.
+  app.get('/status', (c) => c.redirect('/settings/status'));
   app.get('/metrics', async (c) => {
     if (!mayReadMetrics(c, config.metricsToken)) return c.text('Not found.\n', 404);
     return c.body(await readMetrics(), 200, { 'Content-Type': registry.contentType });

@@ -1,7 +1,11 @@
 /** /metrics: what is counted, and that nothing which somebody sends makes a new series. */
 
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../server/app.ts';
 import { scheduledJobs, startScheduledJobs } from '../../server/scheduled-jobs.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -90,7 +94,7 @@ test('hostile paths, methods and names of tools make no new series', async () =>
   const known = new Set(before.map(shown));
   expect(after.map(shown).filter((series) => !known.has(series))).toEqual([]);
 
-  const routes = new Set(createApp(service.services).routes.map(({ path }) => path));
+  const routes = new Set(createApp(service.services).routes.map((route) => route.path));
   expect(valuesOf(after, 'route').filter((route) => route !== 'none' && !routes.has(route))).toEqual([]);
   expect(valuesOf(after, 'route')).toEqual(
     expect.arrayContaining(['none', '/api/web/deals/:id', '/api/v1/contacts/:contactId']),
@@ -128,6 +132,27 @@ test('scheduled jobs are counted, those that fail apart', async () => {
   expect(await sum('dealkeep_job_failures_total', { scheduled_job: 'purge_mails' })).toBe(1);
   expect(await sum('dealkeep_job_last_success_timestamp_seconds', { scheduled_job: 'purge_mails' })).toBe(0);
   expect(await sum('dealkeep_job_last_success_timestamp_seconds', { scheduled_job: 'sweep' })).toBeGreaterThan(0);
+  // Kept for all nodes to see.
+  const noted = () =>
+    service.sql<{ job: string }>(
+      'select job from app.job_runs where last_failure_at is not null and last_success_at is null',
+    );
+  await expect.poll(noted).toEqual([{ job: 'purge_mails' }]);
+  expect(await service.sql('select from app.job_runs')).toHaveLength(scheduledJobs.length + 1);
+});
+
+test('mails that wait and were given up are told', async () => {
+  const other = await openService();
+  await other.sql(
+    `select app.queue_mail('invitation', 'a@example.test', null, null, null, true, '{}', null, null),
+      app.queue_mail('invitation', 'b@example.test', null, null, null, true, '{}', null, null)`,
+  );
+  await other.sql(`update vault.outbox set given_up_at = app.now() where recipient = 'b@example.test'`);
+  const told = await (await fetch(`${other.origin}/metrics`)).text();
+  await other.close();
+  expect(told).toContain('dealkeep_mails{state="waiting"} 1\n');
+  expect(told).toContain('dealkeep_mails{state="given_up"} 1\n');
+  expect(told).toMatch(/^dealkeep_mail_oldest_seconds /m);
 });
 
 test('event loop, memory and connections are told, with a release', async () => {
@@ -142,4 +167,47 @@ test('event loop, memory and connections are told, with a release', async () => 
   for (const name of ['dealkeep_streams', 'dealkeep_mail_attempts_total', 'dealkeep_database_wait_seconds_total'])
     expect(names).toContain(name);
   expect(series.find(({ name }) => name === 'dealkeep_build_info')?.labels['node']).toBe(process.versions.node);
+});
+
+describe('deploy/', () => {
+  const folder = path.join(import.meta.dirname, '../../deploy');
+  const alerts = readFileSync(path.join(folder, 'alerts.yml'), 'utf8');
+  const dashboard = readFileSync(path.join(folder, 'grafana-dashboard.json'), 'utf8');
+  const hasPromtool = spawnSync('promtool', ['--version']).error === undefined;
+  const note = 'promtool is not installed (Debian: prometheus)';
+
+  test('every metric that the alerts and the dashboard name is one that is given, and every one given is looked at', async () => {
+    const given = new Set((await text()).matchAll(/^# TYPE (\w+) /gm).map(([, name = '']) => name));
+    // Told by the process that holds the workers: test/runtime/workers.test.ts.
+    given.add('dealkeep_workers');
+    const named = [...`${alerts}\n${dashboard}`.matchAll(/\bdealkeep_\w+/g)].map(([name]) =>
+      name.replace(/_bucket$/, ''),
+    );
+    expect([...new Set(named)].filter((name) => !given.has(name))).toEqual([]);
+    expect([...given].filter((name) => !named.includes(name))).toEqual([]);
+  });
+
+  test.skipIf(!hasPromtool)(
+    `promtool takes the rules and the metrics${hasPromtool ? '' : ` (skipped: ${note})`}`,
+    async () => {
+      const rules = spawnSync('promtool', ['check', 'rules', path.join(folder, 'alerts.yml')], { encoding: 'utf8' });
+      expect([rules.status, rules.stderr]).toEqual([0, '']);
+      const metrics = spawnSync('promtool', ['check', 'metrics'], { encoding: 'utf8', input: await text() });
+      expect([metrics.status, metrics.stderr]).toEqual([0, '']);
+      // The same check takes each expression of the dashboard, with what Grafana puts into it.
+      const { panels } = JSON.parse(dashboard) as { panels: readonly { targets?: readonly { expr: string }[] }[] };
+      const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+      expect(expressions.length).toBeGreaterThan(20);
+      const asRules = expressions.map((expr, index) => ({
+        record: `panel:${index}`,
+        expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
+      }));
+      const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-test-'));
+      const file = path.join(directory, 'panels.yml');
+      writeFileSync(file, JSON.stringify({ groups: [{ name: 'panels', rules: asRules }] }));
+      const panelsChecked = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });
+      rmSync(directory, { recursive: true });
+      expect([panelsChecked.status, panelsChecked.stderr]).toEqual([0, '']);
+    },
+  );
 });

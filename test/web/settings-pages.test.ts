@@ -143,6 +143,15 @@ describe('an admin', { timeout: 180_000 }, () => {
     expect((await service.deliver()).map(({ to }) => to)).toContain('lost@example.test');
   });
 
+  test('sees when scheduled work last ran, and whether it failed', async () => {
+    const { page } = admin;
+    await service.sql(`select app.note_job_run('sweep', true), app.note_job_run('purge_mails', false)`);
+    await admin.go('/settings/status');
+    await page.getByRole('listitem').filter({ hasText: 'Clear old mails' }).getByText('Failed').waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'End what has expired' }).getByText('Succeeded').waitFor();
+    await expectAccessible(page);
+  });
+
   test('renames the brokerage, and reads who did in the audit trail', async () => {
     const { page } = admin;
     await admin.go('/settings/brokerage');

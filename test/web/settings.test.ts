@@ -61,11 +61,50 @@ describe('the brokerage', () => {
     expect(await actionsOn(scene.brokerage)).toEqual(['brokerage.rename']);
   });
 
+  test('has its admins told how the service does, and of no other brokerage’s mails', async () => {
+    const before = await as('admin').ask(ours('/status'));
+    expect(before.body).toEqual({
+      versions: {
+        product: expect.stringMatching(/^\d+\.\d+\.\d+/),
+        node: process.versions.node,
+        postgres: expect.stringMatching(/^\d+\.\d+/),
+        schema: expect.stringMatching(/^\d{3}_/),
+      },
+      jobs: [],
+      mail: { waiting: 0, given_up: 0 },
+      store: 'directory',
+    });
+    await service.sql(
+      `select app.note_job_run('sweep', true), app.note_job_run('purge_mails', false),
+        app.queue_mail('invitation', 'a@example.test', null, brokerage, null, true, '{}', null, null)
+       from unnest(array[$1, $2, $2, null]::uuid[]) as brokerage`,
+      [scene.brokerage, foreign],
+    );
+    const { body: told } = await as('admin').ask(ours('/status'));
+    expect(told.mail).toEqual({ waiting: 1, given_up: 0 });
+    expect(told.jobs).toEqual([
+      {
+        job: 'purge_mails',
+        last_run_at: expect.any(String),
+        last_success_at: null,
+        last_failure_at: expect.any(String),
+      },
+      { job: 'sweep', last_run_at: expect.any(String), last_success_at: expect.any(String), last_failure_at: null },
+    ]);
+    await service.sql('update vault.outbox set given_up_at = app.now()');
+    expect((await as('admin').ask(ours('/status'))).body.mail).toEqual({ waiting: 0, given_up: 1 });
+    await service.sql('delete from vault.outbox');
+
+    expect((await as('broker').ask(ours('/status'))).status).toBe(403);
+    expect((await as('admin').ask(`/brokerages/${foreign}/status`)).status).toBe(404);
+  });
+
   test.each(outside)('and its members are as if they did not exist: %s', async (name) => {
     for (const [path, body, method] of [
       ['', undefined, 'GET'],
       ['', { name: 'X' }, 'PATCH'],
       ['/members', undefined, 'GET'],
+      ['/status', undefined, 'GET'],
       ['/members', { email: 'x@example.test', name: 'X', role: 'staff' }, 'POST'],
       [`/members/${scene.people['broker']}`, { role: 'staff' }, 'PATCH'],
       [`/members/${scene.people['broker']}`, undefined, 'DELETE'],

@@ -41,6 +41,7 @@ export const paths = {
   tools: '/settings/tools',
   dealTools: '/settings/deals/$dealId/tools',
   audit: '/settings/audit',
+  status: '/settings/status',
 } as const;
 
 export type PagePath = (typeof paths)[keyof typeof paths];

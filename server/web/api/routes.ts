@@ -30,6 +30,7 @@ import { findingRoutes } from './findings.ts';
 import { qoeImportRoutes } from './qoe-import.ts';
 import { qoeRoutes } from './qoe.ts';
 import { questionRoutes } from './questions.ts';
+import { statusRoutes } from './status.ts';
 import { toolRoutes } from './tools.ts';
 
 /** Every route behind the CSRF guard; nothing here is ever kept by a cache. Its type is what the pages' client is made of. */
@@ -61,6 +62,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     .route('/', findingRoutes(services))
     .route('/', contactRoutes(services))
     .route('/', brokerageRoutes(services))
+    .route('/', statusRoutes(services))
     .route('/', keyRoutes(services))
     .route('/', clientRoutes(services))
     .route('/', toolRoutes(services, tools))

@@ -23,6 +23,14 @@ export const undeliveredMailsQuery = (brokerageId: Id) =>
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/mails', { param: { id: brokerageId }, signal }),
   });
 
+/** How the service is doing, for the admins of a brokerage. */
+export const statusQuery = (brokerageId: Id) =>
+  queryOptions({
+    queryKey: keys.settings('status', brokerageId),
+    queryFn: ({ signal }) => api.get('/web/brokerages/:id/status', { param: { id: brokerageId }, signal }),
+    refetchInterval: 60_000,
+  });
+
 /** The deals that would have no broker without this member. */
 export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
   queryOptions({

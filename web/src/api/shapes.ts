@@ -107,6 +107,7 @@ export type ContactImport = Answer<'post', '/web/contacts/import'>;
 export type Brokerage = Answer<'get', '/web/brokerages/:id'>;
 export type Member = Item<'/web/brokerages/:id/members'>;
 export type MailTrouble = NonNullable<Member['mail_trouble']>;
+export type ServiceStatus = Answer<'get', '/web/brokerages/:id/status'>;
 export type UndeliveredMail = Item<'/web/brokerages/:id/mails'>;
 export type MemberRole = Member['role'];
 export type MemberInput = RequestBody<'post', '/web/brokerages/:id/members'>;

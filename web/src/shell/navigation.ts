@@ -29,7 +29,8 @@ interface SettingsPlace {
     | '/settings/keys'
     | '/settings/clients'
     | '/settings/tools'
-    | '/settings/audit';
+    | '/settings/audit'
+    | '/settings/status';
   label: string;
   group: 'You' | 'Assistants' | 'Brokerage';
 }
@@ -38,7 +39,10 @@ const ofMembers: readonly SettingsPlace[] = [
   { to: '/settings/brokerage', label: 'Brokerage', group: 'Brokerage' },
   { to: '/settings/members', label: 'Members', group: 'Brokerage' },
 ];
-const ofAdmins: readonly SettingsPlace[] = [{ to: '/settings/keys', label: 'API keys', group: 'Brokerage' }];
+const ofAdmins: readonly SettingsPlace[] = [
+  { to: '/settings/keys', label: 'API keys', group: 'Brokerage' },
+  { to: '/settings/status', label: 'Status', group: 'Brokerage' },
+];
 
 /** The pages of the settings, for a person with this role in the brokerage they work for. */
 export function settingsFor(role: MemberRole | null): SettingsPlace[] {
