@@ -2,11 +2,13 @@
 
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { appendFile, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { freePort } from '../../bench/free-port.ts';
+import type { Demo } from '../../database/demo/load.ts';
 import { debianEngine } from '../../drill/postgres.ts';
 import { command, surroundings } from '../../server/database/cluster.ts';
 import { preparedHome } from '../../server/database/postgres-home.ts';
@@ -328,4 +330,37 @@ test('is made by the service itself when the latest is old enough, and kept as o
   // It is young enough.
   const again = await run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
   expect(again).toMatchObject({ code: 0, stdout: 'null\n' });
+});
+
+describe('the data of an earlier release', () => {
+  const releases = path.join(import.meta.dirname, '../../database/releases');
+  const states = readdirSync(releases).filter((name) => /^\d{3}$/.test(name));
+
+  test.each(states)('%s is restored, brought up to date, signed in to and read', async (state) => {
+    const place = path.join(releases, state);
+    const demo = JSON.parse(await readFile(path.join(place, 'demo.json'), 'utf8')) as Demo;
+    const target = await emptyPlace();
+    expect(await run(['restore', '--place', place], target.env)).toMatchObject({ code: 0, stderr: '' });
+    const program = dealkeep(['serve', '--json'], target.env);
+    const { url: origin } = await program.ready;
+    const { email, password } = demo.people.broker;
+    const signedIn = await fetch(`${origin}api/auth/sign-in`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password }),
+    });
+    expect(await signedIn.json()).toMatchObject({ outcome: 'signed_in', user: { email } });
+    const cookie = signedIn.headers.getSetCookie().map((line) => line.slice(0, line.indexOf(';')));
+    const read = async (page: string) => {
+      const response = await fetch(`${origin}api/web/deals/${demo.deals.with_everything}${page}`, {
+        headers: { cookie: cookie.join('; ') },
+      });
+      expect(response.status).toBe(200);
+      return response.json();
+    };
+    expect(JSON.stringify(await read(''))).toContain(demo.deals.with_everything);
+    expect(JSON.stringify(await read('/documents'))).toContain('.pdf');
+    program.child.kill('SIGTERM');
+    expect((await program.ended).code).toBe(0);
+  });
 });
