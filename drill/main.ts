@@ -13,12 +13,13 @@ import { frozen } from './frozen.ts';
 import { pack } from './pack.ts';
 import { killed } from './killed.ts';
 import { isInstalled } from './proxies.ts';
+import { recovery } from './recovery.ts';
 import { redis } from './redis.ts';
 import { rolling } from './rolling.ts';
 import { transfer } from './transfer.ts';
 
 const drills: ReadonlyMap<string, Drill> = new Map(
-  Object.entries({ rolling, killed, redis, failover, frozen, transfer, pack }),
+  Object.entries({ rolling, killed, redis, failover, frozen, transfer, pack, recovery }),
 );
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
