@@ -4497,6 +4497,24 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_with_session(bytea,boolean,text,uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.erase_oneself(session bytea, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select r.* into this from app.recent_session(session) r;
+  if not found then
+    return null;
+  end if;
+  return app.erase_person(this.user_id, 'oneself', erase_oneself.request_id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.erase_oneself(bytea,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.erase_person(person uuid, by_whom text, request_id text)
  RETURNS text
  LANGUAGE plpgsql
@@ -6474,6 +6492,25 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.or_denied(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.own_data(session bytea, address inet, request_id text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this vault.live_sessions;
+begin
+  select r.* into this from app.recent_session(session) r;
+  if not found then
+    return null;
+  end if;
+  perform app.record(this.user_id, 'person.export', 'done', '{"by": "oneself"}', address, request_id);
+  return app.person_data(this.user_id, false);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.own_data(bytea,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.own_notifications(unread boolean, after_at timestamp with time zone, after_id uuid, most integer)
  RETURNS TABLE(id uuid, kind text, deal_id uuid, subject text, subject_id uuid, actor_id uuid, at timestamp with time zone, read_at timestamp with time zone)
@@ -8978,5 +9015,6 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- a43218a297769e95005e658f96ebf6968563b8357fef74db49cd4efeae3049e0  044_notification_mails.sql
 -- edc2eb23f6219f4c586a02d5b9cd952e154c0d032a9877c233877dfaeade34d5  045_activity_in_sight.sql
 -- 423b14490a8919f56ec56bfa2960cbfab418e44147579006e98748677b433c72  046_erasing_people.sql
+-- dbf24b759d01a637cfe083fd71c9daa09dcaab13e7e09afd8234443cb32eb87e  047_erasing_oneself.sql
 -- 27a62e8813d95e64cd199ed92371d8d02425cc545ce1a8093763beaffeaf953f  050_status.sql
 -- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql

@@ -6,13 +6,15 @@ import type { Services } from '../services.ts';
 import { askAddressChange, changeAddress } from '../domain/accounts/address-change.ts';
 import { hashByRecipe, hashPassword } from '../domain/accounts/password-hashes.ts';
 import { passwordFault } from '../domain/accounts/password-rules.ts';
+import { eraseOneself, ownData } from '../domain/accounts/own-data.ts';
 import { changePassword, ownPasswordRecipe } from '../domain/accounts/passwords.ts';
 import { renameOneself } from '../domain/people/people.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfGuard, csrfToken } from '../http/csrf.ts';
+import { mailDirectory, removeMailsNaming } from '../mail/files.ts';
 import { mintLink } from '../mail/secrets.ts';
 import { originOf } from '../http/origin.ts';
-import { notSignedIn, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
+import { clearTokenCookie, notSignedIn, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
 import { action, fields, smallBody } from './action.ts';
 import { attemptsOn } from './attempts.ts';
@@ -49,6 +51,22 @@ async function setNewPassword(services: Services, c: Context, current: string, c
   return { changed: true, csrf_token: csrfToken(token) };
 }
 
+/** Erases who signed in, who typed their address to say that they mean it. */
+async function erase(services: Services, c: Context, confirmation: string) {
+  const [{ email, name }] = await asCaller(services, c);
+  if (confirmation !== email)
+    throw new Problem(400, 'validation_error', 'Type your own e-mail address to say that you mean it.');
+  const [, pseudonym] = await asCaller(services, c, eraseOneself(sessionDigest(c), originOf(c)));
+  if (pseudonym === null) throw notSignedIn();
+  clearTokenCookie(c, 'dealkeep');
+  clearTokenCookie(c, 'dealkeep-device');
+  const { config, log } = services;
+  await removeMailsNaming(mailDirectory(config.dataDir), [email, name]).catch((error: unknown) =>
+    log.warn({ err: error }, 'mails in files to a person who was erased could not be removed'),
+  );
+  return { pseudonym };
+}
+
 /** Who is signed in, and what they change about it. */
 export function accountRoutes(services: Services) {
   const rename = action(z.object({ name: fields.name }), async (c, { name }) => {
@@ -76,6 +94,16 @@ export function accountRoutes(services: Services) {
     return { email: changed.new_email };
   });
 
+  const takeAlong = action(z.object({}), async (c) => {
+    const [, data] = await asCaller(services, c, ownData(sessionDigest(c), originOf(c)));
+    if (data === null) throw notSignedIn();
+    return JSON.parse(data) as Record<string, unknown>;
+  });
+
+  const eraseSelf = action(z.object({ confirmation: fields.email }), (c, { confirmation }) =>
+    erase(services, c, confirmation),
+  );
+
   return new Hono()
     .get('/session', async (c) => {
       const [caller] = await asCaller(services, c);
@@ -90,5 +118,9 @@ export function accountRoutes(services: Services) {
 
     .post('/address', smallBody, csrfGuard, address)
 
-    .post('/address/confirm', smallBody, csrfGuard, confirm);
+    .post('/address/confirm', smallBody, csrfGuard, confirm)
+
+    .post('/export', smallBody, csrfGuard, takeAlong)
+
+    .post('/erase', smallBody, csrfGuard, eraseSelf);
 }

@@ -8,7 +8,7 @@ import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { createLog } from '../../server/log.ts';
 import { createMailer } from '../../server/mail/transport.ts';
-import { newPassword, Visitor } from '../auth/scene.ts';
+import { newPassword, openAccount, signedInVisitor, Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, connect } from '../oauth/scene.ts';
 import { cleanUp, run } from './program.ts';
@@ -269,6 +269,58 @@ test('the last admin, the only broker of an open deal and whoever is under a leg
     { action: 'hold.lift', details: { kind: 'deal', by: 'command line' } },
   ]);
   expect((await run(['people', 'erase', broker.email], env)).code).toBe(0);
+});
+
+test('people take their data along and erase themselves after a recent sign-in, and their typed address', async () => {
+  const brokerage = await addBrokerage(service, 'Elm & Ash');
+  await addPerson(service, 'Eve Admin', { brokerage, role: 'admin' });
+  const account = await openAccount(service, { email: 'ursula.vandermeer@people.example', name: 'Ursula Vandermeer' });
+  const admin = await addPerson(service, 'Uno Admin');
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    brokerage,
+    account.id,
+  ]);
+  await service.sql(`insert into members (brokerage_id, user_id, role, status) values ($1, $2, 'staff', 'invited')`, [
+    await addBrokerage(service, 'A house that invited them'),
+    account.id,
+  ]);
+  const browser = await signedInVisitor(service, account);
+  const post = (at: string, json: object) => browser.change(`/api${at}`, json);
+
+  service.clock.advance(11 * 60_000);
+  for (const [at, json] of [
+    ['/auth/export', {}],
+    ['/auth/erase', { confirmation: account.email }],
+  ] as const)
+    expect(await post(at, json)).toMatchObject({ body: { error: { code: 'recent_sign_in_required' } } });
+  await browser.signIn(account);
+
+  const data = await post('/auth/export', {});
+  expect(data).toMatchObject({ status: 200, body: { account: { email: account.email, name: account.name } } });
+  expect(data.body['memberships']).toEqual([expect.objectContaining({ brokerage: 'Elm & Ash', role: 'admin' })]);
+  expect(await post('/auth/erase', { confirmation: admin.email })).toMatchObject({ status: 400 });
+
+  await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [account.id]);
+  expect(await post('/auth/erase', { confirmation: account.email })).toMatchObject({
+    status: 409,
+    body: { error: { code: 'legal_hold', message: expect.stringMatching(/^Your data must be kept for now/) } },
+  });
+  await service.sql(`delete from vault.legal_holds where subject_id = $1`, [account.id]);
+
+  const erased = await post('/auth/erase', { confirmation: account.email.toUpperCase() });
+  expect(erased).toMatchObject({
+    status: 200,
+    body: { pseudonym: expect.stringMatching(/^Former participant [0-9A-F]{4}$/) },
+  });
+  expect(await tablesWith([account.email, account.name])).toEqual([]);
+  expect(service.log.join('\n')).not.toMatch(/vandermeer/i);
+  expect((await browser.send('/api/web/me')).status).toBe(401);
+  expect(
+    await service.sql(
+      `select user_id, address, details from audit_records where brokerage_id = $1 and action = 'person.erase'`,
+      [brokerage],
+    ),
+  ).toEqual([{ user_id: account.id, address: null, details: { by: 'oneself' } }]);
 });
 
 test('the body of a removed document stays in the store while its deal is under a legal hold', async () => {

@@ -259,3 +259,21 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
     await there.close();
   });
 });
+
+test('on the page "Profile" people take their data along, and erase their account by typing their address', async () => {
+  const account = await openAccount(service);
+  const desk = await signedInDesk(account);
+  await desk.go('/settings/profile');
+  const download = desk.page.waitForEvent('download', patiently);
+  await desk.page.getByRole('button', { name: 'Download my data' }).click();
+  expect((await download).suggestedFilename()).toBe('my-dealkeep-data.json');
+  const erase = card(desk.page, 'Erase your account');
+  await erase.getByRole('textbox').fill('somebody.else@example.com');
+  await erase.getByRole('button', { name: 'Erase my account' }).click();
+  await erase.getByText('Type your own e-mail address to say that you mean it.').waitFor();
+  await erase.getByRole('textbox').fill(account.email);
+  await erase.getByRole('button', { name: 'Erase my account' }).click();
+  await desk.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(await service.sql('select 1 from users where email = $1', [account.email])).toEqual([]);
+  await desk.close();
+});

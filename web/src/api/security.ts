@@ -52,6 +52,10 @@ export function useSecurityActions() {
     askAddress: useMutation({
       mutationFn: (email: string) => api.post('/auth/address', { json: { email } }),
     }),
+    takeAlong: useMutation({ mutationFn: () => api.post('/auth/export', { json: {} }) }),
+    erase: useMutation({
+      mutationFn: (confirmation: string) => api.post('/auth/erase', { json: { confirmation } }),
+    }),
     changePassword: useMutation({
       mutationFn: (input: { current_password: string; password: string }) =>
         api.post('/auth/password', { json: input }),

@@ -9,8 +9,10 @@ import { FormFields } from '../../../components/form-fields.tsx';
 import { Input } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
-import { toast } from '../../../components/toast.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
+import { forgetDrafts } from '../../../lib/drafts.ts';
+import { leaveFreely } from '../../../lib/unsaved.ts';
 import { chooseTheme, useTheme } from '../../../lib/theme.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { SettingsPage } from '../settings-page.tsx';
@@ -75,6 +77,70 @@ function AddressCard() {
   );
 }
 
+function saveAs(filename: string, data: unknown): void {
+  const url = URL.createObjectURL(new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = filename;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+function DataCard() {
+  const { takeAlong } = useSecurityActions();
+  const withRecentSignIn = useRecentSignIn();
+  const download = () =>
+    withRecentSignIn(() => takeAlong.mutateAsync()).then((data) => saveAs('my-dealkeep-data.json', data), toastError);
+  return (
+    <Card
+      title="Your data"
+      description="Your account, what you wrote and did on deals, and the record of your own acts, as one file (JSON)."
+    >
+      <Button pending={takeAlong.isPending} onClick={() => void download()}>
+        Download my data
+      </Button>
+    </Card>
+  );
+}
+
+function EraseCard() {
+  const { user } = useMe();
+  const { erase } = useSecurityActions();
+  const withRecentSignIn = useRecentSignIn();
+  const form = useForm({
+    initial: { confirmation: '' },
+    draft: null,
+    check: (values) =>
+      values.confirmation.trim().toLowerCase() === user.email
+        ? required(values, {})
+        : { confirmation: 'Type your own e-mail address to say that you mean it.' },
+    about: { validation_error: 'confirmation' },
+    submit: ({ confirmation }) => withRecentSignIn(() => erase.mutateAsync(confirmation)),
+    onDone: () => {
+      forgetDrafts();
+      leaveFreely();
+      window.location.assign('/sign-in');
+    },
+  });
+  return (
+    <Card
+      title="Erase your account"
+      description="Your name, address, sign-in and connected clients are erased at once and for good, and you leave every deal and brokerage. What you did on deals stays there under a pseudonym."
+    >
+      <FormFields form={form} className="max-w-md">
+        <Field label={`Type ${user.email} to confirm`} error={form.errors.confirmation}>
+          <Input {...form.text('confirmation')} autoComplete="off" maxLength={254} />
+        </Field>
+        <div>
+          <Button type="submit" kind="danger" pending={form.pending} disabled={!form.dirty}>
+            Erase my account
+          </Button>
+        </div>
+      </FormFields>
+    </Card>
+  );
+}
+
 const themes = [
   { value: 'system', label: 'Use device setting', icon: Monitor },
   { value: 'light', label: 'Light', icon: Sun },
@@ -114,7 +180,7 @@ function ThemeCard() {
   );
 }
 
-/** The settings page “Profile”: name, address, appearance. */
+/** The settings page “Profile”: name, address, appearance, one's own data and its end. */
 export default function ProfileSettings() {
   const { user } = useMe();
   return (
@@ -122,6 +188,8 @@ export default function ProfileSettings() {
       <NameCard />
       <AddressCard key={user.email} />
       <ThemeCard />
+      <DataCard />
+      <EraseCard />
     </SettingsPage>
   );
 }
