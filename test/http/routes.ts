@@ -17,6 +17,7 @@ export const withoutSession: Readonly<Record<string, string>> = {
   '/mcp/': 'an access token in a header',
   '/api/mcp/token': 'a code or refresh token in the body',
   '/api/mcp/revoke': 'a token in the body',
+  '/unsubscribe': 'the sealed token of a mail (RFC 8058)',
 };
 
 /** What comes before any session, so that there is nothing to bind a token to: guarded by where it comes from. */
