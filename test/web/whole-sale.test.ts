@@ -406,7 +406,7 @@ describe('a sale', { timeout: 60_000 }, () => {
       `${names.bob} signed an NDA`,
       `${names.bea} revised an offer`,
       `${names.broker} accepted an offer`,
-      `${names.seller} changed a closing condition, now satisfied`,
+      `${names.seller} changed The landlord agrees to the new tenant, now satisfied`,
       `${names.broker} moved the deal to closed`,
     ])
       expect(lines).toContain(line);
