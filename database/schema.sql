@@ -6084,6 +6084,45 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.must_see(boolean) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.name_in_sight(of_table text, record text, deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  narrowed constant uuid := app.narrowed_to();
+  whole constant text := app.whole_identity();
+  identity constant text := current_setting('dealkeep.identity', true);
+  seal constant text := current_setting('dealkeep.seal', true);
+  found text;
+begin
+  if app.user_id() is null or (narrowed is not null and narrowed <> deal) or record !~ '^[0-9a-f-]{36}$' then
+    return null;
+  end if;
+  found := case of_table
+    when 'documents' then (select d.filename from public.documents d where d.id = record::uuid and d.deal_id = deal)
+    when 'production_documents' then (select d.filename from public.production_documents d where d.id = record::uuid and d.deal_id = deal)
+    when 'closing_conditions' then (select c.name from public.closing_conditions c where c.id = record::uuid and c.deal_id = deal)
+    when 'findings' then (select f.title from public.findings f where f.id = record::uuid and f.deal_id = deal)
+  end;
+  if found is null then
+    return null;
+  end if;
+  if narrowed is null then
+    perform app.seal(whole || ',' || app.standing(app.user_id(), app.barred_in(whole), app.brokerages_as('admin'), deal));
+  end if;
+  if not app.could_open(of_table, record::uuid, deal) then
+    found := null;
+  end if;
+  if narrowed is null then
+    perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+  end if;
+  return found;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.name_in_sight(text,text,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.narrow_again()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -9018,3 +9057,4 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- dbf24b759d01a637cfe083fd71c9daa09dcaab13e7e09afd8234443cb32eb87e  047_erasing_oneself.sql
 -- 27a62e8813d95e64cd199ed92371d8d02425cc545ce1a8093763beaffeaf953f  050_status.sql
 -- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql
+-- fa57c0d2c57a30c341c0bd241dc92773019af68ce77f06502c1926bd22d35676  052_names_in_sight.sql

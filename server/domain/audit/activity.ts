@@ -42,30 +42,24 @@ export function told({ details, object_name: name, ...activity }: Found): Activi
   return { ...activity, summary, named };
 }
 
+/** The columns of record `a` of deal `d` as {@link Found} has them; the person's id and name are SQL. */
+export const fields = (userId: string, userName: string): string =>
+  `a.id, a.at, ${userId} as user_id, ${userName} as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
+  a.outcome, a.details, app.name_in_sight(app.subject_of(a.action, a.details), a.subject_id, a.deal_id) as object_name`;
+
 // Who declined is known by the name that was typed alone.
+/** The name of user `u`, who did what record `a` tells. */
 export const actor = `coalesce(u.name, case when a.action = 'invitation.decline' then a.details ->> 'name' end)`;
-
-/** What is read of record `a`, with {@link people} joined to it. */
-export const fields = `a.id, a.at, a.user_id, ${actor} as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
-  a.outcome, a.details, coalesce(document.filename, production.filename, condition.name, finding.title) as object_name`;
-
-// What it was done to is looked up as the reader: what they do not see has no name.
-export const people = `left join lateral (select app.subject_of(a.action, a.details) as of_table where a.subject_id ~ '^[0-9a-f-]{36}$') subject on true
-  left join documents document on document.id = case subject.of_table when 'documents' then a.subject_id::uuid end
-  left join production_documents production on production.id = case subject.of_table when 'production_documents' then a.subject_id::uuid end
-  left join closing_conditions condition on condition.id = case subject.of_table when 'closing_conditions' then a.subject_id::uuid end
-  left join findings finding on finding.id = case subject.of_table when 'findings' then a.subject_id::uuid end
-  left join users u on u.id = a.user_id
-  left join connected_clients c on c.id = a.client_id
-  left join deals d on d.id = a.deal_id`;
 
 const ofDeal = rows<Placed<Found>>(
   'activity_of_deal',
-  `select ${fields}, a.at::text as place from (
+  `select ${fields('a.user_id', actor)}, a.at::text as place from (
      select a.* from audit_records a
      where a.deal_id = $1 and ${isActivity} and ($2::text is null or (a.at, a.id) < ($2::timestamptz, $3::uuid))
      order by a.at desc, a.id desc limit $4) a
-   ${people}
+   left join users u on u.id = a.user_id
+   left join connected_clients c on c.id = a.client_id
+   left join deals d on d.id = a.deal_id
    order by a.at desc, a.id desc`,
 );
 
