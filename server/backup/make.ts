@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { appliedMigrations } from '../database/migrate.ts';
+import { inTransaction } from '../database/transaction.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
   backupName,
@@ -86,8 +87,7 @@ function bodiesQuery(tables: readonly Table[]): string {
 
 /** Everything that comes from the database, of one moment. */
 async function copyDatabase({ client, place, key, release }: BackupTask, name: string, at: Date): Promise<Manifest> {
-  await client.query('begin transaction isolation level repeatable read, read only');
-  try {
+  const copy = async (): Promise<Manifest> => {
     const tables = await tablesOf(client);
     // Nothing changes the schema meanwhile; reading and writing go on.
     await client.query(`lock table ${tables.map((table) => quoted(table.name)).join(', ')} in access share mode`);
@@ -108,7 +108,6 @@ async function copyDatabase({ client, place, key, release }: BackupTask, name: s
     const sequences = await sequencesOf(client);
     const list = compressed(copied(client, bodiesQuery(tables)));
     const documents = await writeFileTo(place, `${name}/documents`, list, key);
-    await client.query('commit');
     return {
       format: 1,
       name,
@@ -122,10 +121,8 @@ async function copyDatabase({ client, place, key, release }: BackupTask, name: s
       rows: written,
       documents: { ...documents, count: 0, body_bytes: 0, missing: [] },
     };
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  }
+  };
+  return inTransaction(client, copy, 'begin transaction isolation level repeatable read, read only');
 }
 
 /** The most bodies that a backup may lack and still be one. */

@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import { appliedMigrations, migrate, migrationFiles } from '../database/migrate.ts';
+import { inTransaction } from '../database/transaction.ts';
 import type { Storage } from '../storage/storage.ts';
 import { bodiesOf, bodyName, checked, decompressed, readFileFrom, readManifest, type Manifest } from './backups.ts';
 import type { Place } from './place.ts';
@@ -190,8 +191,7 @@ const rowsFile = ({ place, backup, key }: Source, manifest: Manifest): AsyncIter
 
 /** Loads the rows, all or none. */
 async function load(client: pg.Client, source: Source, manifest: Manifest): Promise<Compared[]> {
-  await client.query('begin');
-  try {
+  return inTransaction(client, async () => {
     const tables = await tablesOf(client);
     const names = tables.map(({ name }) => name);
     const known = new Map(tables.map((table) => [table.name, new Set(table.columns)]));
@@ -218,12 +218,8 @@ async function load(client: pg.Client, source: Source, manifest: Manifest): Prom
       await client.query('select setval($1::regclass, $2::bigint, $3)', [quoted(name), last, called]);
     const compared = await compare(client, manifest);
     for (const restore of undo) await restore();
-    await client.query('commit');
     return compared;
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  }
+  });
 }
 
 /** Reads each body, and gives it to `keep`; how many were as they were taken in. */

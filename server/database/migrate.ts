@@ -11,6 +11,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { mapped, rows, type Statement } from './statement.ts';
+import { inTransaction } from './transaction.ts';
 
 export interface Migration {
   readonly name: string;
@@ -172,17 +173,12 @@ async function noteApplied(client: pg.Client, { name, digest, breaking }: Migrat
 }
 
 async function applyWhole(client: pg.Client, migration: Migration, isFirst: boolean): Promise<void> {
-  await client.query('begin');
-  try {
+  await inTransaction(client, async () => {
     await client.query(`set local lock_timeout = ${lockMillis}`);
     await client.query(migration.text);
     if (isFirst) await client.query(bookkeeping);
     await noteApplied(client, migration);
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  }
+  });
 }
 
 /** Statement by statement. One that breaks off is run again from its first statement, so each can be repeated. */

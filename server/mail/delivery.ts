@@ -6,6 +6,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Services } from '../services.ts';
+import { startWoken } from '../woken.ts';
 import { claimMail, mailFailed, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
 import { notificationMail } from '../domain/notifications/events.ts';
 import { letterOf } from './contents.ts';
@@ -13,9 +14,6 @@ import { notificationLetter } from './notifications.ts';
 import { openedToken } from './secrets.ts';
 import { render, type Letter } from './template.ts';
 import { connections, NotSent, type Mail } from './transport.ts';
-
-/** How often a node looks for mails that are due when nothing wakes it, in milliseconds. */
-const every = 5_000;
 
 export interface Delivery {
   /** Delivers what is due now; resolves when nothing is any more. */
@@ -135,28 +133,10 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
 /** Delivers as long as the node runs: at once when a mail is written, and every few seconds. The function returned ends that. */
 export function startDelivery(services: Services): () => Promise<void> {
   const delivery = openDelivery(services);
-  let isRunning = false;
-  let again = false;
-  const wake = () => {
-    again = isRunning;
-    if (isRunning) return;
-    isRunning = true;
-    delivery
-      .deliverDue()
-      .catch((error: unknown) => services.log.warn({ err: error }, 'delivering mails failed'))
-      .finally(() => {
-        isRunning = false;
-        if (again) wake();
-      });
-  };
-  const unfollow = services.changes.onMail(wake);
-  const timer = setInterval(wake, every).unref();
-  wake();
+  const stop = startWoken(services, 'delivering mails failed', () => delivery.deliverDue());
   return async () => {
-    unfollow();
-    clearInterval(timer);
-    again = false;
+    const stopped = Promise.all([stop(), delivery.stop()]);
     // What is not handed over by then, another node sends when the claim has run out.
-    await Promise.race([delivery.stop(), wait(services.config.shutdownSeconds * 1_000, undefined, { ref: false })]);
+    await Promise.race([stopped, wait(services.config.shutdownSeconds * 1_000, undefined, { ref: false })]);
   };
 }

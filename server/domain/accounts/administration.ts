@@ -1,6 +1,7 @@
 /** What the operator does from the command line, as the owner of the database: no policy stands in the way. */
 
 import type pg from 'pg';
+import { inTransaction } from '../../database/transaction.ts';
 import { mintApiKey, type KeyEnvironment, type KeyScope } from '../clients/api-keys.ts';
 import { mintToken, tokenDigest, type NewLink } from './secret-tokens.ts';
 
@@ -47,18 +48,6 @@ async function one<R extends pg.QueryResultRow>(
   return (await client.query<R>(text, [...values])).rows[0];
 }
 
-async function together<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
-  await client.query('begin');
-  try {
-    const result = await work();
-    await client.query('commit');
-    return result;
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  }
-}
-
 async function brokerageNamed(client: pg.ClientBase, idOrSlug: string): Promise<Brokerage> {
   const text = 'select id, slug, name from public.brokerages where id::text = $1 or slug = $1';
   const found = await one<Brokerage>(client, text, [idOrSlug]);
@@ -82,7 +71,7 @@ async function record(
 
 /** Creates a brokerage. Throws {@link NotPossible} when the slug is taken. */
 export async function createBrokerage(client: pg.ClientBase, name: string, slug: string): Promise<Brokerage> {
-  return together(client, async () => {
+  return inTransaction(client, async () => {
     const text = `insert into public.brokerages (name, slug) values ($1, $2) on conflict (slug) do nothing returning id, slug, name`;
     const made = await one<Brokerage>(client, text, [name, slug]);
     if (!made) throw new NotPossible(`The slug "${slug}" is taken: choose another.`);
@@ -103,7 +92,7 @@ export async function createUser(
   client: pg.ClientBase,
   { email, name, brokerage, role }: NewUser,
 ): Promise<InvitedUser> {
-  return together(client, async () => {
+  return inTransaction(client, async () => {
     const { id: brokerageId } = await brokerageNamed(client, brokerage);
     const address = email.toLowerCase();
     await client.query('insert into public.users (email, name) values ($1, $2) on conflict (email) do nothing', [
@@ -179,7 +168,7 @@ export async function createKey(
   client: pg.ClientBase,
   key: NewKey,
 ): Promise<{ id: string; token: string; brokerage_id: string }> {
-  return together(client, async () => {
+  return inTransaction(client, async () => {
     const { id: brokerageId } = await brokerageNamed(client, key.brokerage);
     const admin = await one<{ id: string }>(
       client,
@@ -226,7 +215,7 @@ export async function listKeys(client: pg.ClientBase, brokerage: string): Promis
 
 /** Revokes a key at once. Throws {@link NotPossible} when there is none with this id, or it is revoked already. */
 export async function revokeKey(client: pg.ClientBase, id: string): Promise<{ id: string; revoked_at: string }> {
-  return together(client, async () => {
+  return inTransaction(client, async () => {
     const revoked = await one<{ id: string; revoked_at: string; brokerage_id: string }>(
       client,
       `update public.api_keys set revoked_at = app.now() where id::text = $1 and revoked_at is null
@@ -280,7 +269,7 @@ export async function listMails(client: pg.ClientBase): Promise<WaitingMail[]> {
 
 /** Sends a mail again that waits or was given up, with a new link where the old one was forgotten. Throws {@link NotPossible}. */
 export async function resendMail(client: pg.ClientBase, id: string, { token, secret }: NewLink): Promise<void> {
-  await together(client, async () => {
+  await inTransaction(client, async () => {
     const mail = await one<{ id: string; brokerage_id: string | null }>(
       client,
       'select id, brokerage_id from vault.outbox where id::text = $1 and sent_at is null',

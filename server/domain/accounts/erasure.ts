@@ -1,6 +1,7 @@
 /** What a person takes along, what is erased of them, and what must be kept: the operator's commands, on the owner's connection. */
 
 import type pg from 'pg';
+import { inTransaction } from '../../database/transaction.ts';
 import { NotPossible } from './administration.ts';
 
 export interface KnownPerson {
@@ -27,13 +28,9 @@ async function personNamed(client: pg.ClientBase, emailOrId: string): Promise<Kn
 }
 
 async function together<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
-  await client.query('begin');
   try {
-    const result = await work();
-    await client.query('commit');
-    return result;
+    return await inTransaction(client, work);
   } catch (error) {
-    await client.query('rollback').catch(() => {});
     // What the database refuses in words.
     if ((error as { code?: string }).code === 'DK001')
       throw new NotPossible((error as Error).message, { cause: error });

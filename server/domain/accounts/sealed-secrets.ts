@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import type { Database } from '../../database/database.ts';
 import { row } from '../../database/statement.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import { keyIdOf, secretRows, UnknownKey, type Secrets } from '../../secrets.ts';
 
 const keysInUse = row<{ ids: string[] }, []>('keys_of_secrets', 'select app.keys_of_secrets() as ids');
@@ -44,9 +45,9 @@ const renewed = (stored: readonly Stored[], secrets: Secrets, rowOf: (id: string
  * which cursors, drafts and identities within a transaction are sealed. Rejects with UnknownKey, and changes nothing then.
  */
 export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Promise<Rotated> {
-  if (secrets.firstKey === null) throw new Error('There is no key to encrypt with.');
-  await client.query('begin');
-  try {
+  const { firstKey } = secrets;
+  if (firstKey === null) throw new Error('There is no key to encrypt with.');
+  return inTransaction(client, async () => {
     const totp = await client.query<Stored>('select user_id as id, secret from vault.totp for update');
     const factors = renewed(totp.rows, secrets, secretRows.authenticator);
     const waiting = await client.query<Stored>(
@@ -64,10 +65,6 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
     await client.query('update vault.cursor_secret set secret = $1', [Buffer.from(cursors)]);
     // In clear: the database itself seals with it, and nobody but its owner reads it.
     await client.query('update vault.seal set secret = $1', [randomBytes(32)]);
-    await client.query('commit');
-    return { key: secrets.firstKey, authenticators: factors.length, mailed_links: links.length };
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  }
+    return { key: firstKey, authenticators: factors.length, mailed_links: links.length };
+  });
 }

@@ -1,0 +1,16 @@
+/** A transaction on a connection of the owner: commands, migrations, backups. What requests do runs in database.ts. */
+
+import type pg from 'pg';
+
+/** Runs `work` between `begin`, which may name an isolation level, and commit. Rejects as `work` does, with everything taken back. */
+export async function inTransaction<T>(client: pg.ClientBase, work: () => Promise<T>, begin = 'begin'): Promise<T> {
+  await client.query(begin);
+  try {
+    const result = await work();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+}
