@@ -12,6 +12,7 @@ import { problemHandler } from './http/problem.ts';
 import { requestId } from './http/request-id.ts';
 import { safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin, sessionLookup } from './http/session.ts';
+import { traceRequests } from './http/tracing.ts';
 import { interfaceAt, interfaces, refuseMalformed } from './interfaces.ts';
 import { staticRoutes } from './web/static.ts';
 import { unsubscribeRoutes } from './web/unsubscribe.ts';
@@ -20,11 +21,13 @@ export { interfaceAt } from './interfaces.ts';
 
 /** The whole service as one handler of requests; `metricsReader` where /metrics tells of more than this process. */
 export function createApp(services: Services, metricsReader?: MetricsReader): Hono {
-  const { config, load } = services;
+  const { config, load, tracing } = services;
   const app = new Hono();
   const metrics = startMetrics(services, (path) => interfaceAt(path).name);
   app.use(heldAnswers, paceRefusals(load), safeHeaders(config.baseUrl));
-  app.use(requestId, addressing(config.trustedProxies), metrics.observe, publicOrigin(config.baseUrl));
+  app.use(requestId, addressing(config.trustedProxies));
+  if (tracing) app.use(traceRequests(tracing));
+  app.use(metrics.observe, publicOrigin(config.baseUrl));
   app.use(refuseMalformed, sessionLookup(services.database));
 
   app.route('/', operations(services, metrics, metricsReader));

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { backupKey, type BackupKey } from './backup/sealing.ts';
 import { misspelt, withSecretFiles, type Environment } from './environment.ts';
+import { protocols, samplerNames, tracingOf, type TracingConfig } from './tracing-config.ts';
 
 const whole = (low: number, high: number) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.number().int().min(low).max(high));
@@ -46,6 +47,10 @@ function secret<Schema extends z.ZodType>(schema: Schema, allowed: string): Vari
 }
 const perMinute = variable(whole(1, 1_000_000).optional(), 'a whole number from 1 to 1000000 (a minute)');
 const text = z.string().min(1).optional();
+const collector = variable(z.url({ protocol: /^https?$/ }).optional(), 'a URL such as http://127.0.0.1:4318');
+const otlpProtocol = variable(z.enum(protocols).optional(), protocols.join(', '));
+const otlpHeaders = secret(text, 'a list such as api-key=abc,tenant=one');
+const milliseconds = variable(whole(1, 600_000).optional(), 'a whole number of milliseconds from 1 to 600000');
 
 const units = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -149,6 +154,36 @@ const variables = {
       .optional(),
     '32 random bytes in base64 or hexadecimal, such as: openssl rand -base64 32',
   ),
+  OTEL_SDK_DISABLED: variable(
+    z
+      .string()
+      .transform((given) => given.toLowerCase() === 'true')
+      .default(false),
+    'true or false',
+  ),
+  OTEL_TRACES_EXPORTER: variable(z.enum(['otlp', 'none']).optional(), 'otlp or none'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector,
+  OTEL_EXPORTER_OTLP_PROTOCOL: otlpProtocol,
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: otlpProtocol,
+  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: otlpHeaders,
+  OTEL_EXPORTER_OTLP_TIMEOUT: milliseconds,
+  OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: milliseconds,
+  OTEL_SERVICE_NAME: variable(text, 'a name'),
+  OTEL_RESOURCE_ATTRIBUTES: variable(text, 'a list such as deployment.environment.name=production'),
+  OTEL_TRACES_SAMPLER: variable(z.enum(samplerNames).optional(), samplerNames.join(', ')),
+  OTEL_TRACES_SAMPLER_ARG: variable(
+    z
+      .string()
+      .regex(/^(0|1|0?\.\d{1,9}|[01]\.0{1,9})$/)
+      .transform(Number)
+      .optional(),
+    'a number from 0 to 1',
+  ),
+  OTEL_BSP_SCHEDULE_DELAY: milliseconds,
+  OTEL_BSP_MAX_QUEUE_SIZE: variable(whole(1, 65_536).optional(), 'a whole number of spans from 1 to 65536'),
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: variable(whole(1, 8_192).optional(), 'a whole number of spans from 1 to 8192'),
 };
 
 /** The names of the variables. */
@@ -246,6 +281,8 @@ export interface Config {
     readonly keep: number;
     readonly key: BackupKey | null;
   };
+  /** Undefined: no traces are made. */
+  readonly tracing: TracingConfig | undefined;
 }
 
 /** The configuration cannot be used; `message` has one line for each fault. */
@@ -294,6 +331,13 @@ function readValues(given: Environment): Values {
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.fromEntries(values) as Values;
+}
+
+function tracing(values: Values): TracingConfig | undefined {
+  const faults: string[] = [];
+  const read = tracingOf(values, faults);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return read;
 }
 
 /** The origin under which `host` and `port` are reached from this machine. */
@@ -392,5 +436,6 @@ export function readConfig(env: Environment = process.env): Config {
       keep: values.BACKUP_KEEP,
       key: values.BACKUP_KEY === undefined ? null : backupKey(values.BACKUP_KEY),
     },
+    tracing: tracing(values),
   };
 }

@@ -84,7 +84,12 @@ function isNear(given: string, name: string): boolean {
 }
 
 /** Variables of other programs and platforms that lie near one of ours and mean something else. */
-const others: ReadonlySet<string> = new Set(['DATABASE_PORT']);
+const others: ReadonlySet<string> = new Set([
+  'DATABASE_PORT',
+  'OTEL_BLRP_SCHEDULE_DELAY',
+  'OTEL_BLRP_MAX_QUEUE_SIZE',
+  'OTEL_BLRP_MAX_EXPORT_BATCH_SIZE',
+]);
 
 /**
  * A sentence for each variable that is one or two letters from one of `names` which is not set, nor is the file for it. One whose

@@ -64,9 +64,13 @@ function forTerminal(line: string): string {
   return `${entry.time.slice(11, 19)} ${level}${inOneLine([entry.msg, ...details].filter(Boolean).join('  '))}${stack}\n`;
 }
 
-/** A logger at `level` that writes to `destination`, by default standard output: JSON, or readable lines in a terminal. */
-export function createLog(level: string, destination?: LogDestination): Logger {
-  if (destination) return pino({ ...options, level }, destination);
-  if (!process.stdout.isTTY) return pino({ ...options, level });
-  return pino({ ...options, level }, { write: (line: string) => void process.stdout.write(forTerminal(line)) });
+/**
+ * A logger at `level` that writes to `destination`, by default standard output: JSON, or readable lines in a terminal. What
+ * `more` gives, if it is there, is added to each line.
+ */
+export function createLog(level: string, destination?: LogDestination, more?: () => object): Logger {
+  const all = { ...options, level, ...(more && { mixin: more }) };
+  if (destination) return pino(all, destination);
+  if (!process.stdout.isTTY) return pino(all);
+  return pino(all, { write: (line: string) => void process.stdout.write(forTerminal(line)) });
 }

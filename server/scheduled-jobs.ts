@@ -2,6 +2,7 @@
 
 import type { CoreServices } from './services.ts';
 import { row } from './database/statement.ts';
+import { traced } from './tracing.ts';
 import { clearBodies } from './documents/clearing.ts';
 import { noteJobRun } from './domain/service/status.ts';
 import { purgeNotifications, queueReminders } from './domain/notifications/events.ts';
@@ -26,12 +27,12 @@ export const scheduledJobs = [
 
 /** Starts it; the function returned stops it. Every node does it, once for all of its processes: what one has done, the next finds done. */
 export function startScheduledJobs(services: CoreServices): () => void {
-  const { database, log, clock, measures } = services;
+  const { database, log, clock, measures, tracing } = services;
   async function run(job: string, work: () => Promise<unknown>): Promise<void> {
     const began = performance.now();
     let succeeded = true;
     try {
-      await work();
+      await traced(tracing, { name: `job ${job}`, kind: 'internal', below: 'nothing' }, work);
     } catch (error) {
       succeeded = false;
       log.warn({ err: error, job }, 'a scheduled job failed');

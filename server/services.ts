@@ -13,6 +13,8 @@ import { createMailer, type Mailer } from './mail/transport.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
 import { openStorage } from './storage/open.ts';
 import type { Storage } from './storage/storage.ts';
+import { tracedStorage } from './storage/traced.ts';
+import type { Tracing } from './tracing.ts';
 
 /** What is needed also where no requests are answered. */
 export interface CoreServices {
@@ -22,6 +24,8 @@ export interface CoreServices {
   readonly clock: () => Date;
   readonly log: Logger;
   readonly measures: Measures;
+  /** Null where no traces are asked for. */
+  readonly tracing: Tracing | null;
   /** The bodies of documents. */
   readonly storage: Storage;
   /** Encrypts what the database keeps of secrets. */
@@ -52,6 +56,8 @@ export interface ServicesOptions {
   readonly waitMillis?: number;
   /** What counts; by default something new. */
   readonly measures?: Measures;
+  /** What makes traces of it, which is closed with the services; by default nothing does. */
+  readonly tracing?: Tracing | null;
 }
 
 export interface OpenServices {
@@ -100,15 +106,17 @@ async function openChangesOf({ redisUrl }: Config, listening: pg.ClientConfig, l
 export async function openCoreServices(
   config: Config,
   connection: pg.ClientConfig,
-  { log, clock, silenceMillis, waitMillis, measures = openMeasures() }: ServicesOptions,
+  { log, clock, silenceMillis, waitMillis, measures = openMeasures(), tracing = null }: ServicesOptions,
 ): Promise<CoreServices> {
-  const storage = await openStorage(config);
+  const opened = await openStorage(config);
+  const storage = tracing === null ? opened : tracedStorage(opened, tracing);
   const database = openDatabase({
     connection,
     poolSize: config.poolSize,
     prepare: config.prepare,
     onConnectionLost: (error) => log.warn({ reason: error.message }, 'a connection to the database was lost'),
     onRun: measures.ran,
+    onTrace: tracing?.ran,
     ...(clock && { clock }),
     ...(silenceMillis !== undefined && { silenceMillis }),
     ...(waitMillis !== undefined && { waitMillis }),
@@ -119,6 +127,7 @@ export async function openCoreServices(
     clock: clock ?? (() => new Date()),
     log,
     measures,
+    tracing,
     storage,
     secrets: openSecrets(config.secretsKeys),
   };
@@ -131,7 +140,7 @@ export async function openServices(
   options: ServicesOptions,
 ): Promise<OpenServices> {
   const core = await openCoreServices(config, connection, options);
-  const { log, database, storage, clock, measures } = core;
+  const { log, database, storage, clock, measures, tracing } = core;
   const { mail, waitMillis } = options;
   const store = await limitStore(config, connection, waitMillis);
   const limits = openLimits({
@@ -170,6 +179,7 @@ export async function openServices(
       await storage.close();
       await limits.close();
       await database.close();
+      await tracing?.close();
     },
   };
 }

@@ -18,12 +18,15 @@ import { createLog } from '../server/log.ts';
 import { openDelivery } from '../server/mail/delivery.ts';
 import type { Mail } from '../server/mail/transport.ts';
 import type { Storage } from '../server/storage/storage.ts';
+import type { Tracing } from '../server/tracing.ts';
 import { noteCalls } from './mutation/called.ts';
 
 export interface ServiceOptions {
   /** Start from the demo brokerages instead of from nothing. */
   readonly demo?: boolean;
   readonly config?: Partial<Config>;
+  /** What makes traces of the node; closed with it. */
+  readonly tracing?: Tracing;
   /** How many nodes share the database; with 2 they count requests together in it. */
   readonly nodes?: 1 | 2;
   /** How long a request may wait for the database and for its count; by default what a busy machine takes is no matter. */
@@ -113,6 +116,7 @@ export async function openService({
   demo = false,
   config: changes = {},
   nodes: count = 1,
+  tracing,
   waitMillis = 30_000,
 }: ServiceOptions = {}): Promise<TestService> {
   const templates = inject('templates');
@@ -143,9 +147,15 @@ export async function openService({
       rateLimits: { ...read.rateLimits, web_person: 1_000_000, web_ip: 1_000_000 },
       ...changes,
     };
-    const log = createLog(config.logLevel, { write: (line) => void lines.push(line) });
+    const log = createLog(config.logLevel, { write: (line) => void lines.push(line) }, tracing?.ids);
     const mail = { send: async (sent: Mail) => void mails.push(sent), close: () => {} };
-    const opened = await openServices(config, server, { log, clock: clock.now, mail, waitMillis });
+    const opened = await openServices(config, server, {
+      log,
+      clock: clock.now,
+      mail,
+      waitMillis,
+      tracing: tracing ?? null,
+    });
     const services = demo ? { ...opened.services, storage: withDemoBodies(opened.services.storage) } : opened.services;
     listener.answerWith(createApp(services), services.load);
     closers.push(() => opened.close(() => listener.close(1)));

@@ -3,6 +3,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { startScheduledJobs } from '../scheduled-jobs.ts';
+import { openObservation } from './observation.ts';
 import { startScheduledBackups } from './scheduled-backup.ts';
 import { readConfig } from '../config.ts';
 import type { CoreServices } from '../services.ts';
@@ -10,7 +11,7 @@ import { migrateDatabase, UnusableDatabase, type Connections } from '../database
 import { row } from '../database/statement.ts';
 import { setUpUrl } from '../http/links.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
-import { createLog, type Logger } from '../log.ts';
+import type { Logger } from '../log.ts';
 
 interface Output {
   readonly json?: boolean;
@@ -65,7 +66,8 @@ const starter = async (workers: number) =>
 /** Runs the service until there is a reason to stop, then ends the process: 0 when it was asked to. */
 async function run({ json }: Output, prepare: Prepare): Promise<void> {
   const config = readConfig();
-  const log = createLog(config.logLevel);
+  const observation = await openObservation(config);
+  const { log } = observation;
   const starting = new AbortController();
   const asked = reasonToStop(log);
   void asked.then(() => starting.abort());
@@ -74,7 +76,7 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
     more = await prepare(services, connections);
   };
   const start = await starter(config.workers);
-  const running = await start(config, log, prepared, starting.signal).catch((error: unknown) => {
+  const running = await start(config, observation, prepared, starting.signal).catch((error: unknown) => {
     if (!starting.signal.aborted) throw error;
     return null;
   });

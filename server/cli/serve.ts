@@ -5,18 +5,23 @@ import { createApp } from '../app.ts';
 import { settled, type Config } from '../config.ts';
 import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
 import { checkStore } from '../documents/one-store.ts';
-import type { Logger } from '../log.ts';
 import { startDelivery } from '../mail/delivery.ts';
 import { startNotifier } from '../notifier.ts';
 import { openServices } from '../services.ts';
 import { listen } from './listen.ts';
+import type { Observation } from './observation.ts';
 import { openPrepared, opening, opensPortFirst, prepareWeb, type Prepare, type Running } from './preparation.ts';
 
 /**
  * Starts the server. Rejects, with everything closed again, when something is not as it must be, and when `signal`
  * asks to stop before it is ready.
  */
-export function start(config: Config, log: Logger, prepare: Prepare, signal: AbortSignal): Promise<Running> {
+export function start(
+  config: Config,
+  { log, tracing }: Observation,
+  prepare: Prepare,
+  signal: AbortSignal,
+): Promise<Running> {
   return opening(async (closers, stop) => {
     const connections = await openPrepared(config, log);
     closers.push(() => connections.stop());
@@ -25,7 +30,10 @@ export function start(config: Config, log: Logger, prepare: Prepare, signal: Abo
     let listener = opensPortFirst(config) ? await listen(config.host, config.port) : null;
     closers.push(async () => listener?.close(config.shutdownSeconds));
     const port = listener?.port ?? config.port;
-    const { services, leave, close } = await openServices(settled(config, port), connections.server, { log });
+    const { services, leave, close } = await openServices(settled(config, port), connections.server, {
+      log,
+      tracing,
+    });
     // Requests in flight still need the services.
     closers.push(() => close(async () => listener?.close(config.shutdownSeconds)));
 

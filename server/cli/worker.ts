@@ -4,11 +4,11 @@ import type { ClientConfig } from 'pg';
 import { createApp } from '../app.ts';
 import { readConfig, settled } from '../config.ts';
 import type { MetricsReader } from '../http/operations.ts';
-import { createLog } from '../log.ts';
 import { startDelivery } from '../mail/delivery.ts';
 import { startNotifier } from '../notifier.ts';
 import { openServices, type OpenServices } from '../services.ts';
 import { listen, type Listener } from './listen.ts';
+import { openObservation } from './observation.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Resolves when it is sent. */
@@ -23,7 +23,8 @@ const metricsMillis = 5_000;
 /** Runs the worker of this id until it is told to stop; the process ends with it. */
 export async function runWorker(id: number): Promise<never> {
   const config = readConfig();
-  const log = createLog(config.logLevel).child({ worker: id });
+  const { log: logOfAll, tracing } = await openObservation(config);
+  const log = logOfAll.child({ worker: id });
   let listener: Listener | undefined;
   let opened: OpenServices | undefined;
   let stopDelivery = async () => {};
@@ -71,7 +72,7 @@ export async function runWorker(id: number): Promise<never> {
 
   let connection: ClientConfig = {};
   async function answer(port: number, opensPort: () => Promise<Listener | undefined>): Promise<void> {
-    opened = await openServices(settled(config, port), connection, { log });
+    opened = await openServices(settled(config, port), connection, { log, tracing });
     const app = createApp(opened.services, metricsOfAll);
     const open = await opensPort();
     open?.answerWith(app, opened.services.load);

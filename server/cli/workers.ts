@@ -14,6 +14,7 @@ import type { Logger } from '../log.ts';
 import { openMeasures, type Measures } from '../measures.ts';
 import { openCoreServices } from '../services.ts';
 import { openPrepared, opening, opensPortFirst, prepareWeb, type Prepare, type Running } from './preparation.ts';
+import type { Observation } from './observation.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Workers cannot be started, or do not stay; the message says why. */
@@ -239,7 +240,12 @@ const aborted = (signal: AbortSignal): Promise<string> =>
   });
 
 /** As {@link import('./serve.ts').start}, with `config.workers` processes that answer. */
-export function startWorkers(config: Config, log: Logger, prepare: Prepare, signal: AbortSignal): Promise<Running> {
+export function startWorkers(
+  config: Config,
+  { log, tracing }: Observation,
+  prepare: Prepare,
+  signal: AbortSignal,
+): Promise<Running> {
   return opening(async (closers, stop) => {
     const connections = await openPrepared(config, log);
     closers.push(() => connections.stop());
@@ -252,7 +258,8 @@ export function startWorkers(config: Config, log: Logger, prepare: Prepare, sign
     closers.push(async () => listening?.stop());
     // What is done once, one thing after the other.
     const own = { ...settled(config, listening?.port ?? config.port), poolSize: Math.min(config.poolSize, 2) };
-    const services = await openCoreServices(own, connections.server, { log, measures });
+    closers.push(async () => tracing?.close());
+    const services = await openCoreServices(own, connections.server, { log, measures, tracing });
     closers.push(() => services.database.close());
     closers.push(() => services.storage.close());
 

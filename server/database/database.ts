@@ -32,6 +32,21 @@ export interface RunTimes {
   readonly waited: number;
 }
 
+/** One run, as a trace tells of it; times are those of `performance.now()`. */
+export interface TracedRun {
+  /** As in {@link RunTimes}. */
+  readonly name: string;
+  readonly statements: readonly { readonly name: string; readonly text: string }[];
+  readonly sent: number;
+  readonly ended: number;
+  /** What it waited for a connection before, in milliseconds. */
+  readonly waited: number;
+  /** When the answer to each statement was read: fewer than there are statements when one of them failed. */
+  readonly answered: readonly number[];
+  /** Why it failed, if it did. */
+  readonly error: unknown;
+}
+
 export interface DatabaseOptions {
   /** postgres://… of a login that is a member of dealkeep_server. */
   url?: string;
@@ -50,6 +65,8 @@ export interface DatabaseOptions {
   onConnectionLost?: (error: Error) => void;
   /** Told of every run that was sent, also of one that failed. */
   onRun?: (times: RunTimes) => void;
+  /** Told the same run in detail; without it nothing of that is gathered. */
+  onTrace?: ((run: TracedRun) => void) | undefined;
   /** The clock of the tests: app.now() tells its time instead of the real one. */
   clock?: () => Date;
 }
@@ -127,16 +144,17 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function transact(statements: readonly Bound[]): Promise<Row[][]> {
+  async function transact(statements: readonly Bound[], answered: number[] | undefined): Promise<Row[][]> {
     const client = await connected();
     const silence = setTimeout(() => client.connection.stream.destroy(new Error('No answer in time.')), silenceMillis);
     let usable = false;
     try {
-      const answers = await oneSync(client, statements, { prepare }).catch((error: unknown) => {
+      const answers = await oneSync(client, statements, { prepare, answered }).catch((error: unknown) => {
         if (!isStale(error)) throw error;
         // The server itself refused and rolled back, so sending it once more is safe.
         forgetPrepared(client);
-        return oneSync(client, statements, { prepare });
+        answered?.splice(0);
+        return oneSync(client, statements, { prepare, answered });
       });
       usable = client.getTransactionStatus() === 'I';
       if (!usable) throw new Error('A statement opened a transaction of its own: leave out begin.');
@@ -163,17 +181,24 @@ export function openDatabase(options: DatabaseOptions): Database {
     const hadToWait = line.waits() > waitsBefore;
     const giveBack = await entered;
     const began = hadToWait ? performance.now() : asked;
+    const answered: number[] | undefined = options.onTrace && [];
     let succeeded = false;
+    let failure: unknown;
     try {
-      const answers = await transact(sent);
+      const answers = await transact(sent, answered);
       succeeded = true;
       return clock ? answers.slice(1) : answers;
     } catch (error) {
-      throw classify(error);
+      failure = classify(error);
+      throw failure;
     } finally {
       giveBack(succeeded);
-      const seconds = (performance.now() - began) / 1000;
-      options.onRun?.({ name: purposeOf(statements), seconds, waited: (began - asked) / 1000 });
+      const name = purposeOf(statements);
+      const ended = performance.now();
+      const waited = began - asked;
+      options.onRun?.({ name, seconds: (ended - began) / 1000, waited: waited / 1000 });
+      if (options.onTrace && answered)
+        options.onTrace({ name, statements: sent, sent: began, ended, waited, answered, error: failure });
     }
   }
 

@@ -63,15 +63,18 @@ class OneSync {
   #rows: Row[] = [];
   #shape: Shape = null;
   #undecodable: Error | null = null;
+  readonly #answered: number[] | undefined;
 
   constructor(
     statements: readonly Bound[],
     prepare: boolean,
+    answered: number[] | undefined,
     resolve: (answers: Row[][]) => void,
     reject: (error: Error) => void,
   ) {
     this.#statements = statements;
     this.#prepare = prepare;
+    this.#answered = answered;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -128,6 +131,7 @@ class OneSync {
     const statement = this.#statements[this.#answers.length];
     if (this.#prepare && statement) this.#known.set(statement.name, this.#shape);
     this.#answers.push(this.#rows);
+    this.#answered?.push(performance.now());
     this.#begin();
   }
 
@@ -185,13 +189,14 @@ function decoded(fields: (string | null)[], shape: Shape): Row {
  * Runs the statements on `client` as one transaction and returns the rows of each. `prepare: false` leaves nothing
  * behind on the connection, as a transaction-mode pooler needs. Rejects with pg's DatabaseError when the server refused
  * (everything is rolled back, and the client is ready for the next run) or `ConnectionLost` (the client is of no more use).
+ * Into `answered` goes when the answer to each statement was read (`performance.now()`).
  */
 export function oneSync(
   client: pg.Client,
   statements: readonly Bound[],
-  { prepare = true }: { prepare?: boolean } = {},
+  { prepare = true, answered }: { prepare?: boolean; answered?: number[] | undefined } = {},
 ): Promise<Row[][]> {
   return new Promise((resolve, reject) => {
-    client.query(new OneSync(statements, prepare, resolve, reject));
+    client.query(new OneSync(statements, prepare, answered, resolve, reject));
   });
 }

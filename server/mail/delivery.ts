@@ -12,6 +12,7 @@ import { notificationMail } from '../domain/notifications/events.ts';
 import { letterOf } from './contents.ts';
 import { notificationLetter } from './notifications.ts';
 import { openedToken } from './secrets.ts';
+import { traced, type OpenSpan } from '../tracing.ts';
 import { render, type Letter } from './template.ts';
 import { connections, NotSent, type Mail } from './transport.ts';
 
@@ -56,26 +57,35 @@ async function composed(services: Services, claimed: ClaimedMail): Promise<Mail>
 
 /** Opens the delivery of this node, of that many mails at once; it does nothing by itself. */
 export function openDelivery(services: Services, atOnce = connections): Delivery {
-  const { database, mail, log, measures } = services;
+  const { database, mail, log, measures, tracing } = services;
   const stopping = new AbortController();
 
   async function handOver(written: Mail): Promise<void> {
     let outcome: 'sent' | 'failed' = 'failed';
     try {
-      await mail.send(written);
+      await traced(tracing, { name: 'mail send', kind: 'client', below: 'open' }, () => mail.send(written));
       outcome = 'sent';
     } finally {
       measures.mailTried(outcome);
     }
   }
 
-  async function deliver(claimed: ClaimedMail): Promise<void> {
+  function deliver(claimed: ClaimedMail): Promise<void> {
+    const { id, kind, attempts } = claimed;
+    const attributes = { 'dealkeep.mail.id': id, 'dealkeep.mail.kind': kind, 'dealkeep.mail.attempt': attempts };
+    return traced(tracing, { name: 'mail deliver', kind: 'internal', attributes, below: 'nothing' }, (span) =>
+      tryToDeliver(claimed, span),
+    );
+  }
+
+  async function tryToDeliver(claimed: ClaimedMail, span: OpenSpan): Promise<void> {
     const { id, kind, attempts } = claimed;
     try {
       await handOver(await composed(services, claimed));
     } catch (error) {
       const { message, final } =
         error instanceof NotSent ? error : new NotSent('The mail could not be composed.', false, error);
+      span.fail(final ? 'given_up' : 'not_sent');
       // Neither the address nor what the mail says: its id leads to it.
       log.warn({ mail: id, kind, attempt: attempts, reason: message, final }, 'a mail was not delivered');
       await database.run(mailFailed(claimed, message, final));

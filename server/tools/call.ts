@@ -5,6 +5,7 @@ import { Unavailable } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import { recordToolCall, recordToolRefusal } from '../domain/audit/tool-calls.ts';
 import type { ToolOutcome } from '../measures.ts';
+import { traced, type OpenSpan } from '../tracing.ts';
 import { withinDeal, withinDealOf, type Within } from '../domain/visibility/within.ts';
 import { isUuid } from '../http/uuid.ts';
 import type { Tool } from './define.ts';
@@ -96,7 +97,16 @@ const kindOfOutcome = (outcome: string): ToolOutcome => {
 };
 
 /** The result of a call: what the tool answers, or why it came to nothing. `given` is what was sent for arguments. Never rejects. */
-export async function callTool(exchange: Exchange, tool: Tool, given: unknown): Promise<CallToolResult> {
+export function callTool(exchange: Exchange, tool: Tool, given: unknown): Promise<CallToolResult> {
+  const attributes = { 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': tool.name };
+  return traced(
+    exchange.services.tracing,
+    { name: `tools/call ${tool.name}`, kind: 'internal', attributes, below: 'open' },
+    (span) => call(exchange, tool, given, span),
+  );
+}
+
+async function call(exchange: Exchange, tool: Tool, given: unknown, span: OpenSpan): Promise<CallToolResult> {
   const { services, from } = exchange;
   const input = isObject(given) ? given : {};
   const began = performance.now();
@@ -113,6 +123,8 @@ export async function callTool(exchange: Exchange, tool: Tool, given: unknown): 
   const ms = Math.round((performance.now() - began) * 10) / 10;
   services.measures.toolCalled(tool.name, kindOfOutcome(outcome), ms / 1000);
   if (exchange.caller === null) outcome = 'invalid_token';
+  span.set({ 'dealkeep.outcome': outcome });
+  if (kindOfOutcome(outcome) === 'failed') span.fail(outcome);
   services.log.info({ requestId: from.requestId, tool: tool.name, outcome, ms }, 'tool call');
   return result;
 }

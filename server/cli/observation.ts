@@ -1,0 +1,19 @@
+/** What a process tells of itself while it runs: the log, and traces where they are asked for. */
+
+import type { Config } from '../config.ts';
+import { createLog, type Logger } from '../log.ts';
+import { openTracing, type Tracing } from '../tracing.ts';
+
+export interface Observation {
+  /** Each line of it names the trace and the span that it belongs to. */
+  readonly log: Logger;
+  readonly tracing: Tracing | null;
+}
+
+/** Opens both. */
+export async function openObservation(config: Config): Promise<Observation> {
+  const tracing = await openTracing(config);
+  const log = createLog(config.logLevel, undefined, tracing?.ids);
+  tracing?.reportTo(log);
+  return { log, tracing };
+}

@@ -1,0 +1,29 @@
+/** A span for each request, under what its caller says of its own trace (W3C Trace Context). */
+
+import type { MiddlewareHandler } from 'hono';
+import type { Tracing } from '../tracing.ts';
+import { isForOperators } from './load-shedding.ts';
+import { routeOf } from './operations.ts';
+import { requestIdOf } from './request-id.ts';
+
+/** Makes the spans; stands behind the middleware that gives the request its id. */
+export const traceRequests =
+  (tracing: Tracing): MiddlewareHandler =>
+  (c, next) => {
+    // Asked every few seconds by those who look whether we are there.
+    if (isForOperators(c.req.path)) return next();
+    const requestId = requestIdOf(c);
+    return tracing.span({ name: 'request', kind: 'server', below: (name) => c.req.header(name) }, async (span) => {
+      await next();
+      const { method, route } = routeOf(c);
+      const { status } = c.res;
+      span.rename(`${method} ${route}`);
+      span.set({
+        'http.request.method': method,
+        'http.route': route,
+        'http.response.status_code': status,
+        'dealkeep.request_id': requestId,
+      });
+      if (status >= 500) span.fail(String(status));
+    });
+  };
