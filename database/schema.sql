@@ -610,6 +610,7 @@ CREATE TABLE public.exclusivities (
     expires_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone,
     offer_id uuid,
+    changed_at timestamp with time zone,
     CONSTRAINT exclusivities_pkey PRIMARY KEY (id),
     CONSTRAINT exclusivities_buyer_user_id_fkey FOREIGN KEY (buyer_user_id) REFERENCES public.users(id),
     CONSTRAINT exclusivities_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -643,6 +644,7 @@ CREATE TRIGGER check_offer BEFORE INSERT ON public.exclusivities FOR EACH ROW WH
 CREATE TRIGGER keep BEFORE UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_exclusivity();
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER move_deal AFTER INSERT OR UPDATE OF ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.move_deal_with_exclusivity();
+CREATE TRIGGER note_change_of_end BEFORE UPDATE OF expires_at ON public.exclusivities FOR EACH ROW WHEN (new.expires_at IS DISTINCT FROM old.expires_at) EXECUTE FUNCTION app.note_change_of_end();
 CREATE TRIGGER queue_grant AFTER INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at = new.expires_at) EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER watch AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.watch_exclusivity();
@@ -1333,6 +1335,7 @@ CREATE POLICY oneself ON public.users FOR SELECT TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
 CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
+CREATE TRIGGER end_calendar_link AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN (new.suspended_at IS NOT NULL) EXECUTE FUNCTION app.end_calendar_link_of();
 CREATE TRIGGER on_suspension AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN ((old.suspended_at IS NULL) <> (new.suspended_at IS NULL)) EXECUTE FUNCTION app.on_suspension();
 CREATE TRIGGER touch BEFORE UPDATE ON public.users FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (name) ON public.users TO dealkeep_server;
@@ -1446,6 +1449,20 @@ CREATE INDEX authorization_codes_by_family ON vault.authorization_codes USING bt
 ALTER TABLE vault.authorization_codes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.authorization_codes FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.authorization_codes TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.calendar_links (
+    user_id uuid NOT NULL,
+    digest bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT calendar_links_pkey PRIMARY KEY (user_id),
+    CONSTRAINT calendar_links_digest_key UNIQUE (digest),
+    CONSTRAINT calendar_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
+);
+ALTER TABLE vault.calendar_links ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.calendar_links FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.calendar_links TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
@@ -2815,6 +2832,16 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerages_of_deals() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.calendar_link()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select l.created_at from vault.calendar_links l where l.user_id = app.user_id() and app.client_id() is null
+$function$;
+GRANT EXECUTE ON FUNCTION app.calendar_link() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.candidates(event vault.events)
  RETURNS SETOF uuid
  LANGUAGE plpgsql
@@ -3698,6 +3725,67 @@ exception when data_exception then
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.deadlines()
+ RETURNS TABLE(subject text, subject_id uuid, deal_id uuid, deal_title text, due_at timestamp with time zone, due_on date, own boolean, begun_at timestamp with time zone, changed_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  now constant timestamptz := app.now();
+  until constant timestamptz := now + interval '2 years';
+  deals uuid[];
+  principals uuid[];
+  sides text[];
+begin
+  if app.client_id() is not null then
+    return;
+  end if;
+  select array_agg(p.deal_id), array_agg(p.principal_id), array_agg(p.principal_role) into deals, principals, sides
+    from app.participations() p
+    join (select d.id from public.deals d where d.state not in ('closed', 'withdrawn')) d on d.id = p.deal_id;
+  return query
+    with own as materialized (
+      select o.deal_id, o.principal_id, o.side from unnest(deals, principals, sides) o (deal_id, principal_id, side)
+    ), due (subject, subject_id, deal_id, due_at, due_on, own, begun_at, changed_at) as (
+      select 'offers', t.id, t.deal_id, t.expires_at, null::date, t.participant_id = o.principal_id, t.submitted_at, t.submitted_at
+        from (select c.id, c.deal_id, c.participant_id, c.submitted_at, app.time_in(c.payload ->> 'expires_at') as expires_at
+          from public.offers c where c.deal_id = any (deals) and c.is_current) t
+        join own o on o.deal_id = t.deal_id and (o.side in ('broker', 'seller') or o.principal_id = t.participant_id)
+        where t.expires_at > now and t.expires_at <= until
+          and t.id <> all (array(select x.offer_id from public.offer_decisions x where x.deal_id = any (deals)))
+      union all
+      select 'exclusivities', t.id, t.deal_id, t.expires_at, null, t.participant_id = o.principal_id, t.granted_at,
+          coalesce(t.changed_at, t.granted_at)
+        from (select x.* from public.exclusivities x where x.deal_id = any (deals) and x.ended_at is null) t
+        join own o on o.deal_id = t.deal_id and (o.side in ('broker', 'seller', 'viewer') or o.principal_id = t.participant_id)
+        where t.expires_at > now and t.expires_at <= until
+      union all
+      select 'ndas', t.id, t.deal_id, t.expires_at, null, t.participant_id = o.principal_id, t.signed_at, t.signed_at
+        from (select n.* from public.ndas n where n.deal_id = any (deals) and n.status = 'active') t
+        join own o on o.deal_id = t.deal_id and (o.side in ('broker', 'seller') or o.principal_id = t.participant_id)
+        where t.expires_at > now and t.expires_at <= until
+      union all
+      select 'closing_conditions', t.id, t.deal_id, app.end_of(t.deadline), t.deadline, t.owner_user_id is not distinct from me,
+          t.created_at, t.updated_at
+        from (select c.* from public.closing_conditions c
+          where c.deal_id = any (deals) and c.status in ('open', 'in_progress')
+            and c.deadline between (now - interval '60 days')::date and until::date) t
+        join own o on o.deal_id = t.deal_id
+        left join (select s.* from vault.selected_buyers s where s.deal_id = any (deals)) b on b.deal_id = t.deal_id
+        where o.side in ('broker', 'seller', 'viewer') or o.principal_id = b.participant_id),
+    first as (select w.* from due w order by w.due_at, w.subject_id limit 1000)
+    select f.subject, f.subject_id, f.deal_id, d.title, f.due_at, f.due_on, f.own, f.begun_at, f.changed_at
+    from first f join (select d.id, d.title from public.deals d where d.id = any (array(select first.deal_id from first))) d on d.id = f.deal_id
+    order by f.due_at, f.subject_id;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deadlines() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.deal_invitations()
  RETURNS TABLE(participant_id uuid, role text, brokerage_name text, deal_title text, invited_at timestamp with time zone)
  LANGUAGE sql
@@ -4148,6 +4236,35 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.document_store_marked(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.end_calendar_link(address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from vault.calendar_links l where l.user_id = app.user_id() and app.client_id() is null;
+  if not found then
+    return false;
+  end if;
+  perform app.record(app.user_id(), 'calendar_link.remove', 'done', null, address, request_id);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.end_calendar_link(inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.end_calendar_link_of()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from vault.calendar_links l where l.user_id = new.id;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.end_exclusivity_with_deal()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4467,6 +4584,30 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_with_api_key(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.enter_with_calendar_link(token bytea)
+ RETURNS TABLE(user_id uuid)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  person uuid;
+  member record;
+begin
+  select l.user_id into person from vault.calendar_links l
+    join public.users u on u.id = l.user_id and u.suspended_at is null where l.digest = token;
+  if not found then
+    return;
+  end if;
+  select m.asking, m.administered into member from app.memberships_of(person) m;
+  perform app.enter_as_person(person, null, null, null, true, member.asking, member.administered, null, null);
+  perform set_config('transaction_read_only', 'on', true);
+  return query select person;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.enter_with_calendar_link(bytea) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_with_session(session bytea, attended boolean DEFAULT true, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid)
  RETURNS TABLE(user_id uuid, email text, name text, session_id uuid, authenticated_at timestamp with time zone, recently_authenticated boolean, second_factor boolean)
@@ -5980,6 +6121,23 @@ AS $function$
   from vault.outbox o where o.link = mail_trouble.link and o.sent_at is null
 $function$;
 
+CREATE OR REPLACE FUNCTION app.make_calendar_link(token bytea, address inet, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or app.client_id() is not null then
+    perform app.refuse('not_a_person', 'Sign in to make a link to your calendar.');
+  end if;
+  insert into vault.calendar_links as l (user_id, digest) values (app.user_id(), token)
+    on conflict (user_id) do update set digest = excluded.digest, created_at = excluded.created_at;
+  perform app.record(app.user_id(), 'calendar_link.make', 'done', null, address, request_id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.make_calendar_link(bytea,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.may_move(deal_id uuid, target text, confirmed boolean)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -6198,6 +6356,17 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.note_change_of_end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  new.changed_at := app.now();
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.note_job_run(of_job text, succeeded boolean)
  RETURNS void
  LANGUAGE sql
@@ -6240,6 +6409,16 @@ AS $function$
   order by k.place
 $function$;
 GRANT EXECUTE ON FUNCTION app.notification_choices() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.notification_data(person uuid)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object('calendar_link', (select jsonb_build_object('created_at', l.created_at)
+    from vault.calendar_links l where l.user_id = person))
+$function$;
 
 CREATE OR REPLACE FUNCTION app.notification_mail(mail uuid)
  RETURNS TABLE(name text, daily boolean, kind text, deal_id uuid, deal_title text, count integer, token text)
@@ -6755,6 +6934,15 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION app.person_data(person uuid, whole boolean)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select app.person_records(person, whole) || app.notification_data(person)
+$function$;
+
+CREATE OR REPLACE FUNCTION app.person_records(person uuid, whole boolean)
  RETURNS jsonb
  LANGUAGE sql
  STABLE SECURITY DEFINER
@@ -9058,3 +9246,4 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 27a62e8813d95e64cd199ed92371d8d02425cc545ce1a8093763beaffeaf953f  050_status.sql
 -- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql
 -- fa57c0d2c57a30c341c0bd241dc92773019af68ce77f06502c1926bd22d35676  052_names_in_sight.sql
+-- 0f934ae96e6e762b03c9976473f3e65c4042c78c89d60ebd878025349e4f37ff  057_calendar.sql

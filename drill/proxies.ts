@@ -63,6 +63,7 @@ async function nginx({ directory, port, nodes: [a, b] }: ProxyOptions): Promise<
     'listen 80;': `listen 127.0.0.1:${await freePort()};`,
     'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
     'deals.example.com;': 'localhost;',
+    '/var/log/nginx/access.log': `${directory}/access.log`,
     '/etc/ssl/deals.example.com.pem': `${directory}/cert.pem`,
     '/etc/ssl/private/deals.example.com.key': `${directory}/key.pem`,
   });

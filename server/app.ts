@@ -14,6 +14,7 @@ import { safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin, sessionLookup } from './http/session.ts';
 import { traceRequests } from './http/tracing.ts';
 import { interfaceAt, interfaces, refuseMalformed } from './interfaces.ts';
+import { calendarRoutes } from './web/calendar.ts';
 import { staticRoutes } from './web/static.ts';
 import { unsubscribeRoutes } from './web/unsubscribe.ts';
 
@@ -34,6 +35,7 @@ export function createApp(services: Services, metricsReader?: MetricsReader): Ho
   servePageStyle(app);
   for (const { mount, routes } of interfaces) app.route(mount, routes(services));
   app.route('/', unsubscribeRoutes(services));
+  app.route('/', calendarRoutes(services));
   app.route('/', staticRoutes());
 
   app.notFound(nothingHere);

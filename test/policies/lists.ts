@@ -25,6 +25,11 @@ const moments: Record<string, readonly string[]> = {
     `update closing_conditions set deadline = (app.now() + interval '2 days')::date where status in ('open', 'in_progress')`,
     `update ndas set status = 'sent', sent_at = app.now() - interval '1 hour', signed_at = null, signer_name = null where status = 'active'`,
   ],
+  'when everything has an end': [
+    `update ndas set expires_at = app.now() + interval '3 days' where status = 'active'`,
+    `update offers set payload = payload || jsonb_build_object('expires_at', to_char(app.now() at time zone 'UTC' + interval '4 days', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))`,
+    `update closing_conditions set deadline = (app.now() - interval '2 days')::date where status in ('open', 'in_progress')`,
+  ],
 };
 
 /** Compares, for every caller and moment, what a function lists with what the caller selects. */
@@ -204,4 +209,34 @@ check(
    ].join('\n union all ')}) w
    join deals d on d.id = w.deal_id and d.state not in ('closed', 'withdrawn')
    order by coalesce(w.due_at, w.waiting_since), w.deal_id, w.kind`,
+);
+
+const ownDeals = `select p.deal_id from participants p join deals d on d.id = p.deal_id
+  where p.user_id = (select app.user_id()) and p.status = 'active' and d.state not in ('closed', 'withdrawn')`;
+const ofOwnSide = `coalesce(t.participant_id = any ((select app.principals())::uuid[]), false)`;
+const coming = (due: string): string => `${due} > app.now() and ${due} <= app.now() + interval '2 years'`;
+
+check(
+  'app.deadlines lists what ends or is due among the records that row-level security shows',
+  `select l.subject, l.subject_id, l.deal_id, l.deal_title, l.due_at, l.due_on, l.own, l.begun_at, l.changed_at from app.deadlines() l`,
+  `select w.subject, w.subject_id, w.deal_id, d.title as deal_title, w.due_at, w.due_on, w.own, w.begun_at, w.changed_at
+   from (
+     select 'offers' as subject, t.id as subject_id, t.deal_id, (t.payload ->> 'expires_at')::timestamptz as due_at, null::date as due_on,
+       ${ofOwnSide} as own, t.submitted_at as begun_at, t.submitted_at as changed_at
+     from offers t where t.is_current and ${coming(`(t.payload ->> 'expires_at')::timestamptz`)}
+       and not exists (select from offer_decisions c where c.offer_id = t.id)
+     union all
+     select 'exclusivities', t.id, t.deal_id, t.expires_at, null, ${ofOwnSide}, t.granted_at, coalesce(t.changed_at, t.granted_at)
+     from exclusivities t where t.ended_at is null and ${coming('t.expires_at')}
+     union all
+     select 'ndas', t.id, t.deal_id, t.expires_at, null, ${ofOwnSide}, t.signed_at, t.signed_at
+     from ndas t where t.status = 'active' and ${coming('t.expires_at')}
+     union all
+     select 'closing_conditions', t.id, t.deal_id, app.end_of(t.deadline), t.deadline,
+       t.owner_user_id is not distinct from (select app.user_id()), t.created_at, t.updated_at
+     from closing_conditions t where t.status in ('open', 'in_progress')
+       and t.deadline between (app.now() - interval '60 days')::date and (app.now() + interval '2 years')::date) w
+   join deals d on d.id = w.deal_id
+   where (select app.user_id()) is not null and w.deal_id in (${ownDeals})
+   order by w.due_at, w.subject_id`,
 );

@@ -163,3 +163,17 @@ check('other states go where the table of moves says, and the refusal says where
     'A closing condition cannot go from satisfied to waived. From satisfied it can go to: open.',
   );
 });
+
+check('when the end of an exclusivity was changed last is kept', async (trial) => {
+  const { past, value } = trial;
+  const on = await dealOf(trial, { state: 'listed' });
+  const grant = `insert into exclusivities (deal_id, participant_id, expires_at) values ('${on.deal}', '${on.buyer}', app.now() + interval '9 days')`;
+  assert.equal(await past('broker', grant), 'done');
+  const changed = () => value(`select changed_at from exclusivities where deal_id = '${on.deal}'`);
+  const move = (expires: string) =>
+    past('broker', `update exclusivities set expires_at = ${expires} where deal_id = '${on.deal}'`);
+  assert.equal(await move('expires_at'), 'done');
+  assert.equal(await changed(), null);
+  assert.equal(await move(`app.now() + interval '8 days'`), 'done');
+  assert.ok((await changed()) !== null);
+});

@@ -305,3 +305,17 @@ check('who is suspended is signed out, and so are the clients that they use', as
   assert.ok((await value(`select ended_at from vault.sessions where id = '${session}'`)) !== null);
   assert.ok((await value(`select revoked_at from vault.token_families where id = '${family}'`)) !== null);
 });
+
+check('the link to a calendar ends with the suspension of its person, and with nothing else', async (trial) => {
+  const { put, past, value, person } = trial;
+  const user_id = person('outsider');
+  await put('vault.calendar_links', { user_id, digest: `\\x${'cd'.repeat(32)}` });
+  const links = () => value(`select count(*) from vault.calendar_links where user_id = '${user_id}'`);
+  assert.equal(
+    await past(null, `update users set name = 'Renamed', suspended_at = null where id = '${user_id}'`),
+    'done',
+  );
+  assert.equal(Number(await links()), 1);
+  assert.equal(await past(null, `update users set suspended_at = app.now() where id = '${user_id}'`), 'done');
+  assert.equal(Number(await links()), 0);
+});

@@ -1,7 +1,7 @@
 /** nginx and HAProxy as the files in deploy/ set them up, in front of two nodes. */
 
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import os from 'node:os';
@@ -93,6 +93,14 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       expect([made.status, made.text]).toEqual([201, expect.stringContaining('id')]);
       expect((await ask('/readyz')).text).toBe('ready\n');
       expect((await ask('/metrics')).status).toBe(404);
+    });
+
+    test.runIf(kind === 'nginx')('the log of the proxy keeps paths without what stands behind them', async () => {
+      const token = 'a-token-that-no-log-may-hold';
+      expect((await ask(`/calendar.ics?token=${token}`)).status).toBe(404);
+      const log = () => readFile(path.join(directory, 'access.log'), 'utf8');
+      await expect.poll(log).toContain('"GET /calendar.ics HTTP/');
+      expect(await log()).not.toContain(token);
     });
 
     test('a large document goes up and comes down as it was', async () => {

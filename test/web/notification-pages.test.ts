@@ -82,10 +82,18 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
       deals: [{ deal_title: 'Corner bakery', delivery: 'off' }],
     });
   expect(await page.getByLabel('Corner bakery').inputValue()).toBe('off');
+  await page.getByRole('button', { name: 'Make a link' }).click();
+  const link = await page.getByLabel('Your link').inputValue();
+  expect((await fetch(link)).headers.get('content-type')).toContain('text/calendar');
+  await expectAccessible(page);
   if (pictures) await page.screenshot({ path: `${pictures}/settings-desktop.png`, fullPage: true });
   await page.setViewportSize({ width: 320, height: 640 });
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
-  if (pictures) await page.screenshot({ path: `${pictures}/settings-phone.png` });
+  if (pictures) await page.screenshot({ path: `${pictures}/settings-phone.png`, fullPage: true });
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('button', { name: 'Remove link' }).click();
+  await page.getByText('You have no link.').waitFor();
+  expect((await fetch(link)).status).toBe(404);
   expect(desk.complaints).toEqual([]);
   await desk.close();
 });

@@ -107,6 +107,8 @@ const elsewhere = {
   'passkey.add': 'Add a passkey',
   'passkey.rename': 'Rename a passkey',
   'passkey.remove': 'Remove a passkey',
+  'calendar_link.make': 'Make a link to the calendar',
+  'calendar_link.remove': 'Remove the link to the calendar',
   'user.suspend': 'Suspend the account',
   'user.restore': 'Restore the account',
   'person.export': 'Export the data of a person',

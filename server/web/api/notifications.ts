@@ -16,8 +16,12 @@ import {
   setNotificationSettings,
   unreadNotifications,
 } from '../../domain/notifications/notifications.ts';
+import { calendarLink, endCalendarLink, makeCalendarLink } from '../../domain/notifications/calendar.ts';
+import { originOf } from '../../http/origin.ts';
 import { nothingThere } from '../../http/problem.ts';
+import { mintToken, tokenDigest } from '../../http/session.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
+import { calendarUrl } from '../calendar.ts';
 import { deploymentCursors } from './cursor.ts';
 import { body, pathId, query } from './input.ts';
 import { withPersonAndDeal } from './visible-record.ts';
@@ -70,6 +74,19 @@ export function notificationRoutes(services: Services) {
     .put('/notifications/settings', body(Settings), async (c) => {
       const { time_zone, digest_hour } = c.req.valid('json');
       await asPerson(services, c, setNotificationSettings(time_zone, digest_hour));
+      return c.body(null, 204);
+    })
+    .get('/notifications/calendar', async (c) => {
+      const [made_at] = await asPerson(services, c, calendarLink());
+      return c.json({ made_at });
+    })
+    .post('/notifications/calendar', async (c) => {
+      const token = mintToken();
+      await asPerson(services, c, makeCalendarLink(tokenDigest(token), originOf(c)));
+      return c.json({ url: calendarUrl(services.config.baseUrl, token) }, 201);
+    })
+    .delete('/notifications/calendar', async (c) => {
+      await asPerson(services, c, endCalendarLink(originOf(c)));
       return c.body(null, 204);
     })
     .get('/deals/:id/notifications', async (c) => {

@@ -27,6 +27,30 @@ export const notificationChoicesQuery = queryOptions({
   queryFn: ({ signal }) => api.get('/web/notifications/choices', { signal }),
 });
 
+/** When the person made the link to their calendar. */
+export const calendarLinkQuery = queryOptions({
+  queryKey: keys.notifications('calendar'),
+  queryFn: ({ signal }) => api.get('/web/notifications/calendar', { signal }),
+});
+
+/** Makes the link to the person's calendar, which is shown once, and removes it. */
+export function useCalendarLink() {
+  const client = useQueryClient();
+  const again = () => client.invalidateQueries({ queryKey: keys.notifications('calendar') });
+  return {
+    make: useMutation({
+      mutationFn: () => api.post('/web/notifications/calendar'),
+      onSettled: again,
+      onError: toastError,
+    }),
+    remove: useMutation({
+      mutationFn: () => api.delete('/web/notifications/calendar'),
+      onSettled: again,
+      onError: toastError,
+    }),
+  };
+}
+
 /** What the person chose for a deal. */
 export const dealNotificationsQuery = (id: Id) =>
   queryOptions({

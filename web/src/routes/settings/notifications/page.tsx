@@ -10,8 +10,8 @@ import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Loaded, SkeletonCard } from '../../../components/states.tsx';
-
 import { SettingsPage } from '../settings-page.tsx';
+import { CalendarCard } from './calendar-card.tsx';
 
 const deliveries: readonly { value: Delivery; label: string }[] = [
   { value: 'at_once', label: 'Mail at once' },
@@ -133,6 +133,7 @@ export default function NotificationSettings() {
             <Kinds title="On your deals" kinds={kinds.filter(({ security }) => !security)} />
             <Kinds title="The security of your account" kinds={kinds.filter(({ security }) => security)} />
             {deals.length > 0 && <Deals deals={deals} />}
+            <CalendarCard />
           </>
         )}
       </Loaded>

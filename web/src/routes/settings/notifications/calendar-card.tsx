@@ -1,0 +1,85 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { calendarLinkQuery, useCalendarLink } from '../../../api/notifications.ts';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { CopyField } from '../../../components/copy-field.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Time } from '../../../components/time.tsx';
+
+/** The link by which the person's calendar program gets their deadlines: made, shown once, made anew, removed. */
+export function CalendarCard() {
+  const { data } = useQuery(calendarLinkQuery);
+  const { make, remove } = useCalendarLink();
+  const [url, setUrl] = useState<string | null>(null);
+  const confirm = useConfirm();
+  const madeAt = data?.made_at ?? null;
+  const makeOne = async () => setUrl((await make.mutateAsync()).url);
+  const removeIt = async () => {
+    await remove.mutateAsync();
+    setUrl(null);
+  };
+  return (
+    <Card
+      title="Calendar"
+      description="Your deadlines in your own calendar program: offers that expire, exclusivity and NDAs that end, closing conditions that are due. It names the deal and what to do, nothing more."
+      actions={
+        data !== undefined &&
+        (madeAt === null ? (
+          <Button onClick={() => void makeOne()} pending={make.isPending}>
+            Make a link
+          </Button>
+        ) : (
+          <>
+            <Button
+              onClick={() =>
+                confirm(
+                  {
+                    title: 'Make a new link?',
+                    body: 'The one that you have stops working: calendars that use it must be given the new one.',
+                    action: 'Make a new link',
+                  },
+                  makeOne,
+                )
+              }
+            >
+              Make a new link
+            </Button>
+            <Button
+              onClick={() =>
+                confirm(
+                  {
+                    title: 'Remove the link?',
+                    body: 'Calendars that use it get nothing any more.',
+                    action: 'Remove link',
+                    danger: true,
+                    done: 'The link is removed',
+                  },
+                  removeIt,
+                )
+              }
+            >
+              Remove
+            </Button>
+          </>
+        ))
+      }
+    >
+      {url !== null ? (
+        <Field
+          label="Your link"
+          hint="Subscribe to it in your calendar program (“From URL”). It is shown this once: whoever has it sees your deadlines."
+        >
+          <CopyField value={url} />
+        </Field>
+      ) : madeAt !== null ? (
+        <p className="text-soft">
+          Your link was made <Time at={madeAt} />. Whoever has it sees your deadlines.
+        </p>
+      ) : (
+        <p className="text-soft">You have no link.</p>
+      )}
+    </Card>
+  );
+}
