@@ -55,11 +55,11 @@ async function brokerageNamed(client: pg.ClientBase, idOrSlug: string): Promise<
   return found;
 }
 
-/** What a command leaves in the audit trail: nobody's name, for whoever holds the owner's connection. */
-async function record(
+/** What a command leaves in the audit trail, of a brokerage or of none: nobody's name, for whoever holds the owner's connection. */
+export async function record(
   client: pg.ClientBase,
   action: string,
-  brokerageId: string,
+  brokerageId: string | null,
   subject: string,
   details: object,
 ): Promise<void> {

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import { inTransaction } from '../../database/transaction.ts';
-import { NotPossible } from './administration.ts';
+import { NotPossible, record } from './administration.ts';
 
 export interface KnownPerson {
   id: string;
@@ -43,10 +43,7 @@ export async function exportPerson(client: pg.ClientBase, emailOrId: string): Pr
   return together(client, async () => {
     const { id } = await personNamed(client, emailOrId);
     const { rows } = await client.query<{ data: string }>('select app.person_data($1, true)::text as data', [id]);
-    await client.query(
-      `insert into public.audit_records (action, subject_id, outcome, details) values ('person.export', $1, 'done', '{"by": "operator"}')`,
-      [id],
-    );
+    await record(client, 'person.export', null, id, {});
     return rows[0]?.data ?? '{}';
   });
 }
@@ -91,10 +88,7 @@ async function changeHold(
     const [subject] = rows;
     if (!subject) throw new NotPossible(`There is no ${kind} "${which}".`);
     if ((await change(subject.id)).rowCount === 0) throw new NotPossible(unchanged);
-    await client.query(
-      `insert into public.audit_records (brokerage_id, action, subject_id, outcome, details) values ($1, $2, $3, 'done', $4)`,
-      [subject.brokerage_id, action, subject.id, { kind, by: 'command line' }],
-    );
+    await record(client, action, subject.brokerage_id, subject.id, { kind });
     return subject.id;
   });
 }
