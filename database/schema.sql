@@ -580,6 +580,7 @@ CREATE TABLE public.documents (
     CONSTRAINT documents_size_bytes_check CHECK (size_bytes >= 0)
 );
 CREATE INDEX documents_by_deal ON public.documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
+CREATE INDEX documents_of_deal ON public.documents USING btree (deal_id);
 CREATE INDEX documents_to_clear ON public.documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
 ALTER TABLE public.documents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.documents FORCE ROW LEVEL SECURITY;
@@ -621,6 +622,7 @@ CREATE TABLE public.exclusivities (
 );
 CREATE INDEX exclusivities_by_offer ON public.exclusivities USING btree (offer_id) WHERE offer_id IS NOT NULL;
 CREATE INDEX exclusivities_by_participant ON public.exclusivities USING btree (participant_id);
+CREATE INDEX exclusivities_of_deal ON public.exclusivities USING btree (deal_id);
 CREATE UNIQUE INDEX one_exclusivity_a_deal ON public.exclusivities USING btree (deal_id) WHERE ended_at IS NULL;
 ALTER TABLE public.exclusivities ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.exclusivities FORCE ROW LEVEL SECURITY;
@@ -1112,6 +1114,7 @@ CREATE TABLE public.production_documents (
     CONSTRAINT production_documents_diligence_request_check CHECK (length(diligence_request) >= 1 AND length(diligence_request) <= 500)
 );
 CREATE INDEX production_documents_by_deal ON public.production_documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
+CREATE INDEX production_documents_of_deal ON public.production_documents USING btree (deal_id);
 CREATE INDEX production_documents_to_clear ON public.production_documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
 ALTER TABLE public.production_documents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.production_documents FORCE ROW LEVEL SECURITY;
@@ -1452,6 +1455,27 @@ CREATE POLICY as_owner ON vault.authorization_codes TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.brokerage_deletions (
+    brokerage_id uuid NOT NULL,
+    asked_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    asked_by uuid,
+    due_at timestamp with time zone NOT NULL,
+    begun_at timestamp with time zone,
+    deals integer DEFAULT 0 NOT NULL,
+    documents integer DEFAULT 0 NOT NULL,
+    people integer DEFAULT 0 NOT NULL,
+    CONSTRAINT brokerage_deletions_pkey PRIMARY KEY (brokerage_id),
+    CONSTRAINT brokerage_deletions_asked_by_fkey FOREIGN KEY (asked_by) REFERENCES public.users(id),
+    CONSTRAINT brokerage_deletions_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id)
+);
+CREATE INDEX brokerage_deletions_by_asker ON vault.brokerage_deletions USING btree (asked_by);
+CREATE INDEX brokerage_deletions_by_time ON vault.brokerage_deletions USING btree (due_at);
+ALTER TABLE vault.brokerage_deletions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.brokerage_deletions FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.brokerage_deletions TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.calendar_links (
     user_id uuid NOT NULL,
     digest bytea NOT NULL,
@@ -1591,6 +1615,7 @@ CREATE TABLE vault.invitations (
     CONSTRAINT invitations_check CHECK (num_nonnulls(brokerage_id, participant_id) = 1),
     CONSTRAINT invitations_digest_check CHECK (length(digest) = 32)
 );
+CREATE INDEX invitations_by_participant ON vault.invitations USING btree (participant_id) WHERE participant_id IS NOT NULL;
 CREATE INDEX invitations_by_user ON vault.invitations USING btree (user_id);
 ALTER TABLE vault.invitations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.invitations FORCE ROW LEVEL SECURITY;
@@ -1777,6 +1802,7 @@ CREATE TABLE vault.own_activity (
     record_id uuid NOT NULL,
     CONSTRAINT own_activity_pkey PRIMARY KEY (user_id, deal_id)
 );
+CREATE INDEX own_activity_by_deal ON vault.own_activity USING btree (deal_id);
 ALTER TABLE vault.own_activity ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.own_activity FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.own_activity TO CURRENT_USER
@@ -1880,6 +1906,7 @@ CREATE TABLE vault.reminders (
     CONSTRAINT reminders_pkey PRIMARY KEY (subject, subject_id, kind, remind_at),
     CONSTRAINT reminders_kind_fkey FOREIGN KEY (kind) REFERENCES app.notification_kinds(kind)
 );
+CREATE INDEX reminders_by_deal ON vault.reminders USING btree (deal_id);
 CREATE INDEX reminders_by_time ON vault.reminders USING btree (remind_at);
 ALTER TABLE vault.reminders ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.reminders FORCE ROW LEVEL SECURITY;
@@ -2339,9 +2366,14 @@ CREATE OR REPLACE FUNCTION app.announce()
  SET search_path TO ''
 AS $function$
 declare
-  changed jsonb := to_jsonb(case when tg_op = 'DELETE' then old else new end);
-  deal text := changed ->> case when tg_table_name = 'deals' then 'id' else 'deal_id' end;
+  changed jsonb;
+  deal text;
 begin
+  if tg_op = 'DELETE' and current_setting('dealkeep.deleting', true) = 'on' then
+    return null;
+  end if;
+  changed := to_jsonb(case when tg_op = 'DELETE' then old else new end);
+  deal := changed ->> case when tg_table_name = 'deals' then 'id' else 'deal_id' end;
   if tg_table_name = 'finding_comments' then
     select f.deal_id into deal from public.findings f where f.id = (changed ->> 'finding_id')::uuid;
   end if;
@@ -2507,6 +2539,26 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.ask_address_change(bytea,text,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.ask_brokerage_deletion(brokerage uuid, days integer, address inet, request_id text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  due timestamptz;
+begin
+  if brokerage is null or not brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return null;
+  end if;
+  perform app.check_recent_sign_in();
+  due := app.mark_brokerage(brokerage, days, app.user_id());
+  perform app.audit('brokerage.ask_deletion', brokerage::text, 'done', brokerage, null, address, request_id, jsonb_build_object('due_at', due));
+  return due;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.ask_brokerage_deletion(uuid,integer,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.ask_reset(given_email text, token bytea, address inet, request_id text)
  RETURNS TABLE(email text, name text)
@@ -2755,6 +2807,17 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.body_cleared(text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.brokerage_deletion(brokerage uuid)
+ RETURNS TABLE(due_at timestamp with time zone, asked_at timestamp with time zone, asked_by text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select d.due_at, d.asked_at, u.name from vault.brokerage_deletions d left join public.users u on u.id = d.asked_by
+  where d.brokerage_id = brokerage and brokerage = any (app.brokerages_as('admin', 'broker', 'staff'))
+$function$;
+GRANT EXECUTE ON FUNCTION app.brokerage_deletion(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.brokerage_named(named text)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -2841,6 +2904,25 @@ AS $function$
   select l.created_at from vault.calendar_links l where l.user_id = app.user_id() and app.client_id() is null
 $function$;
 GRANT EXECUTE ON FUNCTION app.calendar_link() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.cancel_brokerage_deletion(brokerage uuid, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if brokerage is null or not brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return false;
+  end if;
+  if not app.unmark_brokerage(brokerage, app.user_id()) then
+    return null;
+  end if;
+  perform app.audit('brokerage.cancel_deletion', brokerage::text, 'done', brokerage, null, address, request_id, '{}');
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.cancel_brokerage_deletion(uuid,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.candidates(event vault.events)
  RETURNS SETOF uuid
@@ -4092,6 +4174,96 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.decide_offer(uuid,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.delete_brokerage_part(most integer)
+ RETURNS TABLE(brokerage uuid, name text, finished boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_variable
+declare
+  this vault.brokerage_deletions;
+  chosen uuid[];
+  people uuid[];
+  part record;
+  bodies text[];
+  counted int;
+  room int := most;
+begin
+  select d.* into this from vault.brokerage_deletions d
+    where d.due_at <= app.now() and not exists (select from app.hold_on_brokerage(d.brokerage_id))
+    order by d.begun_at, d.due_at limit 1 for update skip locked;
+  if not found then
+    return;
+  end if;
+  brokerage := this.brokerage_id;
+  finished := false;
+  select b.name into name from public.brokerages b where b.id = brokerage;
+  -- Nobody is told of each row: app.announce.
+  perform set_config('dealkeep.deleting', 'on', true);
+
+  -- First nobody gets in any more, as a member or by a key, so that nothing is added.
+  if this.begun_at is null then
+    select coalesce(array_agg(m.user_id), '{}') into people from public.members m where m.brokerage_id = brokerage;
+    update vault.brokerage_deletions d set begun_at = app.now(), asked_by = null where d.brokerage_id = brokerage;
+    update public.api_keys k set revoked_at = app.now() where k.brokerage_id = brokerage and k.revoked_at is null;
+    delete from public.members m where m.brokerage_id = brokerage;
+    counted := app.forget_unattached(people);
+    update vault.brokerage_deletions d set people = d.people + counted where d.brokerage_id = brokerage;
+    return next;
+    return;
+  end if;
+
+  -- Then its deals, the first twenty at once, and when there are none any more what the brokerage itself has.
+  select coalesce(array_agg(d.id), '{}') into chosen
+    from (select l.id from public.deals l where l.organization_id = brokerage order by l.id limit 20) d;
+  select coalesce(array_agg(distinct p.user_id), '{}') into people from public.participants p where p.deal_id = any (chosen);
+  for part in
+    select r.name, r.condition,
+      exists (select from pg_catalog.pg_attribute a where a.attrelid = r.name::regclass and a.attname = 'storage_key') as has_bodies,
+      exists (select from pg_catalog.pg_constraint k where k.conrelid = r.name::regclass and k.confrelid = k.conrelid) as refers_to_itself
+    from app.rows_of_brokerage('any ($2)', true) r where r.name <> 'public.brokerages'
+  loop
+    if part.has_bodies then
+      -- The bodies are cleared out of the store like those of uploads that failed.
+      execute format('with gone as (delete from %1$s t where t.ctid = any (array(select t.ctid from %1$s t where %2$s limit $3))
+          returning t.storage_key, t.body_cleared_at)
+        select coalesce(array_agg(g.storage_key) filter (where g.body_cleared_at is null), ''{}''), count(*) from gone g', part.name, part.condition)
+        into bodies, counted using case when chosen = '{}' then brokerage end, chosen, room;
+      insert into vault.uploads (storage_key, begun_at) select b.key, app.now() - interval '3 days' from unnest(bodies) b (key)
+        on conflict (storage_key) do update set begun_at = excluded.begun_at;
+      update vault.brokerage_deletions d set documents = d.documents + counted where d.brokerage_id = brokerage;
+    else
+      execute format('delete from %1$s t where t.ctid = any (array(select t.ctid from %1$s t where %2$s limit $3))', part.name, part.condition)
+        using case when chosen = '{}' then brokerage end, chosen, case when not part.refers_to_itself then room end;
+      get diagnostics counted = row_count;
+    end if;
+    room := room - counted;
+    exit when room <= 0;
+  end loop;
+  if room > 0 and chosen <> '{}' then
+    delete from public.deals l where l.id = any (chosen);
+    get diagnostics counted = row_count;
+    update vault.brokerage_deletions d set deals = d.deals + counted where d.brokerage_id = brokerage;
+  end if;
+  if room <= 0 or chosen <> '{}' then
+    counted := app.forget_unattached(people);
+    update vault.brokerage_deletions d set people = d.people + counted where d.brokerage_id = brokerage;
+    return next;
+    return;
+  end if;
+
+  delete from vault.mail_counts m where m.subject = 'for ' || brokerage or m.subject like 'from ' || brokerage || ' to %';
+  delete from vault.brokerage_deletions d where d.brokerage_id = brokerage returning d.* into this;
+  delete from public.brokerages b where b.id = brokerage;
+  insert into public.audit_records (action, subject_id, outcome, details) values ('brokerage.delete', brokerage::text, 'done',
+    jsonb_build_object('deals', this.deals, 'documents', this.documents, 'people', this.people, 'asked_at', this.asked_at));
+  finished := true;
+  return next;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.delete_brokerage_part(integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.delete_client(client_id uuid, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -4907,6 +5079,51 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.forget_unattached(people uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  gone uuid[];
+  clients uuid[];
+  of_person text;
+begin
+  select coalesce(array_agg(u.id), '{}') into gone from public.users u
+    where u.id = any (people) and u.erased_at is null
+      and not exists (select from public.members m where m.user_id = u.id)
+      and not exists (select from public.participants p where p.user_id = u.id);
+  if gone = '{}' then
+    return 0;
+  end if;
+  perform app.end_sessions_of(g.id) from unnest(gone) g (id);
+  select coalesce(array_agg(c.id), '{}') into clients from public.connected_clients c where c.created_by = any (gone) and c.brokerage_id is null;
+  delete from vault.mail_counts m using public.users u
+    where u.id = any (gone) and (m.subject like 'from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
+  delete from vault.authorization_codes c where c.client_id = any (clients);
+  delete from vault.token_families f where f.client_id = any (clients);
+  delete from public.tool_grants g where g.user_id = any (gone) or g.client_id = any (clients);
+  delete from public.connected_clients c where c.id = any (clients);
+  delete from vault.outbox o where o.recipient_id = any (gone);
+  delete from vault.events e where e.person_id = any (gone);
+  delete from public.audit_records a where a.user_id = any (gone) and a.brokerage_id is null and a.deal_id is null;
+  -- Everything that they sign in with, and what is theirs alone: each table of the vault that names its person.
+  for of_person in
+    select a.attrelid::regclass::text from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
+    where c.relnamespace = 'vault'::regnamespace and c.relkind = 'r' and not c.relispartition and a.attname = 'user_id' and not a.attisdropped
+    order by c.relname <> 'authorization_codes', c.relname
+  loop
+    execute format('delete from %s t where t.user_id = any ($1)', of_person) using gone;
+  end loop;
+  update public.users u set email = 'erased-' || gen_random_uuid() || '@erased.invalid',
+      name = 'Former participant ' || upper(substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)),
+      erased_at = app.now(), suspended_at = coalesce(u.suspended_at, app.now())
+    where u.id = any (gone);
+  return cardinality(gone);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.grant_tool(client_id uuid, tool text, expires_at timestamp with time zone, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -4965,6 +5182,25 @@ begin
   return exists (select from vault.totp t where t.user_id = person and t.confirmed_at is not null)
     or exists (select from vault.passkeys k where k.user_id = person);
 end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.hold_on_brokerage(brokerage uuid)
+ RETURNS TABLE(kind text, subject_id uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select h.kind, h.subject_id from vault.legal_holds h
+  where case h.kind
+    when 'brokerage' then h.subject_id = brokerage
+    when 'deal' then exists (select from public.deals d where d.id = h.subject_id and d.organization_id = brokerage)
+    else exists (select from public.members m where m.user_id = h.subject_id and m.brokerage_id = brokerage)
+      or exists (select from public.participants p join public.deals d on d.id = p.deal_id
+        where p.user_id = h.subject_id and d.organization_id = brokerage)
+      or exists (select from public.contacts c join public.users u on u.id = h.subject_id and lower(c.email) = u.email
+        where c.brokerage_id = brokerage)
+    end
+  order by h.kind, h.subject_id limit 1
 $function$;
 
 CREATE OR REPLACE FUNCTION app.hold_on_person(person uuid)
@@ -6137,6 +6373,41 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.make_calendar_link(bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.mark_brokerage(brokerage uuid, days integer, by_whom uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  known public.brokerages;
+  due timestamptz := app.now() + make_interval(days => days);
+begin
+  select b.* into known from public.brokerages b where b.id = brokerage for update;
+  if not found then
+    return null;
+  end if;
+  if days is null or days not between 7 and 365 then
+    perform app.refuse('days_out_of_bounds', 'A brokerage is deleted after 7 to 365 days.');
+  end if;
+  if exists (select from app.hold_on_brokerage(brokerage)) then
+    perform app.refuse('legal_hold', case when by_whom is null
+      then (select format('A legal hold on the %s %s stops this: when it has ended, dealkeep hold off %s %s.', h.kind, h.subject_id, h.kind, h.subject_id)
+        from app.hold_on_brokerage(brokerage) h)
+      else 'What the brokerage has must be kept for now because of a legal hold: whoever runs this service can tell you more.' end);
+  end if;
+  insert into vault.brokerage_deletions (brokerage_id, asked_by, due_at) values (brokerage, by_whom, due) on conflict do nothing;
+  if not found then
+    perform app.refuse('deletion_asked', 'This brokerage is going to be deleted already.');
+  end if;
+  perform app.queue_mail('brokerage_deletion', u.email, u.id, brokerage, null, false, jsonb_build_object('name', u.name,
+      'brokerage', known.name, 'by', (select w.name from public.users w where w.id = by_whom), 'due_at', due, 'cancelled', false), null, null)
+    from public.members m join public.users u on u.id = m.user_id
+    where m.brokerage_id = brokerage and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
+  return due;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.may_move(deal_id uuid, target text, confirmed boolean)
  RETURNS boolean
@@ -8126,6 +8397,74 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.rotate_api_key(uuid,interval,bytea,text,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.rows_of_brokerage(deals text, parts boolean)
+ RETURNS TABLE(name text, condition text)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  conditions jsonb := '{}';
+  found record;
+  added int;
+begin
+  for found in
+    select c.oid, string_agg(case a.attname when 'deal_id' then 't.deal_id = ' || deals else 't.' || a.attname || ' = $1' end,
+        ' or ' order by a.attname) as condition
+    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      join pg_catalog.pg_attribute a on a.attrelid = c.oid and not a.attisdropped and a.atttypid = 'uuid'::regtype
+        and a.attname in ('brokerage_id', 'organization_id', 'deal_id')
+    where n.nspname in ('public', 'vault') and c.relpersistence = 'p' and c.oid <> 'vault.brokerage_deletions'::regclass
+      and (c.relkind = 'r' and (parts or not c.relispartition) or c.relkind = 'p' and not parts)
+    group by c.oid
+  loop
+    conditions := conditions || jsonb_build_object(found.oid::text, found.condition);
+  end loop;
+  conditions := conditions || jsonb_build_object('public.brokerages'::regclass::oid::text, 't.id = $1');
+  -- What refers to these and has no such column, or one that may be empty.
+  loop
+    added := 0;
+    for found in
+      select k.conrelid as oid, string_agg(format('t.%I in (select t.%I from %s t where %s)',
+          a.attname, f.attname, k.confrelid::regclass, conditions ->> k.confrelid::text), ' or ' order by k.conname) as condition
+      from pg_catalog.pg_constraint k
+        join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+        join pg_catalog.pg_attribute f on f.attrelid = k.confrelid and f.attnum = k.confkey[1]
+      where k.contype = 'f' and array_length(k.conkey, 1) = 1 and k.conrelid <> k.confrelid
+        and conditions ? k.confrelid::text and not k.confrelid in ('public.brokerages'::regclass, 'public.deals'::regclass)
+        and k.conrelid <> 'vault.brokerage_deletions'::regclass and strpos(coalesce(conditions ->> k.conrelid::text, ''), ' in (select ') = 0
+        and not exists (select from pg_catalog.pg_attribute o where o.attrelid = k.conrelid and not o.attisdropped
+          and (o.attname in ('deal_id', 'organization_id') or (o.attname = 'brokerage_id' and o.attnotnull)))
+      group by k.conrelid
+    loop
+      conditions := conditions || jsonb_build_object(found.oid::text,
+        concat_ws(' or ', conditions ->> found.oid::text, found.condition));
+      added := added + 1;
+    end loop;
+    exit when added = 0;
+  end loop;
+  -- Those to which nothing that is left refers come first.
+  while conditions <> '{}' loop
+    added := 0;
+    for found in
+      select o.key, o.key::oid::regclass::text as name, o.value as condition from jsonb_each_text(conditions) o
+      where not exists (select from pg_catalog.pg_constraint k
+        where k.contype = 'f' and k.confrelid = o.key::oid and k.conrelid <> k.confrelid and conditions ? k.conrelid::text)
+      order by 2
+    loop
+      name := case when strpos(found.name, '.') = 0 then 'public.' || found.name else found.name end;
+      condition := found.condition;
+      return next;
+      conditions := conditions - found.key;
+      added := added + 1;
+    end loop;
+    if added = 0 then
+      raise exception 'Tables refer to one another in a circle: %', conditions;
+    end if;
+  end loop;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.saw_any_document(deal uuid, ids uuid[])
  RETURNS boolean
  LANGUAGE plpgsql
@@ -9008,6 +9347,31 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.undelivered_mails(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.unmark_brokerage(brokerage uuid, by_whom uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  marked vault.brokerage_deletions;
+begin
+  select d.* into marked from vault.brokerage_deletions d where d.brokerage_id = brokerage for update;
+  if not found then
+    return false;
+  end if;
+  if marked.begun_at is not null then
+    perform app.refuse('deletion_begun', 'The deletion has begun and cannot be taken back.');
+  end if;
+  delete from vault.brokerage_deletions d where d.brokerage_id = brokerage;
+  perform app.queue_mail('brokerage_deletion', u.email, u.id, brokerage, null, false, jsonb_build_object('name', u.name,
+      'brokerage', b.name, 'by', (select w.name from public.users w where w.id = by_whom), 'due_at', marked.due_at, 'cancelled', true), null, null)
+    from public.members m join public.users u on u.id = m.user_id join public.brokerages b on b.id = m.brokerage_id
+    where m.brokerage_id = brokerage and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
+  return true;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.unsubscribe(token text)
  RETURNS text[]
  LANGUAGE plpgsql
@@ -9247,3 +9611,5 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql
 -- fa57c0d2c57a30c341c0bd241dc92773019af68ce77f06502c1926bd22d35676  052_names_in_sight.sql
 -- 0f934ae96e6e762b03c9976473f3e65c4042c78c89d60ebd878025349e4f37ff  057_calendar.sql
+-- 80273efbf7537a4b787873bdd7f1aac4135babf7fdf72218b753b471d1d3c1ce  062_indexes_to_delete_by.sql
+-- 39ee30c9e2cafb276e9fe6335d7f4c07ea3589def80980ee7ce8e9eb5dbac317  063_deleting_brokerages.sql

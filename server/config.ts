@@ -144,6 +144,7 @@ const variables = {
   S3_ACCESS_KEY_ID: secret(text, 'an access key id'),
   S3_SECRET_ACCESS_KEY: secret(text, 'a secret access key'),
   S3_FORCE_PATH_STYLE: variable(onOff.default(false), 'on or off'),
+  BROKERAGE_DELETION_DAYS: variable(whole(7, 365).default(30), 'a whole number of days from 7 to 365'),
   BACKUP_TO: variable(backupPlace.optional(), 'a folder, or s3://bucket/folder'),
   BACKUP_EVERY: variable(span.optional(), 'a span of time from 5m to 366d, such as 6h or 1d'),
   BACKUP_KEEP: variable(whole(1, 10_000).default(14), 'a whole number from 1 to 10000'),
@@ -274,6 +275,8 @@ export interface Config {
   readonly s3: S3Config | undefined;
   /** The keys with which secrets in the database are encrypted, the first, and decrypted, all; none: they are not. */
   readonly secretsKeys: readonly string[];
+  /** How many days after it was asked for in the settings a brokerage is deleted. */
+  readonly brokerageDeletionDays: number;
   readonly backup: {
     readonly to: PlaceConfig | undefined;
     /** How often the service makes one, in milliseconds. */
@@ -430,6 +433,7 @@ export function readConfig(env: Environment = process.env): Config {
     shutdownSeconds: values.SHUTDOWN_SECONDS,
     secretsKeys: values.SECRETS_KEY ?? [],
     s3: values.S3_BUCKET ? bucketOf(values, values.S3_BUCKET) : undefined,
+    brokerageDeletionDays: values.BROKERAGE_DELETION_DAYS,
     backup: {
       to: values.BACKUP_TO === undefined ? undefined : placeConfig(values, values.BACKUP_TO),
       everyMillis: values.BACKUP_EVERY,

@@ -3,8 +3,10 @@
 import type { CoreServices } from './services.ts';
 import { row } from './database/statement.ts';
 import { traced } from './tracing.ts';
+import { deleteBrokerages } from './documents/brokerage-deletion.ts';
 import { clearBodies } from './documents/clearing.ts';
 import { noteJobRun } from './domain/service/status.ts';
+import { mailDirectory, removeMailsNaming } from './mail/files.ts';
 import { purgeNotifications, queueReminders } from './domain/notifications/events.ts';
 
 const minute = 60_000;
@@ -24,6 +26,12 @@ export const scheduledJobs = [
     job: row('purge_limits', 'delete from limits.counters where expire < extract(epoch from now()) * 1000'),
   },
 ];
+
+/** Deletes the brokerages whose time has come, and the mails in files that name them. Rejects when store, database or files fail. */
+export const deleteDueBrokerages = (services: CoreServices): Promise<void> =>
+  deleteBrokerages(services, async (name) => {
+    await removeMailsNaming(mailDirectory(services.config.dataDir), [name]);
+  });
 
 /** Starts it; the function returned stops it. Every node does it, once for all of its processes: what one has done, the next finds done. */
 export function startScheduledJobs(services: CoreServices): () => void {
@@ -51,5 +59,6 @@ export function startScheduledJobs(services: CoreServices): () => void {
     return start(statement.name, every, () => database.run(statement));
   });
   timers.push(start('clear_store', 60 * minute, () => clearBodies(services)));
+  timers.push(start('delete_brokerages', 10 * minute, () => deleteDueBrokerages(services)));
   return () => timers.forEach(clearInterval);
 }

@@ -413,19 +413,22 @@ function addHolds(program: Command): void {
     );
 }
 
-/** Adds the commands to `program`. */
-export function addCommands(program: Command): void {
-  addSecrets(program);
-  addKeys(program);
-  addUsers(program);
-  addDocuments(program);
-  addAudit(program);
-  addMail(program);
-  addPeople(program);
-  addHolds(program);
-  program
-    .command('brokerages')
-    .description('Brokerages.')
+/** A number of days for which a brokerage that is to be deleted stays. */
+function daysToWait(text: string): number {
+  if (!/^\d{1,3}$/.test(text) || Number(text) < 7 || Number(text) > 365)
+    throw new InvalidArgumentError('It must be a whole number of days from 7 to 365.');
+  return Number(text);
+}
+
+interface DeletionOptions {
+  json?: boolean;
+  days?: number;
+  cancel?: true;
+}
+
+function addBrokerages(program: Command): void {
+  const brokerages = program.command('brokerages').description('Brokerages.');
+  brokerages
     .command('create')
     .description('Create a brokerage; then invite its first admin with users create.')
     .requiredOption('--name <name>', 'its name', fitting(/^.{1,200}$/, '1 to 200 characters'))
@@ -443,4 +446,39 @@ export function addCommands(program: Command): void {
           `Brokerage ${slug} (${id}) is created. Next: dealkeep users create --brokerage ${slug} --role admin …`,
       ),
     );
+  brokerages
+    .command('delete')
+    .description(
+      'Have a brokerage deleted with its deals, documents, contacts, keys and members, after some days in which that can be taken back. Its admins are told by mail.',
+    )
+    .argument('<id or slug>', 'the brokerage')
+    .option('--days <days>', 'how many days it stays, 7 to 365; BROKERAGE_DELETION_DAYS by default', daysToWait)
+    .option('--cancel', 'take it back')
+    .option(...json)
+    .action((which: string, options: DeletionOptions) =>
+      command(
+        async ({ client, config }, { days, cancel }: DeletionOptions) => {
+          const { markBrokerage, unmarkBrokerage } = await import('../domain/accounts/erasure.ts');
+          if (cancel) return unmarkBrokerage(client, which);
+          return markBrokerage(client, which, days ?? config.brokerageDeletionDays);
+        },
+        (result) =>
+          'due_at' in result
+            ? `Brokerage ${result.slug} (${result.id}) is deleted after ${String(result.due_at)}. To take it back until then: dealkeep brokerages delete ${result.slug} --cancel`
+            : `Brokerage ${result.slug} (${result.id}) stays.`,
+      )(options),
+    );
+}
+
+/** Adds the commands to `program`. */
+export function addCommands(program: Command): void {
+  addSecrets(program);
+  addKeys(program);
+  addUsers(program);
+  addDocuments(program);
+  addAudit(program);
+  addMail(program);
+  addPeople(program);
+  addHolds(program);
+  addBrokerages(program);
 }

@@ -47,6 +47,7 @@ export const signOutPath = returning(paths.signOut);
 
 /** What protects the person's account. */
 export const securityPath: PagePath = paths.security;
+export const brokeragePath: PagePath = paths.brokerage;
 
 /** The person's connected clients. */
 export const clientsPath: PagePath = paths.clients;

@@ -1,7 +1,7 @@
 /** What each kind of mail says, made of the facts that were written down with the event when the mail is delivered. */
 
 import type { MailFacts, MailKind, SecurityChange } from '../domain/outbox/mails.ts';
-import { addressChangeUrl, invitationUrl, resetUrl, securityPath } from '../http/links.ts';
+import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath } from '../http/links.ts';
 import type { Letter } from './template.ts';
 
 /** What a mail is made with, beside its facts. */
@@ -25,6 +25,10 @@ const changes: Readonly<Record<SecurityChange, string>> = {
 };
 
 const account = 'You get this mail because it concerns the security of your account. It cannot be turned off.';
+
+/** A day as it is written in a mail, in UTC: 22 December 2026. */
+const dayOf = (time: string): string =>
+  new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(time));
 
 type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
 
@@ -79,6 +83,19 @@ const contents: Contents = {
     ],
     action: { label: 'Look through it', url: `${baseUrl}${securityPath}` },
     footer: [account],
+  }),
+  brokerage_deletion: ({ name, brokerage, by, due_at, cancelled }, { baseUrl }) => ({
+    brand: brokerage,
+    subject: cancelled ? `${brokerage} is not deleted` : `${brokerage} will be deleted on ${dayOf(due_at)}`,
+    name,
+    paragraphs: cancelled
+      ? [`${by ?? 'Whoever runs this service'} took it back: ${brokerage} stays on ${product} as it is.`]
+      : [
+          `${by ?? 'Whoever runs this service'} asked for ${brokerage} to be deleted from ${product}. On ${dayOf(due_at)} its deals, documents, contacts and members are deleted for good.`,
+          'Until then everything stays as it is, and any admin can take it back.',
+        ],
+    action: { label: cancelled ? 'Open the settings' : 'Keep the brokerage', url: `${baseUrl}${brokeragePath}` },
+    footer: [`You get this mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),
 };
 

@@ -12,6 +12,7 @@ import { newPassword, openAccount, signedInVisitor, Visitor } from '../auth/scen
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, connect } from '../oauth/scene.ts';
 import { cleanUp, run } from './program.ts';
+import { tablesWith } from './tables-with.ts';
 
 // Every command is a process of its own, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -35,22 +36,6 @@ afterAll(async () => {
 
 const name = 'Zebulon Quackenbush-Öhr';
 const email = 'zebulon.quackenbush@people.example';
-
-/** Every table with a row in which one of the words stands, as text or as the bytes of the text. */
-async function tablesWith(words: readonly string[]): Promise<string[]> {
-  const tables = await service.sql<{ name: string }>(
-    `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind in ('r', 'p') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' order by 1`,
-  );
-  expect(tables.length).toBeGreaterThan(60);
-  const found: string[] = [];
-  const sought = words.flatMap((word) => [word.toLowerCase(), Buffer.from(word).toString('hex')]);
-  for (const { name: table } of tables) {
-    const text = `select 1 from ${table} t, unnest($1::text[]) w where position(w in lower(t::text)) > 0 limit 1`;
-    if ((await service.sql(text, [sought])).length > 0) found.push(table);
-  }
-  return found;
-}
 
 async function mailFiles(): Promise<string[]> {
   const directory = path.join(service.config.dataDir, 'mail');
@@ -139,7 +124,7 @@ test('of an erased person nothing is found in any table, mail file or line of th
       [buyer.id, buyer.participation],
     );
   const before = await records();
-  expect(await tablesWith([name, email])).toEqual(
+  expect(await tablesWith(service, [name, email])).toEqual(
     expect.arrayContaining([
       'public.contacts',
       'public.connected_clients',
@@ -175,7 +160,7 @@ test('of an erased person nothing is found in any table, mail file or line of th
   expect(id).toBe(buyer.id);
   expect(pseudonym).toMatch(/^Former participant [0-9A-F]{4}$/);
 
-  expect(await tablesWith([name, email, 'quackenbush', '198.51.100.7'])).toEqual([]);
+  expect(await tablesWith(service, [name, email, 'quackenbush', '198.51.100.7'])).toEqual([]);
   expect(await mailFiles()).toEqual([
     expect.stringContaining('Nothing about anybody.'),
     expect.stringContaining('Nothing about anybody.'),
@@ -315,7 +300,7 @@ test('people take their data along and erase themselves after a recent sign-in, 
     status: 200,
     body: { pseudonym: expect.stringMatching(/^Former participant [0-9A-F]{4}$/) },
   });
-  expect(await tablesWith([account.email, account.name])).toEqual([]);
+  expect(await tablesWith(service, [account.email, account.name])).toEqual([]);
   expect(service.log.join('\n')).not.toMatch(/vandermeer/i);
   expect((await browser.send('/api/web/me')).status).toBe(401);
   expect(

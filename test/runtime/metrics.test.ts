@@ -125,7 +125,7 @@ test('routes, tools, statements and limits are counted where they belong', async
 test('scheduled jobs are counted, those that fail apart', async () => {
   await service.sql('alter function app.purge_mails() rename to purge_mails_away');
   const stop = startScheduledJobs(service.services);
-  await expect.poll(() => sum('dealkeep_job_runs_total')).toBe(scheduledJobs.length + 1);
+  await expect.poll(() => sum('dealkeep_job_runs_total')).toBe(scheduledJobs.length + 2);
   stop();
   await service.sql('alter function app.purge_mails_away() rename to purge_mails');
   expect(await sum('dealkeep_job_failures_total')).toBe(1);
@@ -138,7 +138,7 @@ test('scheduled jobs are counted, those that fail apart', async () => {
       'select job from app.job_runs where last_failure_at is not null and last_success_at is null',
     );
   await expect.poll(noted).toEqual([{ job: 'purge_mails' }]);
-  expect(await service.sql('select from app.job_runs')).toHaveLength(scheduledJobs.length + 1);
+  expect(await service.sql('select from app.job_runs')).toHaveLength(scheduledJobs.length + 2);
 });
 
 test('mails that wait and were given up are told', async () => {

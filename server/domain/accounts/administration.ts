@@ -48,7 +48,8 @@ async function one<R extends pg.QueryResultRow>(
   return (await client.query<R>(text, [...values])).rows[0];
 }
 
-async function brokerageNamed(client: pg.ClientBase, idOrSlug: string): Promise<Brokerage> {
+/** The brokerage of this id or slug. Throws {@link NotPossible} when there is none. */
+export async function brokerageNamed(client: pg.ClientBase, idOrSlug: string): Promise<Brokerage> {
   const text = 'select id, slug, name from public.brokerages where id::text = $1 or slug = $1';
   const found = await one<Brokerage>(client, text, [idOrSlug]);
   if (!found) throw new NotPossible(`There is no brokerage with the id or slug "${idOrSlug}".`);

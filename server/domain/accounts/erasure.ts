@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import { inTransaction } from '../../database/transaction.ts';
-import { NotPossible, record } from './administration.ts';
+import { brokerageNamed, NotPossible, record, type Brokerage } from './administration.ts';
 
 export interface KnownPerson {
   id: string;
@@ -63,6 +63,34 @@ export async function erasePerson(
     const { rows } = await client.query<{ pseudonym: string }>(text, [person.id]);
     await forget(person);
     return { id: person.id, pseudonym: rows[0]?.pseudonym ?? '' };
+  });
+}
+
+export interface MarkedBrokerage extends Brokerage {
+  due_at: string;
+}
+
+/** Has a brokerage deleted after so many days, and tells its admins by mail. Throws {@link NotPossible}. */
+export async function markBrokerage(client: pg.ClientBase, idOrSlug: string, days: number): Promise<MarkedBrokerage> {
+  return together(client, async () => {
+    const brokerage = await brokerageNamed(client, idOrSlug);
+    const text = 'select app.mark_brokerage($1, $2, null) as due_at';
+    const { rows } = await client.query<{ due_at: Date }>(text, [brokerage.id, days]);
+    const due_at = rows[0]?.due_at.toISOString() ?? '';
+    await record(client, 'brokerage.ask_deletion', brokerage.id, brokerage.id, { due_at });
+    return { ...brokerage, due_at };
+  });
+}
+
+/** Takes that back, and tells its admins. Throws {@link NotPossible}. */
+export async function unmarkBrokerage(client: pg.ClientBase, idOrSlug: string): Promise<Brokerage> {
+  return together(client, async () => {
+    const brokerage = await brokerageNamed(client, idOrSlug);
+    const text = 'select app.unmark_brokerage($1, null) as done';
+    const { rows } = await client.query<{ done: boolean }>(text, [brokerage.id]);
+    if (rows[0]?.done !== true) throw new NotPossible(`${brokerage.slug} is not going to be deleted.`);
+    await record(client, 'brokerage.cancel_deletion', brokerage.id, brokerage.id, {});
+    return brokerage;
   });
 }
 

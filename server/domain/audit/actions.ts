@@ -118,6 +118,10 @@ const elsewhere = {
   'brokerage.set_up': 'Set up the brokerage',
   'brokerage.create': 'Create the brokerage',
   'brokerage.rename': 'Rename the brokerage',
+  'brokerage.export': 'Export what the brokerage has',
+  'brokerage.ask_deletion': 'Ask for the brokerage to be deleted',
+  'brokerage.cancel_deletion': 'Take back that the brokerage is deleted',
+  'brokerage.delete': 'Delete the brokerage',
   'brokerage.second_factor': ({ required }) =>
     required === false ? 'No longer require a second factor' : 'Require a second factor',
   'member.invite': withDetail('Invite a member', ' as ', 'role'),

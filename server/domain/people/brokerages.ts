@@ -13,13 +13,17 @@ export interface BrokerageOfCaller {
   requires_second_factor: boolean;
   /** What the caller is there. */
   role: MemberRole;
+  /** When it is deleted with all that it has; null: it is not. */
+  deleted_at: string | null;
+  /** Who asked for that; null: whoever runs the service. */
+  deletion_asked_by: string | null;
 }
 
 /** A brokerage of which the caller is an active member, or null. */
 export const brokerageOfCaller = row<BrokerageOfCaller, [id: string]>(
   'brokerage_of_caller',
-  `select b.id, b.slug, b.name, b.created_at, b.requires_second_factor, m.role
-   from brokerages b join members m on m.brokerage_id = b.id
+  `select b.id, b.slug, b.name, b.created_at, b.requires_second_factor, m.role, d.due_at as deleted_at, d.asked_by as deletion_asked_by
+   from brokerages b join members m on m.brokerage_id = b.id left join app.brokerage_deletion(b.id) d on true
    where b.id = $1 and m.user_id = (select app.user_id()) and m.status = 'active'`,
 );
 

@@ -4,6 +4,7 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
+import { askBrokerageDeletion, cancelBrokerageDeletion } from '../../domain/people/brokerage-deletion.ts';
 import { brokerageOfCaller, renameBrokerage, requireSecondFactor } from '../../domain/people/brokerages.ts';
 import { inviteMember, renewMemberInvitation } from '../../domain/people/invitations.ts';
 import { resendMail, undeliveredMails } from '../../domain/outbox/undelivered.ts';
@@ -22,7 +23,7 @@ import { invitationUrl } from '../../http/links.ts';
 import { mintLink } from '../../mail/secrets.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
-import { notAllowed, nothingThere } from '../../http/problem.ts';
+import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
 import { body, emailAddress, id, optional, pathId, properName, query } from './input.ts';
 import { orNotFound } from './problems.ts';
 
@@ -38,6 +39,7 @@ const Invite = z.strictObject({
 });
 const Renewal = z.strictObject({ deliver: delivery });
 const Required = z.strictObject({ required: z.boolean('Say true or false.') });
+const Deletion = z.strictObject({ confirmation: z.string().trim().max(64) });
 const Successor = z.object({ successor_id: optional(id) });
 
 /** Why nothing was changed: 404 when the person sees no such brokerage or member, else 403. */
@@ -150,6 +152,36 @@ export function brokerageRoutes(services: Services) {
         brokerageOfCaller(brokerageId),
       );
       if (!changed) throw unchanged(brokerage);
+      return c.json(orNotFound(brokerage));
+    })
+
+    .post('/brokerages/:id/deletion', body(Deletion), async (c) => {
+      const brokerageId = pathId(c);
+      const [before] = await asPerson(services, c, brokerageOfCaller(brokerageId));
+      if (before?.role !== 'admin') throw unchanged(before);
+      if (c.req.valid('json').confirmation !== before.slug)
+        throw new Problem(400, 'validation_error', `Type ${before.slug} to say that you mean it.`);
+      const { brokerageDeletionDays } = services.config;
+      const [due, brokerage] = await asPerson(
+        services,
+        c,
+        askBrokerageDeletion(brokerageId, brokerageDeletionDays, originOf(c)),
+        brokerageOfCaller(brokerageId),
+      );
+      if (due === null) throw unchanged(brokerage);
+      return c.json(orNotFound(brokerage));
+    })
+
+    .delete('/brokerages/:id/deletion', async (c) => {
+      const brokerageId = pathId(c);
+      const [cancelled, brokerage] = await asPerson(
+        services,
+        c,
+        cancelBrokerageDeletion(brokerageId, originOf(c)),
+        brokerageOfCaller(brokerageId),
+      );
+      // What was taken back already is taken back.
+      if (cancelled === false) throw unchanged(brokerage);
       return c.json(orNotFound(brokerage));
     })
 

@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import type { ContactInput, ListedContact } from '../../domain/contacts/contacts.ts';
-import { othersFirst, parseCsv, readCell, unreadable, type RowError } from './csv.ts';
+import { othersFirst, parseCsv, unreadable, type RowError } from './csv.ts';
+import { readCell } from '../../csv.ts';
 import { emailAddress, line, optional } from './input.ts';
 
 /** The most rows of one import. */

@@ -6,28 +6,13 @@ import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { parse } from 'csv-parse';
 import type { Context } from 'hono';
+import { csvHeading, csvLines, type Cells } from '../../csv.ts';
 import type { Page, Place } from '../../database/paging.ts';
 import { invalid } from './problems.ts';
 
-// A spreadsheet runs what begins like a formula. An apostrophe in front makes it text; of a text that has apostrophes
-// there already, reading takes one away again. The full-width signs are what some spreadsheets of East Asia take for the same.
-const likeFormula = /^'*[=+\-@\t\r\n＝＋－＠]/;
-const likeProtected = /^'+[=+\-@\t\r\n＝＋－＠]/;
-
-function cell(value: string | null): string {
-  const text = value ?? '';
-  const safe = likeFormula.test(text) ? `'${text}` : text;
-  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-type Cells = readonly (string | null)[];
-
-const linesOf = (rows: Iterable<Cells>): string =>
-  Array.from(rows, (cells) => `${cells.map(cell).join(',')}\r\n`).join('');
-
 /** Rows of cells as CSV, with a byte order mark so that spreadsheets read it as UTF-8. */
 export const writeCsv = (heading: readonly string[], rows: Iterable<Cells>): string =>
-  `\ufeff${linesOf([heading, ...rows])}`;
+  csvHeading(heading) + csvLines(rows);
 
 /** The last line of a file whose answer broke off. */
 const brokenOff = ['Not complete: the export stopped here. What comes after this line is missing; export it again.'];
@@ -59,10 +44,10 @@ function streamCsv(
       try {
         const more = await next();
         if (more === null) controller.close();
-        else controller.enqueue(encoder.encode(linesOf(more)));
+        else controller.enqueue(encoder.encode(csvLines(more)));
       } catch (error) {
         failed = error;
-        controller.enqueue(encoder.encode(linesOf([brokenOff])));
+        controller.enqueue(encoder.encode(csvLines([brokenOff])));
       }
     },
   });
@@ -107,9 +92,6 @@ export interface RowError {
   readonly column: string | null;
   readonly message: string;
 }
-
-/** A cell as it was before {@link writeCsv} made it safe. */
-export const readCell = (text: string): string => (likeProtected.test(text) ? text.slice(1) : text);
 
 /**
  * The most that is taken apart: lines (of cells, of nothing, or within a cell), characters of a line and of a row, cells of

@@ -97,6 +97,10 @@ export function useMemberActions(brokerageId: Id) {
       mutationFn: (required: boolean) => api.put('/web/brokerages/:id/second-factor', { param, json: { required } }),
       onSuccess: () => client.invalidateQueries(),
     }),
+    askDeletion: useChange('brokerage', (confirmation: string) =>
+      api.post('/web/brokerages/:id/deletion', { param, json: { confirmation } }),
+    ),
+    cancelDeletion: useChange('brokerage', () => api.delete('/web/brokerages/:id/deletion', { param })),
     endSessions: useChange('members', (userId: Id) =>
       api.post('/web/brokerages/:id/members/:user_id/sessions/end', { param: { ...param, user_id: userId } }),
     ),

@@ -1,7 +1,8 @@
 /** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
 
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
-import { othersFirst, parseCsv, readCell, unreadable, writeCsv, type RowError } from '../csv.ts';
+import { othersFirst, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
+import { readCell } from '../../../csv.ts';
 import { columnsOf, type Column, type Kind } from './columns.ts';
 import { periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
 import type { Table } from './workbook-reader.ts';

@@ -8,10 +8,12 @@ import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { FormFields } from '../../../components/form-fields.tsx';
 import { Input } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
-import { toast } from '../../../components/toast.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { formatDate } from '../../../lib/format.ts';
 import { memberRoles } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
@@ -82,12 +84,74 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
   );
 }
 
+/** When it is deleted, and for admins the way back. */
+function DeletionNotice({ brokerage, day }: { brokerage: Brokerage; day: string }) {
+  const { cancelDeletion } = useMemberActions(brokerage.id);
+  const isAdmin = brokerage.role === 'admin';
+  return (
+    <Notice
+      tone="warn"
+      title={`${brokerage.name} will be deleted on ${formatDate(day)}`}
+      action={
+        isAdmin && (
+          <Button
+            pending={cancelDeletion.isPending}
+            onClick={() =>
+              cancelDeletion.mutate(undefined, { onSuccess: () => toast('The brokerage stays'), onError: toastError })
+            }
+          >
+            Keep it
+          </Button>
+        )
+      }
+    >
+      {brokerage.deletion_asked_by ?? 'Whoever runs this service'} asked for it. Until then everything stays as it is;
+      then its deals, documents, contacts and members are deleted for good. {!isAdmin && 'Any admin can take it back.'}
+    </Notice>
+  );
+}
+
+/** Asking for the brokerage to be deleted, for admins: what they type says that they mean it. */
+function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
+  const { askDeletion } = useMemberActions(brokerage.id);
+  const withRecentSignIn = useRecentSignIn();
+  const form = useForm({
+    initial: { confirmation: '' },
+    draft: null,
+    check: (values) =>
+      values.confirmation.trim() === brokerage.slug
+        ? required(values, {})
+        : { confirmation: `Type ${brokerage.slug} to say that you mean it.` },
+    about: { validation_error: 'confirmation' },
+    submit: ({ confirmation }) => withRecentSignIn(() => askDeletion.mutateAsync(confirmation.trim())),
+    onDone: () => toast('The admins are told by mail'),
+  });
+  return (
+    <Card
+      title="Delete the brokerage"
+      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can take it back. Every admin is told by mail. People who are with another brokerage keep their account; the accounts of all others are emptied."
+    >
+      <FormFields form={form} className="max-w-md">
+        <Field label={`Type ${brokerage.slug} to confirm`} error={form.errors.confirmation}>
+          <Input {...form.text('confirmation')} autoComplete="off" maxLength={64} />
+        </Field>
+        <div>
+          <Button type="submit" kind="danger" pending={form.pending} disabled={!form.dirty}>
+            Delete the brokerage
+          </Button>
+        </div>
+      </FormFields>
+    </Card>
+  );
+}
+
 /** The settings page “Brokerage”: what it is called, and what one is there. */
 export default function BrokerageSettings() {
   const id = useBrokerage()?.brokerage_id ?? null;
   const query = useQuery({ ...brokerageQuery(id ?? ''), enabled: id !== null });
   return (
     <SettingsPage title="Brokerage">
+      {query.data?.deleted_at != null && <DeletionNotice brokerage={query.data} day={query.data.deleted_at} />}
       {id === null ? (
         <NoBrokerage />
       ) : (
@@ -111,6 +175,7 @@ export default function BrokerageSettings() {
         </Card>
       )}
       {query.data && <FactorRule brokerage={query.data} />}
+      {query.data?.role === 'admin' && query.data.deleted_at === null && <DeletionCard brokerage={query.data} />}
     </SettingsPage>
   );
 }

@@ -1,0 +1,41 @@
+/** The end of a brokerage: asked for by an admin or the operator, taken back meanwhile, and carried out when its time has come. */
+
+import { mapped, row, type Statement } from '../../database/statement.ts';
+import type { Origin } from '../audit/audited.ts';
+
+const ask = row<{ due_at: string | null }>(
+  'ask_brokerage_deletion',
+  'select app.ask_brokerage_deletion($1, $2, $3, $4) as due_at',
+);
+
+/**
+ * Has a brokerage deleted after so many days; for its admins, with a recent sign-in. When that is; null: the caller is no admin of it.
+ * Refused with `legal_hold` and `deletion_asked`.
+ */
+export const askBrokerageDeletion = (
+  id: string,
+  days: number,
+  { address, requestId }: Origin,
+): Statement<string | null> => mapped(ask(id, days, address, requestId), (answer) => answer?.due_at ?? null);
+
+const cancel = row<{ done: boolean | null }>(
+  'cancel_brokerage_deletion',
+  'select app.cancel_brokerage_deletion($1, $2, $3) as done',
+);
+
+/** Takes that back; for its admins. False: the caller is none; null: nothing was asked for. Refused with `deletion_begun`. */
+export const cancelBrokerageDeletion = (id: string, { address, requestId }: Origin): Statement<boolean | null> =>
+  mapped(cancel(id, address, requestId), (answer) => answer?.done ?? null);
+
+export interface DeletedPart {
+  brokerage: string;
+  name: string;
+  /** Nothing is left of it. */
+  finished: boolean;
+}
+
+/** Deletes about `most` rows of a brokerage whose time has come; null when there is none. */
+export const deleteBrokeragePart = row<DeletedPart, [most: number]>(
+  'delete_brokerage_part',
+  'select brokerage, name, finished from app.delete_brokerage_part($1)',
+);

@@ -1,0 +1,335 @@
+/** The end of a brokerage: who asks for it and takes it back, what stops it, and what is left afterwards. */
+
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import type { ClientConfig } from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createLog } from '../../server/log.ts';
+import { createMailer } from '../../server/mail/transport.ts';
+import { deleteDueBrokerages } from '../../server/scheduled-jobs.ts';
+import { openService, type TestService } from '../harness.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
+import { cleanUp, run } from './program.ts';
+import { tablesWith } from './tables-with.ts';
+
+// Every command is a process of its own, on a machine that may be busy.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+
+const day = 86_400_000;
+let service: TestService;
+let env: Record<string, string>;
+let brokerage: { id: string; name: string; slug: string };
+let admin: SignedIn;
+
+/** A socket has no place in a URL but its query. */
+const urlOf = ({ user, password, host = '', port, database }: ClientConfig): string =>
+  `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+
+beforeAll(async () => {
+  service = await openService({ demo: true });
+  const { owner, server } = service.connections;
+  env = { DATABASE_URL: urlOf(server), MIGRATE_DATABASE_URL: urlOf(owner), DATA_DIR: service.config.dataDir };
+  const [found] = await service.sql<typeof brokerage>(
+    `select id, name, slug from brokerages b order by (select count(*) from deals where organization_id = b.id) desc limit 1`,
+  );
+  brokerage = found!;
+  const [first] = await service.sql<{ user_id: string }>(
+    `select user_id from members where brokerage_id = $1 and role = 'admin' and status = 'active' order by user_id`,
+    [brokerage.id],
+  );
+  admin = await signInAs(service, first!.user_id);
+});
+afterAll(async () => {
+  await cleanUp();
+  await service?.close();
+});
+
+const at = () => `/brokerages/${brokerage.id}/deletion`;
+const ask = (who: SignedIn, confirmation = brokerage.slug) => who.ask(at(), { confirmation }, 'POST');
+const take = (who: SignedIn) => who.ask(at(), undefined, 'DELETE');
+const deletion = () => service.sql<{ due_at: Date }>('select due_at from vault.brokerage_deletions');
+
+/** A member of the brokerage in this role, signed in. */
+async function member(role: string, name: string): Promise<SignedIn & { readonly userId: string }> {
+  const [user] = await service.sql<{ id: string }>('insert into users (email, name) values ($1, $2) returning id', [
+    `${name.toLowerCase().replaceAll(' ', '.')}@members.example`,
+    name,
+  ]);
+  await service.sql('insert into members (brokerage_id, user_id, role) values ($1, $2, $3)', [
+    brokerage.id,
+    user!.id,
+    role,
+  ]);
+  return { ...(await signInAs(service, user!.id)), userId: user!.id };
+}
+
+test('an admin who has just signed in and types its short name has it deleted; every admin is told, and takes it back', async () => {
+  const broker = await member('broker', 'Bertrand Brokerson');
+  const other = await member('admin', 'Oda Otheradmin');
+  const [stranger] = await service.sql<{ user_id: string }>(
+    `select user_id from members m where brokerage_id <> $1 and role = 'admin' and status = 'active'
+       and not exists (select from members where user_id = m.user_id and brokerage_id = $1)`,
+    [brokerage.id],
+  );
+  expect((await ask(await signInAs(service, stranger!.user_id))).status).toBe(404);
+  expect((await ask(broker)).status).toBe(403);
+  expect((await take(broker)).status).toBe(403);
+  expect(await ask(admin, brokerage.name)).toMatchObject({
+    status: 400,
+    body: { error: { message: `Type ${brokerage.slug} to say that you mean it.` } },
+  });
+  service.clock.advance(11 * 60_000);
+  expect(await ask(admin)).toMatchObject({ body: { error: { code: 'recent_sign_in_required' } } });
+  service.clock.advance(-11 * 60_000);
+  expect(await deletion()).toEqual([]);
+
+  const asked = await ask(admin);
+  expect(asked.status).toBe(200);
+  const due = Date.parse(String(asked.body.deleted_at));
+  expect(Math.abs(due - service.clock.now().getTime() - 30 * day)).toBeLessThan(600_000);
+  expect(await ask(admin)).toMatchObject({ status: 409, body: { error: { code: 'deletion_asked' } } });
+  // Whoever works there reads it; nobody else does.
+  expect((await broker.ask(`/brokerages/${brokerage.id}`)).body).toMatchObject({ deleted_at: asked.body.deleted_at });
+  const admins = await service.sql<{ email: string }>(
+    `select email from users u join members m on m.user_id = u.id
+     where m.brokerage_id = $1 and m.role = 'admin' and m.status = 'active' order by email`,
+    [brokerage.id],
+  );
+  expect(admins.length).toBeGreaterThan(1);
+  const told = (await service.deliver()).filter(({ subject }) => subject.includes('will be deleted on'));
+  expect(told.map(({ to }) => to).toSorted()).toEqual(admins.map(({ email }) => email));
+  expect(told[0]?.text).toContain(brokerage.name);
+  expect(told[0]?.text).toContain('/settings/brokerage');
+
+  service.clock.advance(29 * day);
+  await deleteDueBrokerages(service.services);
+  expect(await service.sql('select 1 from brokerages where id = $1', [brokerage.id])).toHaveLength(1);
+  service.clock.advance(-29 * day);
+
+  expect(await take(other)).toMatchObject({ status: 200, body: { deleted_at: null } });
+  expect(await take(other)).toMatchObject({ status: 200, body: { deleted_at: null } });
+  expect(await deletion()).toEqual([]);
+  const kept = (await service.deliver()).filter(({ subject }) => subject.endsWith('is not deleted'));
+  expect(kept.map(({ to }) => to).toSorted()).toEqual(admins.map(({ email }) => email));
+  expect(
+    await service.sql(
+      `select action from audit_records where brokerage_id = $1 and action like '%deletion' order by at, id`,
+      [brokerage.id],
+    ),
+  ).toEqual([{ action: 'brokerage.ask_deletion' }, { action: 'brokerage.cancel_deletion' }]);
+});
+
+test('the operator asks for it and takes it back by its short name; a legal hold stops it before and when its time has come', async () => {
+  const command = (...args: string[]) => run(['brokerages', 'delete', ...args], env);
+  expect(await command(brokerage.slug, '--days', '3')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('from 7 to 365'),
+  });
+  expect(await command('nobody-here')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('There is no brokerage'),
+  });
+  expect(await command(brokerage.slug, '--cancel')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is not going to be deleted'),
+  });
+
+  const [deal] = await service.sql<{ id: string; person: string }>(
+    `select d.id, p.user_id as person from deals d join participants p on p.deal_id = d.id where organization_id = $1 limit 1`,
+    [brokerage.id],
+  );
+  const holds = [
+    ['brokerage', brokerage.id],
+    ['deal', deal!.id],
+    ['person', deal!.person],
+  ] as const;
+  for (const [kind, subject] of holds) {
+    await service.sql('insert into vault.legal_holds (kind, subject_id) values ($1, $2)', [kind, subject]);
+    expect(await ask(admin)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'legal_hold', message: expect.not.stringContaining(subject) } },
+    });
+    await service.sql('delete from vault.legal_holds');
+  }
+  await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('deal', $1)`, [deal!.id]);
+  expect(await command(brokerage.slug)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`dealkeep hold off deal ${deal!.id}`),
+  });
+  await service.sql('delete from vault.legal_holds');
+
+  const { code, stdout } = await command(brokerage.slug, '--days', '7', '--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ id: brokerage.id, slug: brokerage.slug, due_at: expect.any(String) });
+  await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [deal!.person]);
+  service.clock.advance(8 * day);
+  await deleteDueBrokerages(service.services);
+  expect(await service.sql('select begun_at from vault.brokerage_deletions')).toEqual([{ begun_at: null }]);
+  service.clock.advance(-8 * day);
+  await service.sql('delete from vault.legal_holds');
+  expect(await command(brokerage.slug, '--cancel')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('stays.'),
+  });
+});
+
+/** A digest of everything that another brokerage has, and of its people. */
+async function restOfTheWorld(): Promise<unknown> {
+  const tables = await service.sql<{ name: string; condition: string }>(
+    `select name, condition from app.rows_of_brokerage('any (array(select id from public.deals where organization_id = $1))', false)`,
+  );
+  const others = await service.sql<{ id: string }>('select id from brokerages where id <> $1 order by id', [
+    brokerage.id,
+  ]);
+  const found: Record<string, unknown> = {};
+  for (const { id } of others)
+    for (const { name, condition } of tables) {
+      const text = `select count(*)::int as rows, md5(coalesce(string_agg(t::text, '' order by t::text), '')) as digest from ${name} t where ${condition}`;
+      found[`${name} of ${id}`] = await service.sql(text, [id]);
+    }
+  found['people'] = await service.sql(
+    `select count(*)::int as rows, md5(string_agg(u::text, '' order by u::text)) as digest from users u
+     where exists (select from members m where m.user_id = u.id and m.brokerage_id <> $1)
+       or exists (select from participants p join deals d on d.id = p.deal_id where p.user_id = u.id and d.organization_id <> $1)`,
+    [brokerage.id],
+  );
+  return found;
+}
+
+async function bodies(): Promise<string[]> {
+  const entries = await readdir(service.config.dataDir, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+test('when its time has come nothing of it is found in any table, file or line of the log, and nothing else has changed', async () => {
+  // What a brokerage in use leaves beside its deals: mails, notifications, keys, a shared client, an invitation, somebody with an account of their own.
+  const both = await member('broker', 'Bianca Bothhouses');
+  await service.sql(
+    `insert into members (brokerage_id, user_id, role) select id, $2, 'staff' from brokerages where id <> $1 limit 1`,
+    [brokerage.id, both.userId],
+  );
+  const only = await member('staff', 'Ottokar Onlyhere');
+  const [deal] = await service.sql<{ id: string; title: string }>(
+    `select id, title from deals where organization_id = $1 and state = 'closed' limit 1`,
+    [brokerage.id],
+  );
+  await service.sql(
+    `insert into vault.outbox (kind, recipient, brokerage_id, urgent, facts) values ('invitation', 'invitee@people.example', $1, false, $2)`,
+    [brokerage.id, { name: 'Invitee', by: 'x', brokerage: brokerage.name, deal: deal!.title }],
+  );
+  await service.sql(`select app.count_mail_to($1, $2, 'invitee@people.example')`, [only.userId, brokerage.id]);
+  await service.sql(
+    `insert into vault.notifications (event_id, user_id, kind, deal_id, at) values (app.uuid_v7(), $1, 'invited', $2, app.now())`,
+    [both.userId, deal!.id],
+  );
+  await service.sql(
+    `insert into connected_clients (created_by, brokerage_id, name, redirect_uris) values ($1, $2, 'A client for all', '{https://client.example/back}')`,
+    [both.userId, brokerage.id],
+  );
+  const mailer = createMailer({ ...service.config, smtpUrl: undefined } as never, createLog('silent'));
+  await mkdir(path.join(service.config.dataDir, 'mail'), { recursive: true });
+  for (const text of [`${brokerage.name} writes.`, 'Nothing about anybody.'])
+    await mailer.send({
+      subject: 'Hello',
+      html: '<p>Hello</p>',
+      messageId: `${text.length}@x`,
+      to: 'a@people.example',
+      text,
+    });
+  const [document] = await service.sql<{ storage_key: string; kept: string }>(
+    `select d.storage_key, (select o.storage_key from documents o join deals l on l.id = o.deal_id where l.organization_id <> $1 limit 1) as kept
+     from documents d join deals l on l.id = d.deal_id where l.organization_id = $1 limit 1`,
+    [brokerage.id],
+  );
+  // The demo's bodies are put into the store when the first is asked for.
+  await service.services.storage.read(document!.storage_key);
+  await service.services.storage.write(document!.storage_key, Readable.from([randomBytes(10)]));
+  expect(await bodies()).toEqual(expect.arrayContaining([document!.storage_key]));
+
+  const named = await service.sql<{ word: string }>(
+    `select title as word from deals where organization_id = $1
+     union select filename from documents o join deals d on d.id = o.deal_id where organization_id = $1
+     union select display_name from contacts where brokerage_id = $1 union select email from contacts where brokerage_id = $1 and email is not null
+     union select d.id::text from deals d where organization_id = $1
+     union select u.email from users u where (exists (select from members m where m.user_id = u.id and m.brokerage_id = $1)
+         or exists (select from participants p join deals d on d.id = p.deal_id where p.user_id = u.id and d.organization_id = $1))
+       and not exists (select from members m where m.user_id = u.id and m.brokerage_id <> $1)
+       and not exists (select from participants p join deals d on d.id = p.deal_id where p.user_id = u.id and d.organization_id <> $1)`,
+    [brokerage.id],
+  );
+  const kept = await service.sql<{ word: string }>(
+    `select filename as word from documents o join deals d on d.id = o.deal_id where organization_id <> $1
+     union select display_name from contacts where brokerage_id <> $1 union select title from deals where organization_id <> $1`,
+    [brokerage.id],
+  );
+  const words = [
+    brokerage.name,
+    brokerage.slug,
+    'Ottokar Onlyhere',
+    'invitee@people.example',
+    'A client for all',
+    ...named.map(({ word }) => word),
+  ]
+    // What another brokerage calls something of its own the same is no trace.
+    .filter((word) => !kept.some((other) => other.word.toLowerCase().includes(word.toLowerCase())));
+  expect(words.length).toBeGreaterThan(50);
+  expect((await tablesWith(service, words)).length).toBeGreaterThan(15);
+  const before = await restOfTheWorld();
+
+  expect((await ask(admin)).status).toBe(200);
+  service.clock.advance(31 * day);
+  // Counts of mails to a mailbox are nobody's, and go after two days.
+  await service.sql('select app.purge_sign_in()');
+  // It is broken off at any point and gone on with: a few rows at a time, then by the job.
+  const part = () => service.sql<{ finished: boolean }>('select finished from app.delete_brokerage_part(40)');
+  for (let count = 0; count < 6; count += 1) expect(await part()).toEqual([{ finished: false }]);
+  expect(await take(admin)).toMatchObject({ status: 401 });
+  await deleteDueBrokerages(service.services);
+  expect(await part()).toEqual([]);
+
+  expect(await tablesWith(service, words)).toEqual([]);
+  // Its id is in the line that says that it was done, and nowhere else.
+  expect(await tablesWith(service, [brokerage.id])).toEqual([
+    'public.audit_records',
+    expect.stringMatching(/^vault\.audit_records_/),
+  ]);
+  expect(
+    await service.sql('select action, brokerage_id, user_id, details from audit_records where subject_id = $1', [
+      brokerage.id,
+    ]),
+  ).toEqual([
+    {
+      action: 'brokerage.delete',
+      brokerage_id: null,
+      user_id: null,
+      details: {
+        deals: expect.any(Number),
+        documents: expect.any(Number),
+        people: expect.any(Number),
+        asked_at: expect.any(String),
+      },
+    },
+  ]);
+  expect(service.log.join('\n')).not.toContain(brokerage.name);
+  expect(await bodies()).not.toContain(document!.storage_key);
+  expect(await bodies()).toContain(document!.kept);
+  const mails = await Promise.all(
+    (await readdir(path.join(service.config.dataDir, 'mail'))).map((file) =>
+      readFile(path.join(service.config.dataDir, 'mail', file), 'utf8'),
+    ),
+  );
+  expect(mails).toEqual([expect.stringContaining('Nothing about'), expect.stringContaining('Nothing about')]);
+  expect(await restOfTheWorld()).toEqual(before);
+
+  // Whoever belongs to another brokerage signs in as before; of whoever belonged to this one alone no name is left.
+  expect(await service.sql('select name, erased_at from users where id = $1', [both.userId])).toEqual([
+    { name: 'Bianca Bothhouses', erased_at: null },
+  ]);
+  expect((await (await signInAs(service, both.userId)).ask('/me')).status).toBe(200);
+  expect((await only.ask('/me')).status).toBe(401);
+  expect(await service.sql('select name from users where id = $1', [only.userId])).toEqual([
+    { name: expect.stringMatching(/^Former participant [0-9A-F]{12}$/) },
+  ]);
+});
