@@ -2262,45 +2262,74 @@ GRANT EXECUTE ON FUNCTION app.accepted_offer(uuid) TO dealkeep_server;
 CREATE OR REPLACE FUNCTION app.activity_in_sight()
  RETURNS TABLE(id uuid, at timestamp with time zone, user_id uuid, client_id uuid, deal_id uuid, action text, subject_id text, outcome text, details jsonb)
  LANGUAGE plpgsql
- SECURITY DEFINER
+ STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
-  whole constant text := app.whole_identity();
-  identity constant text := current_setting('dealkeep.identity', true);
-  seal constant text := current_setting('dealkeep.seal', true);
+  barred constant uuid[] := app.barred_in(app.identity());
   administered constant uuid[] := app.brokerages_as('admin');
-  deals uuid[];
-  deal uuid;
-  one public.audit_records;
-  shown int;
+  since constant timestamptz := app.now() - interval '30 days';
 begin
   if me is null or app.narrowed_to() is not null then
     return;
   end if;
-  deals := array(select p.deal_id from app.participations() p where p.role <> 'broker' order by p.participant_id desc limit 50);
-  foreach deal in array deals loop
-    perform app.seal(whole || ',' || app.standing(me, app.barred_in(whole), administered, deal));
-    shown := 0;
-    for one in
-      select a.* from public.audit_records a
-      where a.deal_id = deal and a.outcome = 'done' and a.action not like 'tool:%' and a.at > app.now() - interval '30 days'
-        and a.user_id is distinct from me and app.subject_of(a.action, a.details) is not null
-        and a.subject_id ~ '^[0-9a-f-]{36}$'
-      order by a.at desc, a.id desc limit 500
-    loop
-      if app.could_open(app.subject_of(one.action, one.details), one.subject_id::uuid, deal) then
-        id := one.id; at := one.at; user_id := one.user_id; client_id := one.client_id; deal_id := one.deal_id;
-        action := one.action; subject_id := one.subject_id; outcome := one.outcome; details := one.details;
-        return next;
-        shown := shown + 1;
-        exit when shown = 8;
-      end if;
-    end loop;
-  end loop;
-  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+  return query
+    -- What the caller is to each of these deals, and what follows from it whatever the record.
+    with own as materialized (
+      select o.*,
+        o.side in ('broker', 'seller') as sells,
+        exists (select from vault.active_ndas n where n.participant_id = o.principal_id) as signed,
+        o.side = 'buyer' and exists (select from public.exclusivities x
+          where x.deal_id = o.deal_id and x.participant_id = o.principal_id and x.ended_at is null and x.expires_at > app.now()) as holds,
+        o.side = 'buyer' and exists (select from vault.selected_buyers x
+          where x.deal_id = o.deal_id and x.participant_id = o.principal_id) as selected,
+        (select d.needs_nda from public.deals d where d.id = o.deal_id) as needs_nda,
+        o.side in ('broker', 'seller', 'viewer')
+          or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
+      from (
+        select p.deal_id, p.principal_id, p.side from app.own_parts(me, barred, null) p
+        where p.role <> 'broker' order by p.participant_id desc limit 50) o)
+    select s.id, s.at, s.user_id, s.client_id, own.deal_id, s.action, s.subject_id, s.outcome, s.details
+    from own
+    cross join lateral (
+      select a.id, a.at, a.user_id, a.client_id, a.action, a.subject_id, a.outcome, a.details
+      from (
+        select l.*, app.subject_of(l.action, l.details) as subject from public.audit_records l
+        where l.deal_id = own.deal_id and l.outcome = 'done' and l.action not like 'tool:%' and l.at > since
+          and l.user_id is distinct from me and app.subject_of(l.action, l.details) is not null
+          and l.subject_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+        order by l.at desc, l.id desc limit 200) a
+      where case a.subject
+        when 'questions' then (select true from public.questions q
+          where q.id = a.subject_id::uuid and q.deal_id = own.deal_id and (own.side = 'broker' or q.participant_id = own.principal_id
+            or (own.side = 'seller' and q.status in ('with_seller', 'answered', 'distributed'))))
+        when 'question_answers' then own.sells and (select true from public.question_answers q
+          where q.question_id = a.subject_id::uuid and q.deal_id = own.deal_id limit 1)
+        when 'ndas' then (select true from public.ndas n
+          where n.id = a.subject_id::uuid and n.deal_id = own.deal_id and (own.sells or n.participant_id = own.principal_id))
+        when 'documents' then (select true from public.documents d
+          where d.id = a.subject_id::uuid and d.deal_id = own.deal_id and d.removed_at is null
+            and (own.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and own.signed)
+              or (d.confidentiality = 'selected_buyer_only' and own.holds)))
+        when 'production_documents' then (select true from public.production_documents d
+          where d.id = a.subject_id::uuid and d.deal_id = own.deal_id and d.removed_at is null
+            and (own.sells or d.confidentiality = 'public' or (d.confidentiality = 'nda_gated' and own.signed)
+              or (d.confidentiality = 'selected_buyer_only' and own.holds)))
+        when 'offers' then (select true from public.offers o
+          where o.id = a.subject_id::uuid and o.deal_id = own.deal_id and (own.sells or o.participant_id = own.principal_id))
+        when 'closing_conditions' then (own.sees_all or own.selected) and (select true from public.closing_conditions c
+          where c.id = a.subject_id::uuid and c.deal_id = own.deal_id)
+        when 'findings' then (select true from public.findings f
+          where f.id = a.subject_id::uuid and f.deal_id = own.deal_id and (own.sells or f.participant_id = own.principal_id))
+        when 'participants' then (select true from public.participants p
+          where p.id = a.subject_id::uuid and p.deal_id = own.deal_id and (own.sees_all or coalesce(p.advises, p.id) = own.principal_id
+            or (own.side = 'buyer' and p.status = 'active'
+              and (p.role = 'broker' or (p.role = 'seller' and (own.signed or not own.needs_nda))))))
+        else false end
+      order by a.at desc, a.id desc limit 8) s;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.activity_in_sight() TO dealkeep_server;
@@ -5226,6 +5255,197 @@ AS $function$
   order by h.kind desc, h.subject_id limit 1
 $function$;
 
+CREATE OR REPLACE FUNCTION app.home(with_findings boolean)
+ RETURNS TABLE(part text, kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone, id uuid, at timestamp with time zone, user_id uuid, client_id uuid, action text, subject_id text, outcome text, details jsonb, is_own boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
+  administered constant uuid[] := app.brokerages_as('admin');
+  now constant timestamptz := app.now();
+  due_by constant date := app.last_day_over(now + interval '7 days');
+  overdue_by constant date := app.last_day_over(now);
+begin
+  if me is null then
+    return;
+  end if;
+  return query
+    with own as materialized (select p.* from app.own_parts(me, barred, narrowed) p),
+    d as materialized (
+      select p.deal_id as id, t.state, t.organization_id, p.participant_id, p.role, p.principal_id, p.side, true as mine, t.state not in ('closed', 'withdrawn') as goes_on,
+        t.organization_id = any (administered) as by_brokerage
+      from own p
+      join (select t.id, t.state, t.organization_id from public.deals t where t.id = any (array(select own.deal_id from own))) t on t.id = p.deal_id
+      union all
+      select t.id, t.state, t.organization_id, null, null, null, null, false, false, true from public.deals t
+      where t.organization_id = any (administered) and not exists (select from own where own.deal_id = t.id)),
+    -- Deals before an offer was accepted have neither a stage nor an exclusivity that has not ended.
+    sold as materialized (
+      select d.*, g.state as stage, x.participant_id as holder, x.granted_at, x.expires_at, coalesce(x.expires_at > now, false) as runs
+      from d
+      left join (select s.deal_id, s.state from public.deal_stages s
+        where s.deal_id = any (array(select d.id from d where d.state not in ('draft', 'listed', 'withdrawn', 'closed')))) g on g.deal_id = d.id
+      left join (select e.deal_id, e.participant_id, e.granted_at, e.expires_at from public.exclusivities e
+        where e.deal_id = any (array(select d.id from d where d.state not in ('draft', 'listed', 'withdrawn', 'closed')))
+          and e.ended_at is null) x on x.deal_id = d.id
+      where d.state not in ('draft', 'listed', 'withdrawn', 'closed')),
+    run as materialized (select array(select d.id from d where d.role = 'broker' and d.goes_on) as deals),
+    bought as materialized (
+      select array_agg(d.id) as deals, array_agg(d.principal_id) as principals from d where d.side = 'buyer' and d.goes_on),
+    waiting (kind, deal_id, count, due_at, since) as (
+      select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
+          null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
+        from public.questions t
+        where t.deal_id = any ((select run.deals from run)::uuid[]) and t.status in ('pending_broker_review', 'answered') group by t.deal_id, t.status
+      union all
+      select 'questions_to_answer', t.deal_id, count(*), null, min(t.updated_at)
+        from public.questions t
+        where t.deal_id = any (array(select d.id from d where d.role = 'seller' and d.goes_on)) and t.status = 'with_seller' group by t.deal_id
+      union all
+      select 'answers_to_read', t.deal_id, count(*), null, min(t.distributed_at)
+        from public.questions t
+        left join (select r.deal_id, r.read_until from public.answer_readings r
+          where r.deal_id = any ((select bought.deals from bought)::uuid[]) and r.user_id = me) r on r.deal_id = t.deal_id
+        where t.status = 'distributed' and t.participant_id = any ((select bought.principals from bought)::uuid[])
+          and (r.read_until is null or r.read_until < coalesce(t.distributed_at, '-infinity'))
+        group by t.deal_id
+      union all
+      select 'ndas_to_sign', t.deal_id, count(*), null, min(t.sent_at)
+        from public.ndas t
+        where t.status = 'sent' and (t.expires_at is null or t.expires_at > now)
+          and t.participant_id = any (array(select d.participant_id from d where d.role = 'buyer' and d.goes_on))
+        group by t.deal_id
+      union all
+      select 'ndas_unsigned', t.deal_id, count(*), null, min(t.sent_at)
+        from public.ndas t
+        where t.status = 'sent' and (t.expires_at is null or t.expires_at > now) and t.deal_id = any ((select run.deals from run)::uuid[])
+        group by t.deal_id
+      union all
+      -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
+      select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
+        from public.offers t
+        where t.is_current and t.deal_id = any (array(
+          select d.id from d where d.role in ('broker', 'seller') and d.state = 'listed'
+          union all
+          select s.id from sold s where s.role in ('broker', 'seller') and s.state = 'under_offer'
+            and (s.stage is null or (s.stage = 'exclusivity' and not s.runs))))
+        group by t.deal_id
+      union all
+      -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
+      select change.kind, t.deal_id, count(*), null, min(t.submitted_at)
+        from sold s
+        join (select o.id, o.deal_id, o.participant_id, o.submitted_at from public.offers o
+          where o.deal_id = any (array(select sold.id from sold where sold.mine and sold.holder is not null)) and o.is_current) t
+          on t.participant_id = s.holder
+        cross join lateral (select case when s.role = 'broker' then 'offer_changes_to_decide'
+          when s.role = 'seller' or s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
+        where s.mine and change.kind is not null and (s.runs or s.stage in ('diligence', 'closing'))
+          and not exists (select from public.offer_decisions c
+            where c.deal_id = any (array(select sold.id from sold where sold.mine and sold.holder is not null)) and c.offer_id = t.id)
+          and exists (select from public.offer_decisions c
+            where c.deal_id = any (array(select sold.id from sold where sold.mine and sold.holder is not null))
+              and c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
+        group by change.kind, t.deal_id
+      union all
+      -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
+      select 'conditions_due', t.deal_id, count(*), app.end_of(min(t.deadline)), null
+        from (
+          select c.id, c.deal_id, c.deadline from public.closing_conditions c
+          left join d on d.id = c.deal_id and d.goes_on
+          left join sold s on s.id = d.id and d.side = 'buyer' and s.holder = d.principal_id and (s.runs or s.stage is distinct from 'exclusivity')
+          where c.owner_user_id = me and c.status in ('open', 'in_progress') and c.deadline <= due_by
+            and (d.side in ('broker', 'seller', 'viewer') or s.id is not null
+              or (administered <> '{}' and exists (select from public.deals a
+                where a.id = c.deal_id and a.organization_id = any (administered) and a.state not in ('closed', 'withdrawn'))))
+          union
+          select c.id, c.deal_id, c.deadline from public.closing_conditions c
+          where c.deal_id = any ((select run.deals from run)::uuid[]) and c.status in ('open', 'in_progress') and c.deadline <= due_by
+            and (c.owner_user_id is null or c.deadline <= overdue_by)) t
+        group by t.deal_id
+      union all
+      select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
+        from public.findings t
+        join d on d.id = t.deal_id and d.goes_on
+        where with_findings and t.status = 'open' and t.owner_user_id = me
+          and (d.side in ('broker', 'seller') or t.participant_id = d.principal_id)
+        group by t.deal_id),
+    first as materialized (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200),
+    -- Of a deal without a stage everybody sees the same state.
+    staged as materialized (
+      select s.id, s.state as state_for_all, s.expires_at,
+        case when k.lapsed and s.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then s.stage else s.state end as state,
+        (k.of_the_deal or k.of_the_exclusive_buyer) and (s.runs or (k.knows_stage and s.stage <> 'exclusivity')) as shows_exclusivity
+      from sold s
+      cross join lateral (select coalesce(s.side in ('broker', 'seller', 'viewer') or s.by_brokerage, false) as of_the_deal,
+        coalesce(s.holder = s.principal_id, false) as of_the_exclusive_buyer) w
+      cross join lateral (select w.*, w.of_the_deal or (s.side = 'buyer' and w.of_the_exclusive_buyer and (s.runs or s.stage <> 'exclusivity')) as knows_stage,
+        s.stage = 'exclusivity' and not s.runs as lapsed) k
+      where s.stage is not null),
+    running as materialized (
+      select s.id, s.expires_at from staged s
+      where s.shows_exclusivity and s.expires_at > now and s.state in ('exclusivity', 'diligence', 'closing')
+      order by s.expires_at, s.id limit 20),
+    -- The last eight records of activity are on the eight deals with the last ones.
+    busiest as materialized (
+      select a.deal_id from vault.deal_activity a where a.deal_id = any (array(select own.deal_id from own where own.role = 'broker'))
+      order by a.at desc, a.record_id desc limit 8),
+    own_busiest as materialized (
+      select array(select a.deal_id from vault.own_activity a
+        where a.user_id = me and a.deal_id = any (array(select own.deal_id from own where own.role <> 'broker'))
+        order by a.at desc, a.record_id desc limit 8) as deals),
+    acts as materialized (
+      select c.*, true as is_own from (
+        select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details from busiest b cross join lateral (
+          select a.* from public.audit_records a
+          where a.deal_id = b.deal_id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 8) a
+        union
+        select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details
+        from unnest(administered) b (id) cross join lateral (
+          select a.* from public.audit_records a
+          where a.brokerage_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id is not null
+          order by a.at desc, a.id desc limit 8) a
+        union
+        (select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details
+          from own_busiest b cross join lateral (
+            select a.* from public.audit_records a
+            where b.deals <> '{}' and a.user_id = me and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id = any (b.deals)
+            order by a.at desc, a.id desc limit 8) a)
+        order by at desc, id desc limit 8) c),
+    latest as materialized (
+      select l.* from (
+        select acts.* from acts
+        union all
+        select s.*, false from app.activity_in_sight() s where not exists (select from acts where acts.id = s.id)) l
+      order by l.at desc, l.id desc limit 8),
+    named as materialized (
+      select t.id, t.title from public.deals t
+      where t.id = any (array(select first.deal_id from first union select running.id from running union select latest.deal_id from latest)))
+    (select 'queue', f.kind, f.deal_id, n.title, f.count::int, f.due_at, f.since, null::uuid, null::timestamptz, null::uuid, null::uuid, null, null, null, null::jsonb, null::boolean
+     from first f join named n on n.id = f.deal_id order by coalesce(f.due_at, f.since), f.deal_id, f.kind)
+    union all
+    (select 'state', c.state, null, null, sum(c.count)::int, null, null, null, null, null, null, null, null, null, null, null
+     from (select d.state, count(*) as count from d group by d.state
+       union all select s.state_for_all, - count(*) from staged s group by s.state_for_all
+       union all select s.state, count(*) from staged s group by s.state) c
+     group by c.state having sum(c.count) > 0 order by c.state)
+    union all
+    (select 'exclusivity', null, r.id, n.title, null, r.expires_at, null, null, null, null, null, null, null, null, null, null
+     from running r join named n on n.id = r.id order by r.expires_at, r.id)
+    union all
+    (select 'activity', null, l.deal_id, n.title, null, null, null, l.id, l.at, l.user_id, l.client_id, l.action, l.subject_id, l.outcome, l.details,
+       l.is_own
+     from latest l join named n on n.id = l.deal_id order by l.at desc, l.id desc);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.home(boolean) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.home_deals()
  RETURNS TABLE(state text, count integer, deal_id uuid, deal_title text, expires_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -7031,6 +7251,34 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.own_notifications(boolean,timestamp with time zone,uuid,integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.own_parts(me uuid, barred uuid[], narrowed uuid)
+ RETURNS TABLE(deal_id uuid, participant_id uuid, role text, principal_id uuid, side text)
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT s.deal_id,
+     s.participant_id,
+     s.role,
+     s.principal_id,
+     s.side
+    FROM ( SELECT o.deal_id,
+             o.id AS participant_id,
+             o.role,
+             COALESCE(o.advises, o.id) AS principal_id,
+                 CASE
+                     WHEN (o.advises IS NULL) THEN o.role
+                     ELSE ( SELECT p.role
+                        FROM public.participants p
+                       WHERE ((p.id = o.advises) AND (p.status = 'active'::text)))
+                 END AS side
+            FROM public.participants o
+           WHERE ((o.user_id = own_parts.me) AND (o.status = 'active'::text) AND ((own_parts.narrowed IS NULL) OR (o.deal_id = own_parts.narrowed)) AND ((own_parts.barred = '{}'::uuid[]) OR (( SELECT d.organization_id
+                    FROM public.deals d
+                   WHERE (d.id = o.deal_id)) <> ALL (own_parts.barred))))
+          OFFSET 0) s
+   WHERE (s.side IS NOT NULL);
+END;
 
 CREATE OR REPLACE FUNCTION app.own_passkeys(session bytea)
  RETURNS TABLE(id uuid, credential_id text, transports text[], name text, created_at timestamp with time zone, last_used_at timestamp with time zone)
@@ -9026,20 +9274,7 @@ CREATE OR REPLACE FUNCTION app.subject_of(action text, details jsonb)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
- SET search_path TO ''
-AS $function$
-  select case
-    when action in ('document.upload', 'document.change', 'document.restore') then
-      case details ->> 'source' when 'production' then 'production_documents' else 'documents' end
-    when action in ('question.ask', 'question.release', 'question.distribute') then 'questions'
-    when action = 'question.answer' then 'question_answers'
-    when action in ('nda.send', 'nda.sign', 'nda.revoke') then 'ndas'
-    when action in ('offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change') then 'offers'
-    when action in ('condition.add', 'condition.change') then 'closing_conditions'
-    when action in ('finding.add', 'finding.status') then 'findings'
-    when action in ('participant.invite', 'participant.remove', 'invitation.accept') then 'participants'
-  end
-$function$;
+RETURN CASE WHEN (action = ANY (ARRAY['document.upload'::text, 'document.change'::text, 'document.restore'::text])) THEN CASE (details ->> 'source'::text) WHEN 'production'::text THEN 'production_documents'::text ELSE 'documents'::text END WHEN (action = ANY (ARRAY['question.ask'::text, 'question.release'::text, 'question.distribute'::text])) THEN 'questions'::text WHEN (action = 'question.answer'::text) THEN 'question_answers'::text WHEN (action = ANY (ARRAY['nda.send'::text, 'nda.sign'::text, 'nda.revoke'::text])) THEN 'ndas'::text WHEN (action = ANY (ARRAY['offer.submit'::text, 'offer.accept'::text, 'offer.accept_change'::text, 'offer.decline_change'::text])) THEN 'offers'::text WHEN (action = ANY (ARRAY['condition.add'::text, 'condition.change'::text])) THEN 'closing_conditions'::text WHEN (action = ANY (ARRAY['finding.add'::text, 'finding.status'::text])) THEN 'findings'::text WHEN (action = ANY (ARRAY['participant.invite'::text, 'participant.remove'::text, 'invitation.accept'::text])) THEN 'participants'::text ELSE NULL::text END;
 GRANT EXECUTE ON FUNCTION app.subject_of(text,jsonb) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.sweep()
@@ -9610,6 +9845,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- 27a62e8813d95e64cd199ed92371d8d02425cc545ce1a8093763beaffeaf953f  050_status.sql
 -- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql
 -- fa57c0d2c57a30c341c0bd241dc92773019af68ce77f06502c1926bd22d35676  052_names_in_sight.sql
+-- 9e41d9008b7a66b9fb7a2dad3d5e26d57cf4f9c1912b91a84bf53d6b9b2add70  053_first_page.sql
 -- 0f934ae96e6e762b03c9976473f3e65c4042c78c89d60ebd878025349e4f37ff  057_calendar.sql
 -- 80273efbf7537a4b787873bdd7f1aac4135babf7fdf72218b753b471d1d3c1ce  062_indexes_to_delete_by.sql
 -- 39ee30c9e2cafb276e9fe6335d7f4c07ea3589def80980ee7ce8e9eb5dbac317  063_deleting_brokerages.sql

@@ -156,7 +156,15 @@ check(
 );
 
 /** What nodes of the version before still call while they are replaced. */
-const forEarlierNodes: readonly string[] = ['sees_change', 'deal_opted_in', 'tool_granted'];
+const forEarlierNodes: readonly string[] = [
+  'sees_change',
+  'deal_opted_in',
+  'tool_granted',
+  'home_queue',
+  'home_deals',
+  'latest_activity',
+  'activity_in_sight',
+];
 
 /** What the server's own code sends, as one text. */
 function serverCode(): string {

@@ -32,12 +32,30 @@ const moments: Record<string, readonly string[]> = {
   ],
 };
 
+/** One more moment, for what is shown of it. */
+const acted: Readonly<Record<string, readonly string[]>> = {
+  'when others have just asked, uploaded and found': [
+    ['question.ask', 'questions'],
+    ['document.upload', 'documents'],
+    ['finding.add', 'findings'],
+  ].map(
+    ([action, table]) => `insert into audit_records (deal_id, action, subject_id, outcome, details)
+        select r.deal_id, '${action}', r.id, 'done', '{}' from ${table} r`,
+  ),
+};
+
 /** Compares, for every caller and moment, what a function lists with what the caller selects. */
-function check(title: string, listed: string, selected: string, values: (stage: Stage) => unknown[] = () => []): void {
+function check(
+  title: string,
+  listed: string,
+  selected: string,
+  values: (stage: Stage) => unknown[] = () => [],
+  more: Readonly<Record<string, readonly string[]>> = {},
+): void {
   const compare = async (stage: Stage): Promise<void> => {
     const { server } = stage;
     let found = 0;
-    for (const [moment, changes] of Object.entries(moments))
+    for (const [moment, changes] of Object.entries({ ...moments, ...more }))
       for (const caller of callers) {
         await server.query('begin');
         try {
@@ -150,10 +168,7 @@ const waiting = (kind: string, since: string, what: string): string =>
 const changes = `exclusivities x join offers t on t.participant_id = x.participant_id and t.is_current
   where x.ended_at is null and not exists (select from offer_decisions c where c.offer_id = t.id) and app.accepted_offer(t.deal_id) is not null`;
 
-check(
-  'app.home_queue counts what waits among the records that row-level security shows',
-  `select q.kind, q.deal_id, q.deal_title, q.count, q.due_at, q.waiting_since from app.home_queue(true) q`,
-  `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_at, w.waiting_since
+const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_at, w.waiting_since
    from (${[
      waiting(
        'questions_to_review',
@@ -208,7 +223,40 @@ check(
      ),
    ].join('\n union all ')}) w
    join deals d on d.id = w.deal_id and d.state not in ('closed', 'withdrawn')
-   order by coalesce(w.due_at, w.waiting_since), w.deal_id, w.kind`,
+   order by coalesce(w.due_at, w.waiting_since), w.deal_id, w.kind`;
+for (const from of ['app.home_queue(true) q', `app.home(true) q where q.part = 'queue'`])
+  check(
+    `${from.split(' ')[0]} counts what waits among the records that row-level security shows`,
+    `select q.kind, q.deal_id, q.deal_title, q.count, q.due_at, q.waiting_since from ${from}`,
+    queued,
+  );
+
+const states = `select ${dealState} as state, count(*)::int as count from ${dealTables} group by 1 order by 1`;
+const running = `select d.id as deal_id, d.title as deal_title, x.expires_at from ${dealTables}
+  where x.expires_at > app.now() and ${dealState} in ('exclusivity', 'diligence', 'closing') order by x.expires_at, d.id limit 20`;
+check(
+  'app.home counts the deals that row-level security shows in the states that it shows',
+  `select h.kind as state, h.count from app.home(true) h where h.part = 'state'`,
+  states,
+);
+check(
+  'app.home lists the exclusivities that row-level security shows',
+  `select h.deal_id, h.deal_title, h.due_at as expires_at from app.home(true) h where h.part = 'exclusivity'`,
+  running,
+);
+
+const act = 'a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details';
+check(
+  'app.home lists the last records that row-level security shows, and what others did to records that the caller could open',
+  `select ${act}, a.deal_title, a.is_own from app.home(true) a where a.part = 'activity'`,
+  `with own as (select ${act}, d.title as deal_title, true as is_own from audit_records a join deals d on d.id = a.deal_id
+     where ${isActivity} order by a.at desc, a.id desc limit 8)
+   select * from (select * from own
+     union all
+     select ${act}, d.title, false from app.activity_in_sight() a join deals d on d.id = a.deal_id where a.id not in (select id from own)) a
+   order by a.at desc, a.id desc limit 8`,
+  () => [],
+  acted,
 );
 
 const ownDeals = `select p.deal_id from participants p join deals d on d.id = p.deal_id

@@ -42,18 +42,19 @@ export function told({ details, object_name: name, ...activity }: Found): Activi
   return { ...activity, summary, named };
 }
 
-/** The columns of record `a` of deal `d` as {@link Found} has them; the person's id and name are SQL. */
-export const fields = (userId: string, userName: string): string =>
-  `a.id, a.at, ${userId} as user_id, ${userName} as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
-  a.outcome, a.details, app.name_in_sight(app.subject_of(a.action, a.details), a.subject_id, a.deal_id) as object_name`;
+/** SQL for the name of what a record was done to, as its reader sees it. */
+export const objectName = (record: string): string =>
+  `app.name_in_sight(app.subject_of(${record}.action, ${record}.details), ${record}.subject_id, ${record}.deal_id)`;
 
 // Who declined is known by the name that was typed alone.
-/** The name of user `u`, who did what record `a` tells. */
-export const actor = `coalesce(u.name, case when a.action = 'invitation.decline' then a.details ->> 'name' end)`;
+/** SQL for the name of user `u`, who did what a record tells. */
+export const actor = (record: string): string =>
+  `coalesce(u.name, case when ${record}.action = 'invitation.decline' then ${record}.details ->> 'name' end)`;
 
 const ofDeal = rows<Placed<Found>>(
   'activity_of_deal',
-  `select ${fields('a.user_id', actor)}, a.at::text as place from (
+  `select a.id, a.at, a.user_id, ${actor('a')} as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
+     a.outcome, a.details, ${objectName('a')} as object_name, a.at::text as place from (
      select a.* from audit_records a
      where a.deal_id = $1 and ${isActivity} and ($2::text is null or (a.at, a.id) < ($2::timestamptz, $3::uuid))
      order by a.at desc, a.id desc limit $4) a

@@ -1,6 +1,7 @@
-/** The first page: what waits for the caller on each deal, and how their deals stand. */
+/** The first page: what waits for the caller on each deal, how their deals stand, and what was done lately. */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
+import { actor, objectName, told, type Activity, type Found as FoundActivity } from '../audit/activity.ts';
 import type { DealState } from './deals.ts';
 
 export type QueueKind =
@@ -27,40 +28,65 @@ export interface QueueEntry {
   waiting_since: string | null;
 }
 
-/** What waits for the caller, what is due or has waited longest first; findings only where that feature is on. */
-export const queue = rows<QueueEntry, [withFindings: boolean]>(
-  'home_queue',
-  'select kind, deal_id, deal_title, count, due_at, waiting_since from app.home_queue($1)',
-);
-
 export interface RunningExclusivity {
   deal_id: string;
   deal_title: string;
   expires_at: string;
 }
 
-/** How the caller's deals stand. */
-export interface DealsNow {
-  /** How many there are in each state. */
+export interface Home {
+  /** What waits for the caller, what is due or has waited longest first; findings only where that feature is on. */
+  queue: QueueEntry[];
+  /** How many deals there are in each state. */
   deals_by_state: { state: DealState; count: number }[];
   /** The exclusivities that run and that the caller knows of, the first to end first, at most 20. */
   exclusivities: RunningExclusivity[];
+  /** What was done lately on any deal that the caller sees, as far as they may see it, the latest first. */
+  activity: Activity[];
 }
 
 type Found =
-  | { state: DealState; count: number; deal_id: null; deal_title: null; expires_at: null }
-  | ({ state: null; count: null } & RunningExclusivity);
+  | ({ part: 'queue' } & QueueEntry)
+  | { part: 'state'; kind: DealState; count: number }
+  | { part: 'exclusivity'; deal_id: string; deal_title: string; due_at: string }
+  | ({ part: 'activity' } & FoundActivity);
 
-const standing = rows<Found, []>(
-  'home_deals',
-  'select state, count, deal_id, deal_title, expires_at from app.home_deals()',
+// Of somebody of whom the reader may not know on this deal nothing is told but that they did it.
+const seenActor = `coalesce(known.name, case when h.user_id is not null then 'Someone' end)`;
+
+// What is joined is looked up for each act alone: a join of whole tables would ask their policies of the platform.
+const found = rows<Found, [withFindings: boolean]>(
+  'home',
+  `select h.part, h.kind, h.deal_id, h.deal_title, h.count, h.due_at, h.waiting_since, h.id, h.at,
+     case when h.is_own then h.user_id else known.id end as user_id, case when h.is_own then ${actor('h')} else ${seenActor} end as user_name,
+     c.name as client_name, h.action, h.outcome, h.details,
+     case when h.part = 'activity' then ${objectName('h')} end as object_name
+   from app.home($1) with ordinality h
+   left join lateral (select name from users where id = h.user_id and h.is_own limit 1) u on true
+   left join lateral (select u.id, u.name from participants p join users u on u.id = p.user_id
+     where p.deal_id = h.deal_id and p.user_id = h.user_id and not h.is_own limit 1) known on true
+   left join lateral (select name from connected_clients where id = h.client_id limit 1) c on true
+   order by h.ordinality`,
 );
 
-/** How the deals that the caller sees stand. */
-export const dealsNow = (): Statement<DealsNow> =>
-  mapped(standing(), (found) => ({
-    deals_by_state: found.flatMap(({ state, count }) => (state === null ? [] : [{ state, count }])),
-    exclusivities: found.flatMap(({ deal_id, deal_title, expires_at }) =>
-      deal_id === null ? [] : [{ deal_id, deal_title, expires_at }],
-    ),
-  }));
+/** What the caller's first page shows. */
+export const home = (withFindings: boolean): Statement<Home> =>
+  mapped(found(withFindings), (all) => {
+    const page: Home = { queue: [], deals_by_state: [], exclusivities: [], activity: [] };
+    for (const row of all) {
+      if (row.part === 'queue') {
+        const { kind, deal_id, deal_title, count, due_at, waiting_since } = row;
+        page.queue.push({ kind, deal_id, deal_title, count, due_at, waiting_since });
+      } else if (row.part === 'state') page.deals_by_state.push({ state: row.kind, count: row.count });
+      else if (row.part === 'exclusivity')
+        page.exclusivities.push({ deal_id: row.deal_id, deal_title: row.deal_title, expires_at: row.due_at });
+      else {
+        const { id, at, user_id, user_name, client_name, deal_id, deal_title, action, outcome, details, object_name } =
+          row;
+        page.activity.push(
+          told({ id, at, user_id, user_name, client_name, deal_id, deal_title, action, outcome, details, object_name }),
+        );
+      }
+    }
+    return page;
+  });
