@@ -4678,7 +4678,6 @@ declare
   deal constant uuid := case when of_table = 'deals' then record when of_table is not null then app.deal_of(of_table, record) end;
   asking uuid[];
   administered uuid[];
-  used timestamptz;
   secret bytea;
   tenant uuid;
   participant uuid;
@@ -4688,9 +4687,9 @@ declare
   identity text;
 begin
   -- The client works for the person as vault.working_clients has it, with the memberships that are read anyway.
-  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, f.last_used_at, m.asking, m.administered, s.secret,
+  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, m.asking, m.administered, s.secret,
     d.organization_id, p.id, p.role, p.advises
-  into user_id, client_id, client_name, family_id, scopes, expires_at, used, asking, administered, secret,
+  into user_id, client_id, client_name, family_id, scopes, expires_at, asking, administered, secret,
     tenant, participant, part_role, advised
   from vault.access_tokens t
   join vault.token_families f on f.id = t.family_id
@@ -4717,11 +4716,6 @@ begin
     if advised_role is null then
       participant := null;
     end if;
-  end if;
-  if used is null or used <= now - interval '1 minute' then
-    -- Several requests notice the minute together: one of them writes, none waits.
-    update vault.token_families f set last_used_at = now
-    where f.id = (select w.id from vault.token_families w where w.id = family_id for no key update skip locked);
   end if;
   if asking <> '{}' then
     -- A client shows no second factor: it is enough that the person has one.
@@ -4759,7 +4753,7 @@ declare
   now constant timestamptz := app.now();
   key record;
 begin
-  select k.id, k.brokerage_id, k.scopes, k.ceiling, k.last_used_at into key
+  select k.id, k.brokerage_id, k.scopes, k.ceiling into key
   from vault.api_key_digests d
   join public.api_keys k on k.id = d.key_id
   join public.users u on u.id = d.issued_by
@@ -4774,11 +4768,6 @@ begin
     and (not b.requires_second_factor or app.has_second_factor(d.issued_by));
   if not found then
     return;
-  end if;
-  if key.last_used_at is null or key.last_used_at <= now - interval '1 minute' then
-    -- Several requests of one key notice the minute together: one of them writes, none waits.
-    update public.api_keys k set last_used_at = now
-    where k.id = (select w.id from public.api_keys w where w.id = key.id for no key update skip locked);
   end if;
   perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
   return query select key.id, key.brokerage_id, key.scopes, key.ceiling;
@@ -4825,7 +4814,7 @@ begin
   if not found then
     return;
   end if;
-  if attended and live.last_seen_at < app.now() - interval '1 minute' then
+  if attended and live.last_seen_at < app.now() - interval '1 hour' then
     update vault.sessions s set last_seen_at = app.now()
       where s.id = (select f.id from vault.sessions f where f.id = live.id for update skip locked);
   end if;
@@ -6887,6 +6876,38 @@ begin
   return new;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.note_uses(digests bytea[], ages double precision[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  -- Who changes a row at this moment is not waited for, and in the order of their ids two nodes do not wait for each other in a circle.
+  update vault.sessions s set last_seen_at = u.at
+  from (select g.digest, max(app.now() - greatest(g.age, 0) * interval '1 millisecond') as at
+    from unnest(digests, ages) g (digest, age) group by g.digest) u
+  where s.digest = u.digest and date_trunc('minute', s.last_seen_at) < date_trunc('minute', u.at)
+    and s.id in (select l.id from vault.live_sessions v join vault.sessions l on l.id = v.id
+      where v.digest = any (digests) order by l.id for no key update of l skip locked);
+
+  update public.api_keys k set last_used_at = u.at
+  from (select d.key_id, max(app.now() - greatest(g.age, 0) * interval '1 millisecond') as at
+    from unnest(digests, ages) g (digest, age) join vault.api_key_digests d on d.digest = g.digest group by d.key_id) u
+  where k.id = u.key_id and (k.last_used_at is null or date_trunc('minute', k.last_used_at) < date_trunc('minute', u.at))
+    and k.id in (select l.id from public.api_keys l
+      where l.id in (select d.key_id from vault.api_key_digests d where d.digest = any (digests)) order by l.id for no key update skip locked);
+
+  update vault.token_families f set last_used_at = u.at
+  from (select t.family_id, max(app.now() - greatest(g.age, 0) * interval '1 millisecond') as at
+    from unnest(digests, ages) g (digest, age) join vault.access_tokens t on t.digest = g.digest group by t.family_id) u
+  where f.id = u.family_id and (f.last_used_at is null or date_trunc('minute', f.last_used_at) < date_trunc('minute', u.at))
+    and f.id in (select l.id from vault.token_families l
+      where l.id in (select t.family_id from vault.access_tokens t where t.digest = any (digests)) order by l.id for no key update skip locked);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.note_uses(bytea[],double precision[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.notification_choices()
  RETURNS TABLE(kind text, delivery text, standard text, security boolean)
@@ -9846,6 +9867,7 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- cfe9a8e9181bd5df09c04be1057fb52fd8b89105220c15e785cf21ed60ed8735  051_sealed_secrets.sql
 -- fa57c0d2c57a30c341c0bd241dc92773019af68ce77f06502c1926bd22d35676  052_names_in_sight.sql
 -- 9e41d9008b7a66b9fb7a2dad3d5e26d57cf4f9c1912b91a84bf53d6b9b2add70  053_first_page.sql
+-- 8047d02209725a37c65875711d68083fca41fbbbe6e05bd2ad944e8c5db500a3  054_last_use_aside.sql
 -- 0f934ae96e6e762b03c9976473f3e65c4042c78c89d60ebd878025349e4f37ff  057_calendar.sql
 -- 80273efbf7537a4b787873bdd7f1aac4135babf7fdf72218b753b471d1d3c1ce  062_indexes_to_delete_by.sql
 -- 39ee30c9e2cafb276e9fe6335d7f4c07ea3589def80980ee7ce8e9eb5dbac317  063_deleting_brokerages.sql

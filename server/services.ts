@@ -12,6 +12,7 @@ import { openMeasures, type Measures } from './measures.ts';
 import { createMailer, type Mailer } from './mail/transport.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
 import { openStorage } from './storage/open.ts';
+import { openUses, writeUses, type Uses } from './uses.ts';
 import type { Storage } from './storage/storage.ts';
 import { tracedStorage } from './storage/traced.ts';
 import type { Tracing } from './tracing.ts';
@@ -30,6 +31,8 @@ export interface CoreServices {
   readonly storage: Storage;
   /** Encrypts what the database keeps of secrets. */
   readonly secrets: Secrets;
+  /** Which credentials were used, until it is written down. */
+  readonly uses: Uses;
 }
 
 export interface Services extends CoreServices {
@@ -110,6 +113,7 @@ export async function openCoreServices(
 ): Promise<CoreServices> {
   const opened = await openStorage(config);
   const storage = tracing === null ? opened : tracedStorage(opened, tracing);
+  const uses = openUses(clock);
   const database = openDatabase({
     connection,
     poolSize: config.poolSize,
@@ -117,6 +121,7 @@ export async function openCoreServices(
     onConnectionLost: (error) => log.warn({ reason: error.message }, 'a connection to the database was lost'),
     onRun: measures.ran,
     onTrace: tracing?.ran,
+    onUse: uses.note,
     ...(clock && { clock }),
     ...(silenceMillis !== undefined && { silenceMillis }),
     ...(waitMillis !== undefined && { waitMillis }),
@@ -130,6 +135,7 @@ export async function openCoreServices(
     tracing,
     storage,
     secrets: openSecrets(config.secretsKeys),
+    uses,
   };
 }
 
@@ -178,6 +184,7 @@ export async function openServices(
       mailer.close();
       await storage.close();
       await limits.close();
+      await writeUses(core);
       await database.close();
       await tracing?.close();
     },

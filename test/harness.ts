@@ -64,6 +64,8 @@ export interface TestService extends TestNode {
   readonly mails: readonly Mail[];
   /** Delivers what waits in the outbox and is due; every mail so far. Nothing is delivered but by it. */
   deliver(): Promise<readonly Mail[]>;
+  /** Has every node write down the last use of credentials, as each does once a minute. */
+  noteUses(): Promise<void>;
   /** As the owner, past every policy: for arranging and for looking. `app.now()` tells the test's time here too. */
   sql<R extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** As the server, in one transaction. */
@@ -191,6 +193,9 @@ export async function openService({
       return mails;
     },
     connections: { owner, server },
+    async noteUses() {
+      for (const { services } of nodes) await services.uses.flush(services.database);
+    },
     async sql<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
       const client = await ownerPool.connect();
       try {

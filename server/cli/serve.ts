@@ -8,6 +8,7 @@ import { checkStore } from '../documents/one-store.ts';
 import { startDelivery } from '../mail/delivery.ts';
 import { startNotifier } from '../notifier.ts';
 import { openServices } from '../services.ts';
+import { startWritingUses } from '../uses.ts';
 import { listen } from './listen.ts';
 import type { Observation } from './observation.ts';
 import { openPrepared, opening, opensPortFirst, prepareWeb, type Prepare, type Running } from './preparation.ts';
@@ -45,8 +46,10 @@ export function start(
     signal.throwIfAborted();
     const open = (listener ??= await listen(config.host, config.port));
     open.answerWith(app, services.load);
+    const stopWritingUses = startWritingUses(services);
     closers.push(startDelivery(services));
     closers.push(startNotifier(services));
+    closers.push(async () => stopWritingUses());
     const drain = async (seconds: number, hurry: AbortSignal) => {
       leave();
       open.leave();

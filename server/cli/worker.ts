@@ -7,6 +7,7 @@ import type { MetricsReader } from '../http/operations.ts';
 import { startDelivery } from '../mail/delivery.ts';
 import { startNotifier } from '../notifier.ts';
 import { openServices, type OpenServices } from '../services.ts';
+import { startWritingUses } from '../uses.ts';
 import { listen, type Listener } from './listen.ts';
 import { openObservation } from './observation.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
@@ -29,11 +30,13 @@ export async function runWorker(id: number): Promise<never> {
   let opened: OpenServices | undefined;
   let stopDelivery = async () => {};
   let stopNotifier = async () => {};
+  let stopWritingUses = () => {};
   let ending: Promise<void> | undefined;
   const over = Promise.withResolvers<void>();
   const end = (code: number) =>
     (ending ??= (async () => {
       process.exitCode = code;
+      stopWritingUses();
       const drained = async () =>
         void (await Promise.all([listener?.close(config.shutdownSeconds), stopDelivery(), stopNotifier()]));
       await (opened ? opened.close(drained) : drained());
@@ -78,6 +81,7 @@ export async function runWorker(id: number): Promise<never> {
     open?.answerWith(app, opened.services.load);
     stopDelivery = startDelivery(opened.services);
     stopNotifier = startNotifier(opened.services);
+    stopWritingUses = startWritingUses(opened.services);
     return say({ is: 'answering', port: open?.port ?? port });
   }
   async function obey(message: ToWorker): Promise<void> {

@@ -67,6 +67,8 @@ export interface DatabaseOptions {
   onRun?: (times: RunTimes) => void;
   /** Told the same run in detail; without it nothing of that is gathered. */
   onTrace?: ((run: TracedRun) => void) | undefined;
+  /** Told of every credential that was used: its digest, as latin1. */
+  onUse?: (holder: string) => void;
   /** The clock of the tests: app.now() tells its time instead of the real one. */
   clock?: () => Date;
 }
@@ -187,7 +189,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       const answers = await transact(sent, answered);
       succeeded = true;
-      return clock ? answers.slice(1) : answers;
+      if (clock) answers.shift();
+      for (const [index, { isUse, holder }] of statements.entries()) {
+        if (isUse && holder !== undefined && answers[index]?.length) options.onUse?.(holder);
+      }
+      return answers;
     } catch (error) {
       failure = classify(error);
       throw failure;

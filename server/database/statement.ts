@@ -15,6 +15,8 @@ export interface Statement<Result> {
   readonly read: (rows: Row[]) => Result;
   /** The credential that the transaction enters with, whose share of the connections it takes. */
   readonly holder?: string;
+  /** Whether it counts as a use of that credential when it enters: when it yields a row. */
+  readonly isUse?: boolean;
   /** Goes before what waits for a connection: whether the database answers is asked so that others do not wait. */
   readonly first?: boolean;
 }
@@ -56,7 +58,7 @@ export function mapped<A, B>(statement: Statement<A>, f: (answer: A) => B): Stat
   return { ...rest, read: (found) => f(read(found)) };
 }
 
-/** The same query, which enters with the credential of this digest. */
-export function entering<T>(digest: Buffer | null, statement: Statement<T>): Statement<T> {
-  return digest === null ? statement : { ...statement, holder: digest.toString('latin1') };
+/** The same query, which enters with the credential of this digest; `isUse` false: what it is entered for is no use of it. */
+export function entering<T>(digest: Buffer | null, statement: Statement<T>, isUse = true): Statement<T> {
+  return digest === null ? statement : { ...statement, holder: digest.toString('latin1'), isUse };
 }

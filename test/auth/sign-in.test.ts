@@ -213,7 +213,7 @@ describe('the life of a session', () => {
     expect(await visitor.session()).toBeNull();
   });
 
-  it('writes its last use at most once a minute', async () => {
+  it('writes its last use aside, at most once a minute, and at once after an hour without', async () => {
     const visitor = await signedInVisitor(service, ann);
     const lastSeen = async () => {
       const [row] = await service.sql<{ last_seen_at: Date }>(
@@ -222,13 +222,24 @@ describe('the life of a session', () => {
       );
       return row?.last_seen_at.getTime();
     };
-    const first = await lastSeen();
-    service.clock.advance(30_000);
-    await visitor.session();
-    expect(await lastSeen()).toBe(first);
-    service.clock.advance(31_000);
+    const first = (await lastSeen()) ?? 0;
+    service.clock.advance(61_000);
     await Promise.all(Array.from({ length: 10 }, () => visitor.session()));
-    expect(await lastSeen()).toBeGreaterThan((first ?? 0) + minute);
+    expect(await lastSeen()).toBe(first);
+    await service.noteUses();
+    expect(await lastSeen()).toBeGreaterThan(first + minute);
+    service.clock.advance(hour + minute);
+    await Promise.all(Array.from({ length: 10 }, () => visitor.session()));
+    expect(await lastSeen()).toBeGreaterThan(first + hour);
+  });
+
+  it('is not brought back by a use that is written down after its end', async () => {
+    const account = await openAccount(service);
+    const visitor = await signedInVisitor(service, account);
+    expect(await visitor.session()).not.toBeNull();
+    service.clock.advance(12 * hour + minute);
+    await service.noteUses();
+    expect(await visitor.session()).toBeNull();
   });
 
   it('ends at once when the person is suspended', async () => {

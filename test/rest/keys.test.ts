@@ -178,24 +178,6 @@ test('130. a key that the node has counted before and that is good no more learn
   expect(await service.sql('select id from contacts where display_name = $1', [contact.displayName])).toEqual([]);
 });
 
-test('132. the last use is written, at most once a minute', async () => {
-  const { id, token } = await tenant.key();
-  const used = async () => {
-    const [row] = await service.sql<{ at: Date | null }>('select last_used_at as at from api_keys where id = $1', [id]);
-    return row!.at?.getTime() ?? null;
-  };
-  expect(await used()).toBeNull();
-  await get(token);
-  const first = await used();
-  expect(Math.abs(first! - service.clock.now().getTime())).toBeLessThan(5_000);
-  service.clock.advance(30_000);
-  await Promise.all(Array.from({ length: 10 }, () => get(token)));
-  expect(await used()).toBe(first);
-  service.clock.advance(31_000);
-  await Promise.all(Array.from({ length: 10 }, () => get(token)));
-  expect(await used()).toBeGreaterThan(first! + 60_000);
-});
-
 test('each write leaves a record of who, what, when and how it ended, refused ones too', async () => {
   const key = await tenant.key();
   const reader = await tenant.key({ scopes: ['contacts:read'] });

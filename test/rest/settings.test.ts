@@ -94,6 +94,7 @@ describe('creating', () => {
     const { token, id } = await created({ name: 'Used' });
     expect((await listed(id)).last_used_at).toBeNull();
     await read(token);
+    await service.noteUses();
     expect((await listed(id)).last_used_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d/);
   });
 

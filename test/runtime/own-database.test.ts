@@ -7,6 +7,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startEmbedded, type EmbeddedPostgres } from '../../server/database/embedded.ts';
 import { installedEngine, preparedHome } from '../../server/database/postgres-home.ts';
+import { newKey } from '../../drill/writers.ts';
 import { startPooler } from '../database/network.ts';
 import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
 
@@ -91,8 +92,17 @@ test('migrates as the owner, lets the login of the server in, and serves without
   expect(needsOwner).toMatchObject({ code: 1, stderr: expect.stringContaining('set MIGRATE_DATABASE_URL') });
   const made = await run(['brokerages', 'create', '--name', 'X', '--slug', 'x', '--json'], env);
   expect(made).toMatchObject({ code: 0 });
+
+  const client = new pg.Client({ connectionString: env['MIGRATE_DATABASE_URL'] });
+  await client.connect();
+  onTestFinished(() => client.end());
+  const key = await newKey(client);
+  const lastUse = async () => (await client.query('select last_used_at as at from api_keys')).rows;
+  const asked = await fetch(`${origin}api/v1/contacts`, { headers: { authorization: `Bearer ${key}` } });
+  expect([asked.status, await lastUse()]).toEqual([200, [{ at: null }]]);
   program.child.kill('SIGTERM');
   expect((await program.ended).code).toBe(0);
+  expect(await lastUse()).toEqual([{ at: expect.any(Date) }]);
 });
 
 test.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)(

@@ -111,6 +111,9 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   inFlight.flushHeaders();
   await once(inFlight, 'continue');
   inFlight.write('{"type": "person", ');
+  const client = new pg.Client(owner);
+  await client.connect();
+  await client.query('update api_keys set last_used_at = null');
   program.child.kill('SIGTERM');
   const refused = () =>
     fetch(`${addresses.url}healthz`, { signal: AbortSignal.timeout(2_000) }).then(
@@ -125,6 +128,9 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   expect(code).toBe(0);
   expect(stdout).toContain('"msg":"stopped"');
   expect(stdout).not.toContain('"level":"fatal"');
+  // What the workers had gathered is written down before they end.
+  const { rows: keys } = await client.query('select last_used_at from api_keys').finally(() => client.end());
+  expect(keys).toEqual([{ last_used_at: expect.any(Date) }]);
 });
 
 test('workers that end at each start end the service with a sentence', async () => {

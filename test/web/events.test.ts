@@ -435,8 +435,10 @@ describe('a stream that is left open', () => {
     expect(await lastUse(userId)).toBe(began);
     // A page asks again by itself for what changed.
     const asked = await fetch(`${quiet.origin}/api/web/me`, { headers: { ...person.headers, 'x-unattended': '1' } });
+    await quiet.noteUses();
     expect([asked.status, await lastUse(userId)]).toEqual([200, began]);
     expect((await person.ask('/me')).status).toBe(200);
+    await quiet.noteUses();
     expect(await lastUse(userId)).not.toBe(began);
     quiet.clock.advance(12 * hour - 60_000);
     expect(stream.hasEnded()).toBe(false);

@@ -33,7 +33,7 @@ export const enterWithSession = (
   digest: Buffer | null,
   attended = true,
   within: Within | null = null,
-): Statement<SessionCaller | null> => entering(digest, enter(digest, attended, within?.table, within?.id));
+): Statement<SessionCaller | null> => entering(digest, enter(digest, attended, within?.table, within?.id), attended);
 
 const alive = rows<{ id: string }>('sessions_alive', 'select app.sessions_alive($1) as id');
 
