@@ -120,6 +120,13 @@ const plainIndexes = `
 async function load(connection: pg.ClientConfig, { deals, baseUrl, say }: PlatformOptions & { deals: number }) {
   const size = sizeOf(deals);
   // Rows are computed as they stand in the end, so that no trigger has to see them.
+  // Only whose brokerage a row is, is written by one.
+  await withClient(connection, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      `select tgrelid::regclass::text as name from pg_trigger where tgname = 'set_tenant'`,
+    );
+    for (const { name } of rows) await client.query(`alter table ${name} enable always trigger set_tenant`);
+  });
   const asReplica: pg.ClientConfig = { ...connection, options: '-c session_replication_role=replica' };
   await withClient(asReplica, async (client) => {
     await client.query(functions(size, 'dealkeep'));

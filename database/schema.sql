@@ -117,6 +117,7 @@ CREATE TABLE public.accounting_snapshots (
     requested_by uuid DEFAULT app.user_id(),
     requested_at timestamp with time zone DEFAULT app.now() NOT NULL,
     completed_at timestamp with time zone,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT accounting_snapshots_pkey PRIMARY KEY (id),
     CONSTRAINT accounting_snapshots_id_deal_id_key UNIQUE (id, deal_id),
     CONSTRAINT accounting_snapshots_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -145,6 +146,7 @@ CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.accounting_snapshots
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.check_move('snapshot', 'status');
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('100', 'requested_by', 'requested_at', 'snapshots');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('completed', 'failed');
 GRANT INSERT (deal_id, snapshot_type, status, source_name), SELECT, UPDATE (status, failure) ON public.accounting_snapshots TO dealkeep_server;
 
@@ -152,6 +154,7 @@ CREATE TABLE public.answer_readings (
     deal_id uuid NOT NULL,
     user_id uuid DEFAULT app.user_id() NOT NULL,
     read_until timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT answer_readings_pkey PRIMARY KEY (deal_id, user_id),
     CONSTRAINT answer_readings_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT answer_readings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
@@ -167,6 +170,7 @@ CREATE POLICY buyers_sides_read ON public.answer_readings FOR INSERT TO dealkeep
     WITH CHECK (user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text]) AS deals_as))::uuid[])));
 CREATE POLICY own_changes ON public.answer_readings FOR UPDATE TO dealkeep_server
     USING (user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text]) AS deals_as))::uuid[])));
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.answer_readings FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id), SELECT, UPDATE (read_until) ON public.answer_readings TO dealkeep_server;
 
 CREATE TABLE public.api_keys (
@@ -277,6 +281,7 @@ CREATE TABLE public.closing_conditions (
     completed_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT closing_conditions_pkey PRIMARY KEY (id),
     CONSTRAINT closing_conditions_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT closing_conditions_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES public.users(id),
@@ -310,6 +315,7 @@ CREATE TRIGGER keep_reminders AFTER INSERT OR DELETE OR UPDATE OF status, deadli
 CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'closing conditions');
 CREATE TRIGGER queue_assignment AFTER INSERT ON public.closing_conditions FOR EACH ROW WHEN (new.owner_user_id IS NOT NULL) EXECUTE FUNCTION app.queue_assignment('condition_assigned');
 CREATE TRIGGER queue_new_assignment AFTER UPDATE OF owner_user_id ON public.closing_conditions FOR EACH ROW WHEN (new.owner_user_id IS DISTINCT FROM old.owner_user_id) EXECUTE FUNCTION app.queue_assignment('condition_assigned');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('satisfied', 'waived');
 CREATE TRIGGER touch BEFORE UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT DELETE, INSERT (deal_id, name, status, owner_user_id, deadline), SELECT, UPDATE (name, status, owner_user_id, deadline) ON public.closing_conditions TO dealkeep_server;
@@ -402,6 +408,7 @@ CREATE TABLE public.customer_revenues (
     period_end_date date NOT NULL,
     currency text NOT NULL,
     revenue_total numeric(20,4) NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT customer_revenues_pkey PRIMARY KEY (id),
     CONSTRAINT customer_revenues_snapshot_id_period_start_date_period_end__key UNIQUE (snapshot_id, period_start_date, period_end_date, customer_name),
     CONSTRAINT customer_revenues_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -421,6 +428,7 @@ CREATE POLICY workspace_reads ON public.customer_revenues FOR SELECT TO dealkeep
 CREATE POLICY editors_add ON public.customer_revenues FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.customer_revenues FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.customer_revenues FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total), SELECT ON public.customer_revenues TO dealkeep_server;
 
 CREATE TABLE public.deal_opt_ins (
@@ -428,6 +436,7 @@ CREATE TABLE public.deal_opt_ins (
     deal_id uuid NOT NULL,
     expires_at timestamp with time zone,
     opted_in_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT deal_opt_ins_pkey PRIMARY KEY (user_id, deal_id),
     CONSTRAINT deal_opt_ins_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT deal_opt_ins_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
@@ -443,12 +452,14 @@ CREATE POLICY own_on_visible_deals ON public.deal_opt_ins FOR SELECT TO dealkeep
    FROM public.deals d
   WHERE d.id = deal_opt_ins.deal_id));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.announce('tools', 'user_id');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT SELECT ON public.deal_opt_ins TO dealkeep_server;
 
 CREATE TABLE public.deal_stages (
     deal_id uuid NOT NULL,
     state text NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT deal_stages_pkey PRIMARY KEY (deal_id),
     CONSTRAINT deal_stages_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id) DEFERRABLE INITIALLY DEFERRED,
     CONSTRAINT deal_stages_state_check CHECK (state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text]))
@@ -463,12 +474,14 @@ CREATE POLICY all_but_other_buyers_see_it ON public.deal_stages FOR SELECT TO de
    FROM public.deals d
   WHERE d.id = deal_stages.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_stages FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'deal_id');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.deal_stages FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT SELECT ON public.deal_stages TO dealkeep_server;
 
 CREATE TABLE public.deal_tool_stops (
     deal_id uuid NOT NULL,
     stopped_by uuid NOT NULL,
     stopped_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT deal_tool_stops_pkey PRIMARY KEY (deal_id),
     CONSTRAINT deal_tool_stops_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT deal_tool_stops_stopped_by_fkey FOREIGN KEY (stopped_by) REFERENCES public.users(id)
@@ -483,6 +496,7 @@ CREATE POLICY with_the_deal ON public.deal_tool_stops FOR SELECT TO dealkeep_ser
    FROM public.deals d
   WHERE d.id = deal_tool_stops.deal_id));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_tool_stops FOR EACH ROW EXECUTE FUNCTION app.announce('tools', 'deal_id');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.deal_tool_stops FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT SELECT ON public.deal_tool_stops TO dealkeep_server;
 
 CREATE TABLE public.deals (
@@ -525,6 +539,7 @@ CREATE TRIGGER a_keep_closed BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (ol
 CREATE TRIGGER announce AFTER INSERT OR DELETE ON public.deals FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'id');
 CREATE TRIGGER announce_update AFTER UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.*) EXECUTE FUNCTION app.announce('deal', 'id');
 CREATE TRIGGER end_exclusivity AFTER UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.end_exclusivity_with_deal();
+CREATE TRIGGER keep_tenant BEFORE UPDATE OF organization_id ON public.deals FOR EACH ROW WHEN (new.organization_id <> old.organization_id) EXECUTE FUNCTION app.keep_tenant();
 CREATE TRIGGER load BEFORE INSERT ON public.deals FOR EACH ROW WHEN (new.state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text])) EXECUTE FUNCTION app.load_deal();
 CREATE TRIGGER settle BEFORE UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.settle_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.*) EXECUTE FUNCTION app.touch();
@@ -537,6 +552,7 @@ CREATE TABLE public.document_openings (
     source text NOT NULL,
     user_id uuid NOT NULL,
     opened_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT document_openings_pkey PRIMARY KEY (id),
     CONSTRAINT document_openings_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT document_openings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
@@ -552,6 +568,7 @@ CREATE POLICY as_owner ON public.document_openings TO CURRENT_USER
 CREATE POLICY deal_side_and_oneself ON public.document_openings FOR SELECT TO dealkeep_server
     USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR user_id = (( SELECT app.user_id() AS user_id)));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.document_openings FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.document_openings FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT SELECT ON public.document_openings TO dealkeep_server;
 
 CREATE TABLE public.documents (
@@ -568,6 +585,7 @@ CREATE TABLE public.documents (
     uploaded_at timestamp with time zone DEFAULT app.now() NOT NULL,
     removed_at timestamp with time zone,
     body_cleared_at timestamp with time zone,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT documents_pkey PRIMARY KEY (id),
     CONSTRAINT documents_storage_key_key UNIQUE (storage_key),
     CONSTRAINT documents_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -599,6 +617,7 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.documen
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
 CREATE TRIGGER finish_upload AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at), UPDATE (filename, category, confidentiality) ON public.documents TO dealkeep_server;
 
 CREATE TABLE public.exclusivities (
@@ -611,6 +630,7 @@ CREATE TABLE public.exclusivities (
     expires_at timestamp with time zone NOT NULL,
     ended_at timestamp with time zone,
     offer_id uuid,
+    brokerage_id uuid NOT NULL,
     changed_at timestamp with time zone,
     CONSTRAINT exclusivities_pkey PRIMARY KEY (id),
     CONSTRAINT exclusivities_buyer_user_id_fkey FOREIGN KEY (buyer_user_id) REFERENCES public.users(id),
@@ -649,6 +669,7 @@ CREATE TRIGGER move_deal AFTER INSERT OR UPDATE OF ended_at ON public.exclusivit
 CREATE TRIGGER note_change_of_end BEFORE UPDATE OF expires_at ON public.exclusivities FOR EACH ROW WHEN (new.expires_at IS DISTINCT FROM old.expires_at) EXECUTE FUNCTION app.note_change_of_end();
 CREATE TRIGGER queue_grant AFTER INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at = new.expires_at) EXECUTE FUNCTION app.queue_exclusivity();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER watch AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.watch_exclusivity();
 GRANT INSERT (deal_id, participant_id, expires_at, offer_id), SELECT, UPDATE (expires_at, ended_at) ON public.exclusivities TO dealkeep_server;
 
@@ -664,6 +685,7 @@ CREATE TABLE public.financing_sources (
     created_by uuid DEFAULT app.user_id(),
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT financing_sources_pkey PRIMARY KEY (id),
     CONSTRAINT financing_sources_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT financing_sources_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -691,6 +713,7 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.financing_sou
 CREATE TRIGGER check_move BEFORE UPDATE OF commitment_status ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.check_move('financing_source', 'commitment_status');
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'sources of financing');
 CREATE TRIGGER set_side BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.set_side();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER set_the_currency BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.set_currency();
 CREATE TRIGGER touch BEFORE UPDATE ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT INSERT (deal_id, source_type, source_name, commitment_amount, commitment_status), SELECT, UPDATE (source_name, commitment_amount, commitment_status) ON public.financing_sources TO dealkeep_server;
@@ -703,6 +726,7 @@ CREATE TABLE public.finding_changes (
     notes text,
     changed_by uuid,
     changed_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT finding_changes_pkey PRIMARY KEY (id),
     CONSTRAINT finding_changes_changed_by_fkey FOREIGN KEY (changed_by) REFERENCES public.users(id),
     CONSTRAINT finding_changes_finding_id_fkey FOREIGN KEY (finding_id) REFERENCES public.findings(id)
@@ -717,6 +741,7 @@ CREATE POLICY with_the_finding ON public.finding_changes FOR SELECT TO dealkeep_
     USING (( SELECT true
    FROM public.findings f
   WHERE f.id = finding_changes.finding_id));
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF finding_id, brokerage_id ON public.finding_changes FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_finding();
 GRANT SELECT ON public.finding_changes TO dealkeep_server;
 
 CREATE TABLE public.finding_comments (
@@ -725,6 +750,7 @@ CREATE TABLE public.finding_comments (
     body text NOT NULL,
     created_by uuid DEFAULT app.user_id(),
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT finding_comments_pkey PRIMARY KEY (id),
     CONSTRAINT finding_comments_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT finding_comments_finding_id_fkey FOREIGN KEY (finding_id) REFERENCES public.findings(id),
@@ -747,6 +773,7 @@ CREATE POLICY those_in_diligence_comment ON public.finding_comments FOR INSERT T
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.announce('findings', 'finding_id');
 CREATE TRIGGER limit_comments BEFORE INSERT ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.limit_comments();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF finding_id, brokerage_id ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_finding();
 GRANT INSERT (finding_id, body), SELECT ON public.finding_comments TO dealkeep_server;
 
 CREATE TABLE public.findings (
@@ -763,6 +790,7 @@ CREATE TABLE public.findings (
     created_by uuid DEFAULT app.user_id(),
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT findings_pkey PRIMARY KEY (id),
     CONSTRAINT findings_id_deal_id_key UNIQUE (id, deal_id),
     CONSTRAINT findings_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
@@ -797,6 +825,7 @@ CREATE TRIGGER queue_assignment AFTER INSERT ON public.findings FOR EACH ROW WHE
 CREATE TRIGGER queue_new_assignment AFTER UPDATE OF owner_user_id ON public.findings FOR EACH ROW WHEN (new.owner_user_id IS DISTINCT FROM old.owner_user_id) EXECUTE FUNCTION app.queue_assignment('finding_assigned');
 CREATE TRIGGER record_change AFTER INSERT OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.record_finding_change();
 CREATE TRIGGER set_side BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.set_side();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.findings FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT INSERT (deal_id, category, title, description, severity, owner_user_id), SELECT, UPDATE (category, title, description, severity, status, status_notes, owner_user_id) ON public.findings TO dealkeep_server;
 
@@ -857,6 +886,7 @@ CREATE TABLE public.ndas (
     signed_address inet,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT ndas_pkey PRIMARY KEY (id),
     CONSTRAINT ndas_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT ndas_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
@@ -888,6 +918,7 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.ndas FOR EACH
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.check_move('nda', 'status');
 CREATE TRIGGER keep BEFORE UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_nda();
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF status, expires_at ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER take_it BEFORE INSERT ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.take_nda();
 GRANT INSERT (deal_id, participant_id, terms, expires_at), SELECT, UPDATE (status) ON public.ndas TO dealkeep_server;
 
@@ -900,6 +931,7 @@ CREATE TABLE public.normalizations (
     rationale text,
     created_by uuid DEFAULT app.user_id(),
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT normalizations_pkey PRIMARY KEY (id),
     CONSTRAINT normalizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT normalizations_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -923,6 +955,7 @@ CREATE POLICY editors_take_out ON public.normalizations FOR DELETE TO dealkeep_s
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'normalizations');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT DELETE, INSERT (deal_id, period_label, adjustment_category, adjustment_amount, rationale), SELECT ON public.normalizations TO dealkeep_server;
 
 CREATE TABLE public.offer_decisions (
@@ -932,6 +965,7 @@ CREATE TABLE public.offer_decisions (
     decision text NOT NULL,
     decided_by uuid DEFAULT app.user_id(),
     decided_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT offer_decisions_pkey PRIMARY KEY (offer_id),
     CONSTRAINT offer_decisions_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT offer_decisions_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES public.users(id),
@@ -950,6 +984,7 @@ CREATE POLICY deal_side_and_own_side ON public.offer_decisions FOR SELECT TO dea
     USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.announce('offers', 'offer_id');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT SELECT ON public.offer_decisions TO dealkeep_server;
 
 CREATE TABLE public.offers (
@@ -961,6 +996,7 @@ CREATE TABLE public.offers (
     is_current boolean DEFAULT true NOT NULL,
     submitted_at timestamp with time zone DEFAULT app.now() NOT NULL,
     payload jsonb NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT offers_pkey PRIMARY KEY (id),
     CONSTRAINT offers_deal_id_buyer_user_id_revision_number_key UNIQUE (deal_id, buyer_user_id, revision_number),
     CONSTRAINT offers_id_participant_id_key UNIQUE (id, participant_id),
@@ -986,6 +1022,7 @@ CREATE POLICY buyers_submit ON public.offers FOR INSERT TO dealkeep_server
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.announce('offers', 'id');
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF is_current ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.offers FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER take_offer BEFORE INSERT ON public.offers FOR EACH ROW EXECUTE FUNCTION app.take_offer();
 GRANT INSERT (deal_id, payload), SELECT ON public.offers TO dealkeep_server;
 
@@ -1006,6 +1043,7 @@ CASE
 END) STORED,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT participants_pkey PRIMARY KEY (id),
     CONSTRAINT participants_deal_id_user_id_key UNIQUE (deal_id, user_id),
     CONSTRAINT participants_id_deal_id_key UNIQUE (id, deal_id),
@@ -1044,6 +1082,7 @@ CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR
 CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
 CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.note_joining();
 CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.opt_out_with_part();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (status) ON public.participants TO dealkeep_server;
 
@@ -1065,6 +1104,7 @@ CREATE TABLE public.pl_periods (
     tax_expense numeric(20,4),
     net_income numeric(20,4),
     ebitda numeric(20,4),
+    brokerage_id uuid NOT NULL,
     CONSTRAINT pl_periods_pkey PRIMARY KEY (id),
     CONSTRAINT pl_periods_snapshot_id_period_start_date_period_end_date_key UNIQUE (snapshot_id, period_start_date, period_end_date),
     CONSTRAINT pl_periods_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1084,6 +1124,7 @@ CREATE POLICY workspace_reads ON public.pl_periods FOR SELECT TO dealkeep_server
 CREATE POLICY editors_add ON public.pl_periods FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.pl_periods FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.pl_periods FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue, cost_of_goods_sold, gross_profit, operating_expenses, owner_compensation, depreciation_amortization, interest_expense, tax_expense, net_income, ebitda), SELECT ON public.pl_periods TO dealkeep_server;
 
 CREATE TABLE public.production_documents (
@@ -1101,6 +1142,7 @@ CREATE TABLE public.production_documents (
     removed_at timestamp with time zone,
     body_cleared_at timestamp with time zone,
     diligence_request text NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT production_documents_pkey PRIMARY KEY (id),
     CONSTRAINT production_documents_storage_key_key UNIQUE (storage_key),
     CONSTRAINT production_documents_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1133,6 +1175,7 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.product
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
 CREATE TRIGGER finish_upload AFTER INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key, diligence_request), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, diligence_request), UPDATE (filename, category, confidentiality) ON public.production_documents TO dealkeep_server;
 
 CREATE TABLE public.qoe_checklist (
@@ -1145,6 +1188,7 @@ CREATE TABLE public.qoe_checklist (
     "position" integer DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT qoe_checklist_pkey PRIMARY KEY (id),
     CONSTRAINT qoe_checklist_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT qoe_checklist_category_check CHECK (length(category) >= 1 AND length(category) <= 64),
@@ -1168,6 +1212,7 @@ CREATE POLICY editors_take_out ON public.qoe_checklist FOR DELETE TO dealkeep_se
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
 CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'rows of the checklist');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('completed');
 CREATE TRIGGER touch BEFORE UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT DELETE, INSERT (deal_id, category, title, status, "position"), SELECT, UPDATE (category, title, status, "position") ON public.qoe_checklist TO dealkeep_server;
@@ -1178,6 +1223,7 @@ CREATE TABLE public.qoe_workspace_members (
     role text DEFAULT 'reader'::text NOT NULL,
     added_by uuid DEFAULT app.user_id(),
     added_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT qoe_workspace_members_pkey PRIMARY KEY (deal_id, participant_id),
     CONSTRAINT qoe_workspace_members_added_by_fkey FOREIGN KEY (added_by) REFERENCES public.users(id),
     CONSTRAINT qoe_workspace_members_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1202,6 +1248,7 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.qoe_workspace_members FOR E
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'participant_id');
 CREATE TRIGGER check_member BEFORE INSERT OR UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.check_workspace_member();
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT DELETE, INSERT (deal_id, participant_id, role), SELECT, UPDATE (role) ON public.qoe_workspace_members TO dealkeep_server;
 
 CREATE TABLE public.question_answers (
@@ -1210,6 +1257,7 @@ CREATE TABLE public.question_answers (
     answer_text text NOT NULL,
     answered_by uuid DEFAULT app.user_id(),
     answered_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT question_answers_pkey PRIMARY KEY (question_id),
     CONSTRAINT question_answers_answered_by_fkey FOREIGN KEY (answered_by) REFERENCES public.users(id),
     CONSTRAINT question_answers_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
@@ -1234,6 +1282,7 @@ CREATE POLICY sellers_correct_it ON public.question_answers FOR UPDATE TO dealke
   WHERE q.id = question_answers.question_id AND (q.status = ANY (ARRAY['with_seller'::text, 'answered'::text])))));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.announce('questions', 'question_id');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (question_id, deal_id, answer_text), SELECT, UPDATE (answer_text) ON public.question_answers TO dealkeep_server;
 
 CREATE TABLE public.questions (
@@ -1249,6 +1298,7 @@ CREATE TABLE public.questions (
     distributed_response text,
     distributed_at timestamp with time zone,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT questions_pkey PRIMARY KEY (id),
     CONSTRAINT questions_id_deal_id_key UNIQUE (id, deal_id),
     CONSTRAINT questions_asked_by_fkey FOREIGN KEY (asked_by) REFERENCES public.users(id),
@@ -1281,6 +1331,7 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.questions FOR
 CREATE TRIGGER check_a_move BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_move('question', 'status');
 CREATE TRIGGER check_b_mover BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_question_mover();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.questions FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'asked_by', 'asked_at', 'questions');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.questions FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER take_question BEFORE INSERT ON public.questions FOR EACH ROW EXECUTE FUNCTION app.take_question();
 CREATE TRIGGER touch BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT INSERT (deal_id, category, question_text), SELECT, UPDATE (status, rejection_reason, distributed_response) ON public.questions TO dealkeep_server;
@@ -1386,6 +1437,7 @@ CREATE TABLE vault.api_key_digests (
     issued_by uuid NOT NULL,
     issued_at timestamp with time zone DEFAULT app.now() NOT NULL,
     valid_until timestamp with time zone,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT api_key_digests_pkey PRIMARY KEY (digest),
     CONSTRAINT api_key_digests_issued_by_fkey FOREIGN KEY (issued_by) REFERENCES public.users(id),
     CONSTRAINT api_key_digests_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
@@ -1397,6 +1449,7 @@ ALTER TABLE vault.api_key_digests FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.api_key_digests TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF key_id, brokerage_id ON vault.api_key_digests FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_key();
 
 CREATE TABLE vault.audit_months (
     name text NOT NULL,
@@ -1533,6 +1586,7 @@ CREATE TABLE vault.deal_notification_choices (
     user_id uuid NOT NULL,
     deal_id uuid NOT NULL,
     delivery text NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT deal_notification_choices_pkey PRIMARY KEY (user_id, deal_id),
     CONSTRAINT deal_notification_choices_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT deal_notification_choices_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
@@ -1544,6 +1598,7 @@ ALTER TABLE vault.deal_notification_choices FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.deal_notification_choices TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON vault.deal_notification_choices FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 
 CREATE TABLE vault.document_store (
     only_one boolean DEFAULT true NOT NULL,
@@ -5202,6 +5257,15 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.has_tenant_by_trigger(of_table oid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select exists (select from pg_catalog.pg_trigger t where t.tgrelid = of_table and t.tgname = 'set_tenant')
+$function$;
+
 CREATE OR REPLACE FUNCTION app.hold_on_brokerage(brokerage uuid)
  RETURNS TABLE(kind text, subject_id uuid)
  LANGUAGE sql
@@ -6153,6 +6217,16 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_tenant()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  raise exception 'A deal stays with its brokerage.' using errcode = 'restrict_violation';
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.key_brokerage(scope text)
  RETURNS uuid
  LANGUAGE sql
@@ -6486,7 +6560,8 @@ CREATE OR REPLACE FUNCTION app.load_deal()
  SET search_path TO ''
 AS $function$
 begin
-  insert into public.deal_stages (deal_id, state, updated_at) values (new.id, new.state, new.updated_at);
+  insert into public.deal_stages (deal_id, state, updated_at, brokerage_id)
+    values (new.id, new.state, new.updated_at, new.organization_id);
   new.state := 'under_offer';
   return new;
 end
@@ -8682,7 +8757,7 @@ begin
         ' or ' order by a.attname) as condition
     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
       join pg_catalog.pg_attribute a on a.attrelid = c.oid and not a.attisdropped and a.atttypid = 'uuid'::regtype
-        and a.attname in ('brokerage_id', 'organization_id', 'deal_id')
+        and a.attname in ('brokerage_id', 'organization_id', 'deal_id') and not (a.attname = 'brokerage_id' and app.has_tenant_by_trigger(c.oid))
     where n.nspname in ('public', 'vault') and c.relpersistence = 'p' and c.oid <> 'vault.brokerage_deletions'::regclass
       and (c.relkind = 'r' and (parts or not c.relispartition) or c.relkind = 'p' and not parts)
     group by c.oid
@@ -8703,7 +8778,7 @@ begin
         and conditions ? k.confrelid::text and not k.confrelid in ('public.brokerages'::regclass, 'public.deals'::regclass)
         and k.conrelid <> 'vault.brokerage_deletions'::regclass and strpos(coalesce(conditions ->> k.conrelid::text, ''), ' in (select ') = 0
         and not exists (select from pg_catalog.pg_attribute o where o.attrelid = k.conrelid and not o.attisdropped
-          and (o.attname in ('deal_id', 'organization_id') or (o.attname = 'brokerage_id' and o.attnotnull)))
+          and (o.attname in ('deal_id', 'organization_id') or (o.attname = 'brokerage_id' and o.attnotnull and not app.has_tenant_by_trigger(k.conrelid))))
       group by k.conrelid
     loop
       conditions := conditions || jsonb_build_object(found.oid::text,
@@ -8967,6 +9042,43 @@ begin
   if app.user_id() is not null then
     select p.principal_id into new.participant_id from app.participations() p where p.deal_id = new.deal_id;
   end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.set_tenant_by_deal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  -- The stage of a deal is written before the deal: a foreign key that is looked at in the end holds it to there being one.
+  new.brokerage_id := coalesce((select d.organization_id from public.deals d where d.id = new.deal_id), new.brokerage_id);
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.set_tenant_by_finding()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  new.brokerage_id := (select f.brokerage_id from public.findings f where f.id = new.finding_id);
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.set_tenant_by_key()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  new.brokerage_id := (select k.brokerage_id from public.api_keys k where k.id = new.key_id);
   return new;
 end
 $function$;
@@ -9821,6 +9933,45 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE PROCEDURE vault.give_tenant(IN to_table regclass, IN parent text, IN parent_table regclass, IN tenant text)
+ LANGUAGE plpgsql
+AS $procedure$
+declare
+  together constant int := 50;
+  pages constant bigint := pg_relation_size(to_table) / current_setting('block_size')::int;
+  fill constant text := format('update %s r set brokerage_id = p.%I from %s p where p.id = r.%I and r.brokerage_id is null',
+    to_table, tenant, parent_table, parent);
+  page bigint := 0;
+  missed tid[];
+begin
+  execute format('alter table %s add column if not exists brokerage_id uuid', to_table);
+  execute format('create or replace trigger set_tenant before insert or update of %I, brokerage_id on %s for each row execute function app.%I()',
+    parent, to_table, 'set_tenant_by_' || replace(parent, '_id', ''));
+  commit;
+  loop
+    if page > pages then
+      -- What somebody has changed meanwhile lies elsewhere since: it is looked for without a lock.
+      execute format('select array(select r.ctid from %s r where r.brokerage_id is null limit 500)', to_table) into missed;
+      exit when missed = '{}';
+    end if;
+    execute format('alter table %s disable trigger user', to_table);
+    execute fill || case when page > pages then format(' and r.ctid = any (%L::tid[])', missed)
+      else format(' and r.ctid >= %L::tid and r.ctid < %L::tid', format('(%s,0)', page), format('(%s,0)', page + together)) end;
+    execute format('alter table %s enable trigger user', to_table);
+    commit;
+    page := page + together;
+  end loop;
+  -- With a condition that is known to hold, PostgreSQL takes the column as never null without a look at the rows.
+  execute format('alter table %s drop constraint if exists has_tenant', to_table);
+  execute format('alter table %s add constraint has_tenant check (brokerage_id is not null) not valid', to_table);
+  commit;
+  execute format('alter table %s validate constraint has_tenant', to_table);
+  commit;
+  execute format('alter table %s alter brokerage_id set not null', to_table);
+  execute format('alter table %s drop constraint has_tenant', to_table);
+end
+$procedure$;
+
 -- Frozen migrations: the SHA-256 and the name of each file that makes what is above
 
 -- ed1161b15a1cf06db4d4106f04f7b25e826f9fa11ab17011b6f0b0813cec0a68  001_foundation.sql
@@ -9868,6 +10019,9 @@ GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_ser
 -- fa57c0d2c57a30c341c0bd241dc92773019af68ce77f06502c1926bd22d35676  052_names_in_sight.sql
 -- 9e41d9008b7a66b9fb7a2dad3d5e26d57cf4f9c1912b91a84bf53d6b9b2add70  053_first_page.sql
 -- 8047d02209725a37c65875711d68083fca41fbbbe6e05bd2ad944e8c5db500a3  054_last_use_aside.sql
+-- f672181bfd04b125c0bc92de7b65ee06ab06592f23aba9e406544dbe036c4887  055_tenant_of_rows.sql
+-- a2712582b7c6d5b78c38ba18aa3dcfa72427c43f695c1410a419d13a1764ce65  056_tenant_on_rows.sql
 -- 0f934ae96e6e762b03c9976473f3e65c4042c78c89d60ebd878025349e4f37ff  057_calendar.sql
 -- 80273efbf7537a4b787873bdd7f1aac4135babf7fdf72218b753b471d1d3c1ce  062_indexes_to_delete_by.sql
 -- 39ee30c9e2cafb276e9fe6335d7f4c07ea3589def80980ee7ce8e9eb5dbac317  063_deleting_brokerages.sql
+-- 9c071cca5013c12b138917fd0fb6c5ba033b40ff3f12799adef3770ae5a8e1ae  065_rows_by_index.sql

@@ -6,6 +6,7 @@ import { csrfToken } from '../../server/http/csrf.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
 import { openService, type TestService } from '../harness.ts';
 import { connect } from '../policies/scene.ts';
+import { withoutTriggers } from '../triggers.ts';
 import { beginning, secretsOf, type World, type WorldRow } from './world.ts';
 
 export interface Ask {
@@ -79,9 +80,7 @@ async function fill(service: TestService, rows: readonly WorldRow[]): Promise<vo
   try {
     await owner.query('begin');
     const tables = [...new Set(rows.map(({ table }) => table))];
-    const triggers = (which: 'disable' | 'enable') =>
-      owner.query(tables.map((table) => `alter table ${table} ${which} trigger user`).join('; '));
-    await triggers('disable');
+    await withoutTriggers(owner, tables);
     const bundles = new Map<string, WorldRow[]>();
     for (const row of rows) {
       const bundle = `${row.table} (${Object.keys(row.values).join(', ')})`;
@@ -98,7 +97,7 @@ async function fill(service: TestService, rows: readonly WorldRow[]): Promise<vo
       );
     }
     await owner.query('set constraints all immediate');
-    await triggers('enable');
+    await owner.query(tables.map((table) => `alter table ${table} enable trigger user`).join('; '));
     await owner.query('commit');
   } finally {
     await owner.end();

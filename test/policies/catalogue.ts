@@ -112,6 +112,121 @@ check('nothing that says whose a record is, or when it was made, can be chosen o
   );
 });
 
+/** The tables without the id of a brokerage that is always there, and why: the whole list. */
+const withoutTenant: Readonly<Record<string, string>> = {
+  // Of the installation.
+  'app.job_runs': 'of the installation',
+  'app.migrations': 'of the installation',
+  'app.moves': 'of the installation',
+  'app.notification_kinds': 'of the installation',
+  'limits.counters': 'of callers, for a minute',
+  'vault.audit_months': 'of the installation',
+  'vault.audit_retention': 'of the installation',
+  'vault.cursor_secret': 'of the installation',
+  'vault.document_store': 'of the installation',
+  'vault.legal_holds': 'of the operator: a person, a deal or a brokerage',
+  'vault.seal': 'of the installation',
+  'vault.set_up_links': 'of the installation, which has no brokerage yet',
+  'vault.unsubscribe_secret': 'of the installation',
+  'vault.uploads': 'bodies that are coming, which no record names yet',
+  'public.brokerages': 'the brokerage itself',
+  'public.deals': 'called organization_id, as the specification has it',
+  // Of people, who may take part in deals of several brokerages.
+  'public.users': 'of a person',
+  'public.tool_grants': 'of a person',
+  'vault.access_tokens': 'of a person',
+  'vault.address_changes': 'of a person',
+  'vault.authorization_codes': 'of a person',
+  'vault.calendar_links': 'of a person',
+  'vault.challenges': 'of a person',
+  'vault.known_devices': 'of a person',
+  'vault.mail_counts': 'of a person or an address',
+  'vault.notification_choices': 'of a person',
+  'vault.notification_settings': 'of a person',
+  'vault.notifications': 'of a person, about deals of several brokerages or about none',
+  'vault.passkeys': 'of a person',
+  'vault.password_resets': 'of a person',
+  'vault.passwords': 'of a person',
+  'vault.recovery_codes': 'of a person',
+  'vault.refresh_tokens': 'of a person',
+  'vault.sessions': 'of a person',
+  'vault.sign_in_steps': 'of a person',
+  'vault.token_families': 'of a person',
+  'vault.totp': 'of a person',
+  // Where there may be none.
+  'public.audit_records': 'null for what belongs to no brokerage',
+  'public.connected_clients': 'null for those of one person',
+  'vault.invitations': 'null where a deal is what they invite to',
+  'vault.outbox': 'null for mails to a person',
+  // Made of other rows, or gone soon.
+  'vault.deal_activity': 'made of audit records, which carry it, with each of them',
+  'vault.own_activity': 'made of audit records, which carry it, with each of them',
+  'vault.lapsing_exclusivities': 'made of exclusivities, which carry it',
+  'vault.reminders': 'made of records that carry it',
+  'vault.events': 'gone in a moment, when people were told',
+  'vault.idempotency_keys': 'gone after a day, and written with every new contact',
+};
+
+check('every row of a brokerage carries its id, which nobody can choose', async ({ owner, found }) => {
+  const lacking = `select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p') and not c.relispartition and n.oid in ${ours}
+      and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'brokerage_id' and a.attnotnull) order by 1`;
+  const explained = Object.keys(withoutTenant).toSorted();
+  const why =
+    'give the table a brokerage_id that is never null, or say in the list why it has none (docs/architecture.md)';
+  assert.deepEqual((await found(lacking)).toSorted(), explained, why);
+  await owner.query('create table notes (deal_id uuid)');
+  assert.deepEqual((await found(lacking)).toSorted(), [...explained, 'public.notes'].toSorted());
+  await owner.query('drop table notes');
+
+  // What hangs on another row takes the id from it; whose row is named by nothing else has a foreign key.
+  assert.deepEqual(
+    await found(`select c.oid::regclass from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'brokerage_id' and a.attnotnull
+      where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace in ${ours}
+        and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'set_tenant' and t.tgenabled = 'O')
+        and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'f' and k.conkey = array[a.attnum])`),
+    [],
+  );
+  assert.deepEqual(
+    await found(`select c.oid::regclass from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'brokerage_id'
+      where exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'set_tenant')
+        and has_column_privilege('dealkeep_server', c.oid, a.attnum, 'update')`),
+    [],
+  );
+});
+
+check(
+  'the brokerage of a row is that of what it hangs on, whatever is said, and a deal stays with its own',
+  async ({ owner, found }) => {
+    const hanging = await found(
+      `select t.tgrelid::regclass from pg_trigger t where t.tgname = 'set_tenant' order by 1`,
+    );
+    assert.equal(hanging.length, 27);
+    await owner.query('begin');
+    const [elsewhere] = await found(
+      `insert into brokerages (slug, name) values ('elsewhere-tenant', 'Elsewhere') returning id`,
+    );
+    for (const table of hanging) {
+      const columns = await found(
+        `select attname from pg_attribute where attrelid = '${table}'::regclass and attnum > 0`,
+      );
+      const [parent, tenant] = columns.includes('deal_id')
+        ? ['deals p on p.id = r.deal_id', 'p.organization_id']
+        : columns.includes('finding_id')
+          ? ['findings f on f.id = r.finding_id join deals p on p.id = f.deal_id', 'p.organization_id']
+          : ['api_keys p on p.id = r.key_id', 'p.brokerage_id'];
+      const wrong = `select r.brokerage_id from ${table} r join ${parent} where r.brokerage_id <> ${tenant}`;
+      assert.deepEqual(await found(wrong), [], table);
+      await owner.query(`alter table ${table} disable trigger user; alter table ${table} enable trigger set_tenant`);
+      await owner.query(`update ${table} set brokerage_id = '${elsewhere}'`);
+      assert.deepEqual(await found(wrong), [], table);
+    }
+    await owner.query('savepoint moved');
+    await assert.rejects(owner.query(`update deals set organization_id = '${elsewhere}'`), { code: '23001' });
+    await owner.query('rollback');
+  },
+);
+
 check('there are no sequences to count by, and no views that see as their owner', async ({ found }) => {
   assert.deepEqual(
     await found(`select relname from pg_class where relkind in ('S', 'v', 'm') and relnamespace in ${ours}

@@ -113,8 +113,8 @@ check('a connection after an error carries nobody', async ({ server, scene, deal
 check('tables and functions put in the way by a search path change nothing', async ({ server, scene, as }) => {
   await server.query('create temporary table participants (like public.participants)');
   await server.query(
-    `insert into pg_temp.participants (id, deal_id, user_id, role, status, created_at, updated_at)
-      values ($1, $1, $2, 'broker', 'active', now(), now())`,
+    `insert into pg_temp.participants (id, deal_id, user_id, role, status, created_at, updated_at, brokerage_id)
+      values ($1, $1, $2, 'broker', 'active', now(), now(), $1)`,
     [scene.deal, scene.people['outsider']],
   );
   assert.deepEqual(await as('outsider', ['select id from public.deals']), []);

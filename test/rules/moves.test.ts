@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
+import { withoutTriggers } from '../triggers.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 
 let service: TestService;
@@ -60,7 +61,7 @@ const subjects: Record<string, Subject> = {
         status: 'active',
       });
       // A deal enters exclusivity by granting it: here it runs already, whatever the state.
-      await owner.query('alter table exclusivities disable trigger user');
+      await withoutTriggers(owner, ['exclusivities']);
       await insert('exclusivities', {
         deal_id: id,
         participant_id: buyer,
