@@ -28,20 +28,57 @@ export interface Desk {
 interface DeskOptions extends BrowserContextOptions {
   /** The session's, for somebody who is signed in already. */
   readonly cookie?: { readonly name: string; readonly value: string };
+  /** For a test that counts what is loaded, or leaves the browser otherwise than it found it: nobody has it before or after. */
+  readonly alone?: boolean;
 }
 
-/** Opens a browser of somebody's own. `close` it, or the browser as a whole. */
+/** Pages of each browser that were closed, by what their contexts were opened with. */
+const closed = new WeakMap<Browser, Map<string, Page[]>>();
+
+// Not `close` and `crash`: Playwright itself listens for these.
+const heard = ['console', 'dialog', 'download', 'pageerror', 'popup', 'request', 'requestfailed', 'response'] as const;
+
+/** Makes a page, and the context that it is in, as new: nothing is stored, nobody listens, no other page is open. */
+async function wipe(page: Page, origin: string): Promise<void> {
+  const context = page.context();
+  await Promise.all(context.pages().map((one) => one !== page && one.close()));
+  for (const event of heard) page.removeAllListeners(event);
+  await page.unrouteAll();
+  await context.unrouteAll();
+  await context.setOffline(false);
+  // Where no script of ours runs, which could store something once more.
+  await page.goto(`${origin}/icon.svg`);
+  await page.evaluate('sessionStorage.clear()');
+  await page.mouse.move(0, 0);
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+  await devtools.send('Page.resetNavigationHistory');
+  await devtools.detach();
+  await context.clearCookies();
+  await context.clearPermissions();
+}
+
+/**
+ * Opens a browser of somebody's own. `close` it, or the browser as a whole. It may be one that was closed before, made as
+ * new: a process that has shown the application once shows it with half the work.
+ */
 export async function openDesk(browser: Browser, origin: string, options: DeskOptions = {}): Promise<Desk> {
-  const { cookie, ...rest } = options;
+  const { cookie, alone = false, viewport = { width: 1280, height: 900 }, ...rest } = options;
   // Nothing that is clicked is waited for until it stands still.
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    reducedMotion: 'reduce',
-    ...rest,
-  });
+  const kept = { colorScheme: 'light', reducedMotion: 'reduce', ...rest } as const;
+  const key = JSON.stringify(kept);
+  const pages = closed.get(browser) ?? new Map<string, Page[]>();
+  closed.set(browser, pages);
+  const used = alone ? undefined : pages.get(key)?.pop();
+  const page = used ?? (await (await browser.newContext({ viewport, ...kept })).newPage());
+  const context = page.context();
+  if (used) {
+    const { colorScheme, reducedMotion } = kept;
+    if (viewport) await page.setViewportSize(viewport);
+    await page.emulateMedia({ media: null, colorScheme, reducedMotion });
+  }
   if (cookie) await context.addCookies([{ ...cookie, url: origin }]);
   context.setDefaultTimeout(15_000);
-  const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
@@ -54,7 +91,15 @@ export async function openDesk(browser: Browser, origin: string, options: DeskOp
       await page.goto(origin + path);
       await loaded(page);
     },
-    close: () => context.close(),
+    async close() {
+      if (alone) return context.close();
+      try {
+        await wipe(page, origin);
+        pages.set(key, [...(pages.get(key) ?? []), page]);
+      } catch {
+        await context.close();
+      }
+    },
   };
 }
 

@@ -18,14 +18,22 @@ function provide(project: TestProject, { owner, server, directory, templates, de
 }
 
 export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  if (needsBuild()) await buildWeb(new AbortController().signal);
+  const built = needsBuild() ? buildWeb(new AbortController().signal) : Promise.resolve();
   // `npm run mutate` has a PostgreSQL running already, with something broken in it, and says here how to reach it.
   const open = process.env['DEALKEEP_TEST_TEMPLATES'];
   if (open) {
     provide(project, JSON.parse(await readFile(open, 'utf8')) as Templates);
+    await built;
     return undefined;
   }
-  const templates = await openTemplates();
+  // At once: each takes one processor for some seconds.
+  const [build, opening] = await Promise.allSettled([built, openTemplates()]);
+  if (opening.status === 'rejected') throw opening.reason;
+  const templates = opening.value;
+  if (build.status === 'rejected') {
+    await templates.close();
+    throw build.reason;
+  }
   provide(project, templates);
   return () => templates.close();
 }

@@ -25,9 +25,9 @@ afterAll(async () => {
 });
 
 /** The documents of the scene's deal, as a caller of the scene has them before them. */
-async function roomOf(caller: string, width = 1280): Promise<Page> {
+async function roomOf(caller: string, { width = 1280, alone = false } = {}): Promise<Page> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.service.origin, { cookie, viewport: { width, height: 900 } });
+  const desk = await openDesk(browser, web.service.origin, { cookie, alone, viewport: { width, height: 900 } });
   desks.push(desk);
   await desk.go(`/deals/${web.scene.deal}/documents`);
   return desk.page;
@@ -77,16 +77,18 @@ test('several files are dropped at once, each with its progress, and what is ref
 }, 60_000);
 
 test('a large file shows how far it is, goes on while the drawer is closed, and can be stopped', async () => {
-  const page = await roomOf('seller');
+  const page = await roomOf('seller', { alone: true });
   // Slower than any network here, so that there is something to see.
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Network.enable');
-  await devtools.send('Network.emulateNetworkConditions', {
-    offline: false,
-    latency: 0,
-    downloadThroughput: -1,
-    uploadThroughput: 400_000,
-  });
+  const letThrough = (bytesPerSecond: number) =>
+    devtools.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: bytesPerSecond,
+    });
+  await letThrough(400_000);
   await page.getByRole('button', { name: 'Upload' }).click();
   const drawer = page.getByRole('dialog');
   const file = { mimeType: 'application/pdf', buffer: Buffer.concat([aPdf(), Buffer.alloc(3_000_000)]) };
@@ -101,6 +103,7 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
   await drawer.getByText('Stopped').waitFor();
   await drawer.getByRole('button', { name: 'Continue in the background' }).click();
   await page.getByText(/^Uploading: \d+ %$/).waitFor();
+  await letThrough(-1);
   await row(page, 'Scans, part 1.pdf').waitFor({ timeout: 30_000 });
   expect(await row(page, 'Scans, part 2.pdf').count()).toBe(0);
   await page.getByText(/^Uploading/).waitFor({ state: 'detached' });
@@ -244,7 +247,7 @@ test('thousands of documents scroll, and a phone shows them without a jump sidew
      from generate_series(1, 1500) n`,
     [web.scene.deal],
   );
-  const page = await roomOf('seller', 390);
+  const page = await roomOf('seller', { width: 390 });
   await rows(page).first().waitFor();
   expect(await rows(page).count()).toBeLessThan(60);
   await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');

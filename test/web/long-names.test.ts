@@ -65,7 +65,7 @@ const paths: Record<string, (deal: string) => string[]> = {
 
 test.each(Object.keys(paths))('as the %s sees them', { timeout: 240_000 }, async (caller) => {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const { page, go } = await openDesk(browser, web.service.origin, { cookie });
+  const { page, go, close } = await openDesk(browser, web.service.origin, { cookie });
   const wide: string[] = [];
   for (const path of paths[caller]!(web.scene.deal)) {
     await go(path);
@@ -84,5 +84,5 @@ test.each(Object.keys(paths))('as the %s sees them', { timeout: 240_000 }, async
     }
   }
   expect(wide).toEqual([]);
-  await page.context().close();
+  await close();
 });

@@ -129,7 +129,7 @@ test('what the operator has not switched on is refused by the tools, and shown o
   try {
     const { cookie } = await plain.as('broker');
     const person = await connectPerson(plain, 'broker');
-    const { page, go } = await openDesk(browser, plain.service.origin, { cookie, ...reader });
+    const { page, go, close } = await openDesk(browser, plain.service.origin, { cookie, ...reader });
     await go(`/deals/${plain.scene.deal}`);
     for (const { path, title, lists: here } of dealPages.filter((one) =>
       ['Findings', 'Financing'].includes(one.title),
@@ -141,6 +141,7 @@ test('what the operator has not switched on is refused by the tools, and shown o
         await expect(list.told(person)).rejects.toThrow('feature_not_available');
       }
     }
+    await close();
     await person.close();
   } finally {
     await plain.close();

@@ -54,8 +54,8 @@ async function signOut(desk: Desk, { email }: Account): Promise<void> {
   await desk.page.getByRole('heading', { name: 'Sign in' }).waitFor();
 }
 
-async function signedInDesk(account: Account, userAgent?: string): Promise<Desk> {
-  const desk = await openDesk(browser, door.origin, userAgent === undefined ? {} : { userAgent });
+async function signedInDesk(account: Account, options: Parameters<typeof openDesk>[2] = {}): Promise<Desk> {
+  const desk = await openDesk(browser, door.origin, options);
   await signIn(desk, account);
   return desk;
 }
@@ -71,7 +71,7 @@ async function lastMethod({ id }: Account): Promise<unknown> {
 
 test('a passkey is added, signs in by itself, is renamed and removed', { timeout: 120_000 }, async () => {
   const account = await openAccount(service);
-  const desk = await signedInDesk(account);
+  const desk = await signedInDesk(account, { alone: true });
   const { page: at } = desk;
   const { devtools, authenticatorId } = await addDevice(at.context(), at);
   const passkeys = card(at, 'Passkeys');
@@ -204,8 +204,8 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
   test('124. each browser is listed; one is signed out, and that one alone, then all others', async () => {
     const account = await openAccount(service);
     const here = await signedInDesk(account);
-    const office = await signedInDesk(account, firefox);
-    const pocket = await signedInDesk(account, phone);
+    const office = await signedInDesk(account, { userAgent: firefox });
+    const pocket = await signedInDesk(account, { userAgent: phone });
     const { page: at } = here;
     await here.go(page);
     await expect.poll(() => devices(at).count(), patiently).toBe(3);
@@ -248,7 +248,7 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
   test('signing out everywhere ends this one too', async () => {
     const account = await openAccount(service);
     const here = await signedInDesk(account);
-    const there = await signedInDesk(account, firefox);
+    const there = await signedInDesk(account, { userAgent: firefox });
     await here.page.getByRole('button', { name: 'Sign out everywhere' }).click();
     await here.page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click();
     await isOut(here.page);

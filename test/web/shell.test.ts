@@ -1,8 +1,8 @@
 /** The application's frame in a real browser: size, policy, accessibility, keyboard, long lists, live changes, sign-out. */
 
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowser, violationsOn } from '../browser.ts';
+import { openBrowser, openDesk, violationsOn, type Desk } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
@@ -15,7 +15,7 @@ interface Demo {
 let service: TestService;
 let browser: Browser;
 let demo: Demo;
-const contexts: BrowserContext[] = [];
+const desks: Desk[] = [];
 
 beforeAll(async () => {
   service = await openService({ demo: true });
@@ -23,7 +23,7 @@ beforeAll(async () => {
   browser = await openBrowser();
 });
 afterEach(async () => {
-  await Promise.all(contexts.splice(0).map((context) => context.close()));
+  await Promise.all(desks.splice(0).map((desk) => desk.close()));
 });
 afterAll(async () => {
   await browser?.close();
@@ -34,25 +34,23 @@ interface Visit {
   page: Page;
   person: SignedIn;
   /** What the browser complained of: script errors, refused by the policy. */
-  complaints: string[];
+  complaints: readonly string[];
 }
 
 /** Opens the application as one of the demo's people. */
 async function visit(
   who: keyof Demo['people'],
   path: string,
-  options: Parameters<Browser['newContext']>[0] = {},
+  options: Parameters<typeof openDesk>[2] = {},
 ): Promise<Visit> {
   const person = await signInAs(service, demo.people[who].user_id);
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  contexts.push(context);
-  await context.addCookies([{ ...person.cookie, url: service.origin }]);
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('console', (message) => {
-    if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text());
+  const desk = await openDesk(browser, service.origin, {
+    cookie: person.cookie,
+    viewport: { width: 1280, height: 800 },
+    ...options,
   });
+  desks.push(desk);
+  const { page, complaints } = desk;
   await page.goto(service.origin + path);
   await page.locator('h1').waitFor();
   return { page, person, complaints };
@@ -60,7 +58,7 @@ async function visit(
 
 describe('the first page', () => {
   test.each(['/', '/deals'])('%s needs less than 200 kB of script', async (path) => {
-    const { page } = await visit('broker', path);
+    const { page } = await visit('broker', path, { alone: true });
     await page.waitForLoadState('networkidle').catch(() => {});
     const sizes = await page.evaluate(() =>
       performance
