@@ -1,13 +1,9 @@
 /** Passkeys: registering, signing in, listing, renaming, removing. */
 
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-  type AuthenticationResponseJSON,
-  type AuthenticatorTransport,
-  type RegistrationResponseJSON,
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransport,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
@@ -31,6 +27,9 @@ import { Problem } from '../http/problem.ts';
 import { action, fields, smallBody } from './action.ts';
 import { countRequest } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
+
+// Loaded with the first passkey: it brings a quarter of all the modules that a start would load.
+const webAuthn = () => import('@simplewebauthn/server');
 
 const refused = () => new Problem(401, 'passkey_refused', 'This passkey is not known here. Sign in another way.');
 const notRegistered = () => new Problem(400, 'passkey_refused', 'The passkey could not be checked. Try again.');
@@ -66,6 +65,7 @@ async function checkSignature(services: Services, c: Context, response: Authenti
   const handle = response.response.userHandle;
   if (handle && !Buffer.from(handle, 'base64url').equals(userHandle(stored.user_id))) throw refused();
   const challenge = challengeIn();
+  const { verifyAuthenticationResponse } = await webAuthn();
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     response,
     expectedChallenge: challenge.check,
@@ -87,6 +87,7 @@ async function checkSignature(services: Services, c: Context, response: Authenti
 
 async function checkRegistration(c: Context, response: RegistrationResponseJSON) {
   const challenge = challengeIn();
+  const { verifyRegistrationResponse } = await webAuthn();
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     response,
     expectedChallenge: challenge.check,
@@ -111,6 +112,7 @@ export function passkeyRoutes(services: Services) {
   const challenge = action(z.object({}), async (c) => {
     await countRequest(services, c);
     const token = mintToken();
+    const { generateAuthenticationOptions } = await webAuthn();
     const options = await generateAuthenticationOptions({
       rpID: hostOf(c),
       challenge: bytes(token),
@@ -140,6 +142,7 @@ export function passkeyRoutes(services: Services) {
       keepChallenge(tokenDigest(token), digest),
       listPasskeys(digest),
     );
+    const { generateRegistrationOptions } = await webAuthn();
     const options = await generateRegistrationOptions({
       rpName: 'Dealkeep',
       rpID: hostOf(c),
