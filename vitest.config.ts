@@ -27,7 +27,8 @@ export default defineConfig(({ mode }) => ({
     include: mode === 'fast' ? fastFiles() : all,
     globalSetup: ['test/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // More than two processors carry out at once: a test often waits for a page, a process or a time.
+    maxWorkers: 3,
     // Reading the modules of the server anew for each file would take longer than most of the tests.
     isolate: false,
     sequence: { sequencer: SlowFirst },
