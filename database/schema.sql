@@ -7557,6 +7557,42 @@ AS $function$
   select app.person_records(person, whole) || app.notification_data(person)
 $function$;
 
+CREATE OR REPLACE FUNCTION app.person_in_sight(person uuid, deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  narrowed constant uuid := app.narrowed_to();
+  whole constant text := app.whole_identity();
+  identity constant text := current_setting('dealkeep.identity', true);
+  seal constant text := current_setting('dealkeep.seal', true);
+  part uuid;
+  found text;
+begin
+  if app.user_id() is null or (narrowed is not null and narrowed <> deal) then
+    return null;
+  end if;
+  select p.id, u.name into part, found from public.participants p join public.users u on u.id = p.user_id
+    where p.deal_id = deal and p.user_id = person and p.joined_at is not null;
+  if part is null then
+    return null;
+  end if;
+  if narrowed is null then
+    perform app.seal(whole || ',' || app.standing(app.user_id(), app.barred_in(whole), app.brokerages_as('admin'), deal));
+  end if;
+  if not app.could_open('participants', part, deal) then
+    found := null;
+  end if;
+  if narrowed is null then
+    perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+  end if;
+  return found;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.person_in_sight(uuid,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.person_records(person uuid, whole boolean)
  RETURNS jsonb
  LANGUAGE sql
@@ -10024,4 +10060,5 @@ $procedure$;
 -- 0f934ae96e6e762b03c9976473f3e65c4042c78c89d60ebd878025349e4f37ff  057_calendar.sql
 -- 80273efbf7537a4b787873bdd7f1aac4135babf7fdf72218b753b471d1d3c1ce  062_indexes_to_delete_by.sql
 -- 39ee30c9e2cafb276e9fe6335d7f4c07ea3589def80980ee7ce8e9eb5dbac317  063_deleting_brokerages.sql
+-- fea46a49a1f2902061ae1da305aaef9c972b90e2ed1d2303525cc4e45d492978  065_people_in_sight.sql
 -- 9c071cca5013c12b138917fd0fb6c5ba033b40ff3f12799adef3770ae5a8e1ae  065_rows_by_index.sql

@@ -288,3 +288,12 @@ check(
    where (select app.user_id()) is not null and w.deal_id in (${ownDeals})
    order by w.due_at, w.subject_id`,
 );
+
+check(
+  'app.person_in_sight names the people of a deal whom row-level security shows there',
+  `select x.person, app.person_in_sight(x.person, $1) as name from unnest($2::uuid[]) x (person) order by x.person`,
+  `select x.person, (select u.name from participants p join users u on u.id = p.user_id
+     where p.deal_id = $1 and p.user_id = x.person and p.joined_at is not null) as name
+   from unnest($2::uuid[]) x (person) order by x.person`,
+  ({ scene }) => [scene.deal, Object.values(scene.people)],
+);

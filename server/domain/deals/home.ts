@@ -58,13 +58,12 @@ const seenActor = `coalesce(known.name, case when h.user_id is not null then 'So
 const found = rows<Found, [withFindings: boolean]>(
   'home',
   `select h.part, h.kind, h.deal_id, h.deal_title, h.count, h.due_at, h.waiting_since, h.id, h.at,
-     case when h.is_own then h.user_id else known.id end as user_id, case when h.is_own then ${actor('h')} else ${seenActor} end as user_name,
+     case when h.is_own or known.name is not null then h.user_id end as user_id, case when h.is_own then ${actor('h')} else ${seenActor} end as user_name,
      c.name as client_name, h.action, h.outcome, h.details,
      case when h.part = 'activity' then ${objectName('h')} end as object_name
    from app.home($1) with ordinality h
    left join lateral (select name from users where id = h.user_id and h.is_own limit 1) u on true
-   left join lateral (select u.id, u.name from participants p join users u on u.id = p.user_id
-     where p.deal_id = h.deal_id and p.user_id = h.user_id and not h.is_own limit 1) known on true
+   left join lateral (select app.person_in_sight(h.user_id, h.deal_id) as name where not h.is_own) known on true
    left join lateral (select name from connected_clients where id = h.client_id limit 1) c on true
    order by h.ordinality`,
 );
