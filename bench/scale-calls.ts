@@ -1,6 +1,16 @@
 /** Everything that is measured on a platform: each GET of the web application, each tool, each operation of the REST API. */
 
+import { createHash } from 'node:crypto';
 import type pg from 'pg';
+import type { Database } from '../server/database/database.ts';
+import { claimMail } from '../server/domain/outbox/mails.ts';
+import { bodiesToClear } from '../server/domain/documents/documents.ts';
+import { deadlines, enterWithCalendarLink } from '../server/domain/notifications/calendar.ts';
+import { queueNotificationMails, tellEvents } from '../server/domain/notifications/events.ts';
+import { deleteBrokeragePart } from '../server/domain/people/brokerage-deletion.ts';
+import { mailCounts } from '../server/domain/service/status.ts';
+import { csrfToken } from '../server/http/csrf.ts';
+import { scheduledJobs } from '../server/scheduled-jobs.ts';
 import { catalog } from '../server/tools/catalog/index.ts';
 import { leastInput } from '../test/tools/inputs.ts';
 import type { Platform, ScalePerson } from './scale-data.ts';
@@ -12,6 +22,16 @@ export interface Call {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Asks the database past HTTP, where a limit is in the way; resolves with how it went. */
+  readonly ask?: () => Promise<string>;
+}
+
+/** Work that nobody waits for. */
+export interface Job {
+  readonly name: string;
+  /** What there has to be before each run, as SQL of the superuser. */
+  readonly before?: string;
+  readonly run: () => Promise<string>;
 }
 
 /** A route of the application as Hono lists it. */
@@ -204,4 +224,59 @@ export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which
       ...(body !== undefined && { body }),
     }));
   });
+}
+
+/** What somebody does that is neither a GET nor a tool: everything about them, and their calendar program, as often as it asks. */
+export function otherCalls(person: ScalePerson, database: Database): Call[] {
+  const link = createHash('sha256').update(person.session_token).digest();
+  const ask = () => database.together(enterWithCalendarLink(link), deadlines()).then(() => '200');
+  return [
+    {
+      name: 'POST /api/auth/export',
+      method: 'POST',
+      path: '/api/auth/export',
+      headers: {
+        Cookie: `dealkeep=${person.session_token}`,
+        'Content-Type': 'application/json',
+        'X-CSRF-Token': csrfToken(person.session_token),
+      },
+      body: '{}',
+    },
+    { name: 'calendar.ics', method: 'GET', path: '/calendar.ics', headers: {}, ask },
+  ];
+}
+
+/** Twenty questions that were asked just now, each of which concerns everybody on its deal who may see it. */
+const twentyEvents = `insert into vault.events (kind, deal_id, subject, subject_id, actor_id)
+  select 'question_asked', q.deal_id, 'questions', q.id, q.asked_by from questions q order by q.id desc limit 20`;
+
+/** Twenty people to whom a mail of the day is due. */
+const twentyDue = `update vault.notifications set mail = 'daily', mail_due_at = now() - interval '1 minute', mailed_at = null
+  where id in (select distinct on (n.user_id) n.id from (select * from vault.notifications order by id desc limit 200) n order by n.user_id limit 20)`;
+
+/** A mail that is due. */
+const oneDue = `update vault.outbox set next_attempt_at = now() - interval '1 minute', claimed_until = null, sent_at = null, given_up_at = null,
+  give_up_at = now() + interval '1 day' where id = (select id from vault.outbox order by id desc limit 1)`;
+
+/** Every scheduled job, and what the workers do when something has happened. */
+export function jobsOf(database: Database): Job[] {
+  const done = (work: Promise<unknown>): Promise<string> => work.then(() => 'done');
+  return [
+    ...scheduledJobs.map(({ job }) => {
+      const statement = job();
+      return { name: statement.name, run: () => done(database.run(statement)) };
+    }),
+    { name: 'clear_store: bodies to clear', run: () => done(database.run(bodiesToClear())) },
+    { name: 'delete_brokerages: none is due', run: () => done(database.run(deleteBrokeragePart(2_000))) },
+    { name: 'tell_events: 20 events', before: twentyEvents, run: () => done(database.run(tellEvents(100))) },
+    { name: 'tell_events: none', run: () => done(database.run(tellEvents(100))) },
+    {
+      name: 'queue_notification_mails: 20 people',
+      before: twentyDue,
+      run: () => done(database.run(queueNotificationMails(100))),
+    },
+    { name: 'claim_mail: one is due', before: oneDue, run: () => done(database.run(claimMail())) },
+    { name: 'claim_mail: none is due', run: () => done(database.run(claimMail())) },
+    { name: 'mail_counts, for the metrics', run: () => done(database.run(mailCounts())) },
+  ];
 }

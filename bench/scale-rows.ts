@@ -86,6 +86,9 @@ const kinds = {
   family: '037',
   key: '038',
   invitation: '039',
+  event: '03a',
+  notification: '03b',
+  mail: '03c',
 } as const;
 
 /** SQL for the id of the thing with that number. */
@@ -182,6 +185,7 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
      select sha256(access_token::bytea), ${id('family', 'number')}, '{mcp:read,mcp:write}', now() + interval '10 years' from bench.people`,
   `insert into vault.sessions (id, user_id, digest, method, created_at, authenticated_at, last_seen_at, address, user_agent)
      select ${id('session', 'number')}, user_id, sha256(session_token::bytea), 'password', now(), now(), now(), '203.0.113.7', 'bench' from bench.people`,
+  `insert into vault.calendar_links (user_id, digest, created_at) select user_id, sha256(session_token::bytea), bench.start() from bench.people`,
   // Everybody else has been here too: sessions that are over, clients and their tokens.
   `insert into vault.sessions (id, user_id, digest, method, created_at, authenticated_at, last_seen_at, ended_at, address, user_agent)
      select ${id('session', '1000 + u')}, ${id('buyer', `u % ${buyers}`)}, sha256(('session' || u)::bytea), 'password', now() - interval '9 days',
@@ -344,7 +348,9 @@ export const dealRows: readonly string[] = [
      select ${id('record', 'n * 100 + k')}, ${made('k * 24')}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')},
        case k % 3 when 0 then ${broker} when 1 then ${seller} else bench.buyer_of(n, 1) end, '203.0.113.24', 'bench-' || n,
        (array['deal.open', 'tool:svc_deals_get', 'question.ask', 'document.upload', 'tool:svc_offers_list', 'nda.send', 'deal.update', 'tool:svc_questions_list', 'offer.submit', 'question.answer'])[1 + k],
-       ${id('deal', 'n')}::text, case when k in (1, 4, 7) then 'ok' else 'done' end, '{}'
+       (case k when 2 then ${id('question', 'n * 100 + 2')} when 3 then ${id('document', 'n * 100 + 3')} when 5 then ${id('nda', 'n * 100 + 2')}
+         when 8 then ${id('offer', 'n * 100 + 1')} when 9 then ${id('question', 'n * 100')} else ${id('deal', 'n')} end)::text,
+       case when k in (1, 4, 7) then 'ok' else 'done' end, '{}'
      from generate_series($1::bigint, $2::bigint) n, generate_series(0, 9) k`,
   `insert into audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, outcome, details)
      select ${id('record', 'n * 100 + 10 + number')}, ${made('number * 5')}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')}, p.user_id, p.client_id,
@@ -356,6 +362,35 @@ export const dealRows: readonly string[] = [
   `insert into vault.own_activity (user_id, deal_id, at, record_id)
      select case k when 9 then ${broker} else bench.buyer_of(n, 1) end, ${id('deal', 'n')}, ${made('k * 24')}, ${id('record', 'n * 100 + k')}
      from generate_series($1::bigint, $2::bigint) n, generate_series(8, 9) k`,
+  ...(['closing_conditions', 'exclusivities', 'ndas', 'offers'] as const).map(
+    (table) => `insert into vault.reminders (subject, subject_id, deal_id, kind, remind_at, due_at)
+     select '${table}', t.id, t.deal_id, r.kind, r.remind_at, r.due_at
+     from ${table} t cross join lateral app.reminders_of('${table}', to_jsonb(t)) r
+     where t.deal_id between ${id('deal', '$1::bigint')} and ${id('deal', '$2::bigint')} and r.remind_at > now()`,
+  ),
+  // What people heard of within the last half year: the broker, the seller, both buyers, and those who are measured.
+  `insert into vault.notifications (id, event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, read_at, mail, mail_due_at, mailed_at)
+     select ${id('notification', 'n * 100 + slot')}, ${id('event', 'n * 100 + slot')}, person, kind, ${id('deal', 'n')}, 'questions',
+       ${id('question', 'n * 100 + slot % 5')}, bench.buyer_of(n, 1), at, case when ${someOf(40, 70, 'n * 100 + slot')} then at + interval '3 hours' end,
+       case when slot % 3 = 0 then 'daily' end, case when slot = 3 and ${someOf(41, 2)} then now() + interval '1 day' end,
+       case when slot % 3 = 0 and not (slot = 3 and ${someOf(41, 2)}) then at + interval '8 hours' end
+     from (select n, slot, kind, person, now() - bench.pick(n * 100 + slot, 42, 175 * 24) * interval '1 hour' as at
+       from (select n, slot, case slot % 2 when 0 then 'question_asked' else 'document_added' end as kind, ${broker} as person
+           from generate_series($1::bigint, $2::bigint) n, generate_series(0, 2) slot
+         union all select n, slot, 'question_released', ${seller} from generate_series($1::bigint, $2::bigint) n, generate_series(3, 4) slot
+         union all select n, 4 + which, 'document_added', bench.buyer_of(n, which) from generate_series($1::bigint, $2::bigint) n, generate_series(1, 2) which
+         union all select n, 10 + number, 'document_added', p.user_id from bench.parts join bench.people p using (number)
+           where n between $1::bigint and $2::bigint) x) y`,
+  // Mails of the last month: nearly all sent, some given up, and a few that wait for tomorrow.
+  `insert into vault.outbox (id, kind, recipient, recipient_id, brokerage_id, deal_id, urgent, created_at, next_attempt_at, attempts, last_error,
+       give_up_at, sent_at, given_up_at)
+     select ${id('mail', 'n')}, 'notifications', 'seller-' || n || '@example.com', ${seller}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')}, false,
+       at, case fate when 'waits' then now() + interval '1 day' else at end, 1, case when fate <> 'sent' then 'The mail server does not answer.' end,
+       case fate when 'waits' then now() + interval '2 days' else at + interval '1 day' end, case fate when 'sent' then at end,
+       case fate when 'given up' then at + interval '1 day' end
+     from (select n, now() - bench.pick(n, 43, 28 * 24) * interval '1 hour' as at,
+         case when bench.pick(n, 44, 100) < 97 then 'sent' when bench.pick(n, 44, 100) < 99 then 'given up' else 'waits' end as fate
+       from generate_series($1::bigint, $2::bigint) n) x`,
   `insert into vault.lapsing_exclusivities (exclusivity_id, expires_at)
      select ${id('exclusivity', 'n')}, now() + (10 + bench.pick(n, 14, 90)) * interval '1 day' from generate_series($1::bigint, $2::bigint) n
      where ${state} = 'exclusivity'`,

@@ -12,15 +12,24 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { createApp } from '../server/app.ts';
 import { readConfig, variableNames } from '../server/config.ts';
-import { openDatabase } from '../server/database/database.ts';
+import { openDatabase, type Database } from '../server/database/database.ts';
 import { createLog } from '../server/log.ts';
-import { scheduledJobs } from '../server/scheduled-jobs.ts';
 import { openServices } from '../server/services.ts';
 import { ClientBackends } from './backends.ts';
 import { urlOf, type Cluster } from './cluster.ts';
 import { freePort } from './free-port.ts';
 import { startDealkeep, type Service } from './processes.ts';
-import { idsOf, restCalls, toolCalls, webCalls, type Call, type Route } from './scale-calls.ts';
+import {
+  idsOf,
+  jobsOf,
+  otherCalls,
+  restCalls,
+  toolCalls,
+  webCalls,
+  type Call,
+  type Job,
+  type Route,
+} from './scale-calls.ts';
 import { openPlatform, type Platform, type ScalePerson } from './scale-data.ts';
 import { table } from './table.ts';
 import { scansIn, type Scan } from './scale-plans.ts';
@@ -71,16 +80,26 @@ interface Effort {
 }
 
 /** Repeats some work: a few times until PostgreSQL has settled on its plans, then counted. */
-async function measure(work: () => Promise<string>, backends: ClientBackends, effort: Effort): Promise<Measure> {
+async function measure(
+  work: () => Promise<string>,
+  backends: ClientBackends,
+  effort: Effort,
+  prepare: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<Measure> {
+  await prepare();
   const began = performance.now();
   let status = await work();
   const first = performance.now() - began;
   // The sixth run of a prepared statement is the first that may go by a plan for any parameters.
-  for (let warm = first > 400 ? 6 : 0; warm < 6; warm += 1) await work();
+  for (let warm = first > 400 ? 6 : 0; warm < 6; warm += 1) {
+    await prepare();
+    await work();
+  }
   const wanted = Math.max(first > 2_000 ? 1 : 3, Math.min(effort.most, Math.round(effort.millis / first)));
   const times: number[] = [];
   const before = await backends.spent();
   for (let call = 0; call < wanted; call += 1) {
+    await prepare();
     const start = performance.now();
     status = await work();
     times.push(performance.now() - start);
@@ -91,7 +110,8 @@ async function measure(work: () => Promise<string>, backends: ClientBackends, ef
 }
 
 /** Sends it and reads the whole answer; its status, and what a tool refused. */
-async function send(origin: string, { method, path: at, headers, body }: Call): Promise<string> {
+async function send(origin: string, { method, path: at, headers, body, ask }: Call): Promise<string> {
+  if (ask) return ask();
   const response = await fetch(origin + at, { method, headers, ...(body !== undefined && { body }) });
   const text = await response.text();
   const refused = /"isError":true/.test(text) ? ' refused' : '';
@@ -99,14 +119,17 @@ async function send(origin: string, { method, path: at, headers, body }: Call): 
 }
 
 /** Who calls what: for each person their pages and tools, for two brokerages the REST API. */
-async function plans(platform: Platform, routes: readonly Route[], people: readonly ScalePerson[]) {
+async function plans(platform: Platform, routes: readonly Route[], people: readonly ScalePerson[], database: Database) {
   const client = new pg.Client(platform.superuser);
   await client.connect();
   try {
     const found: { who: string; calls: Call[] }[] = [];
     for (const person of people) {
       const ids = await idsOf(client, person);
-      found.push({ who: person.name, calls: [...webCalls(routes, person, ids), ...toolCalls(person, ids)] });
+      found.push({
+        who: person.name,
+        calls: [...webCalls(routes, person, ids), ...otherCalls(person, database), ...toolCalls(person, ids)],
+      });
     }
     for (const [index, who] of ['key of the large brokerage', 'key of an ordinary brokerage'].entries()) {
       const { rows } = await client.query<{ id: string }>(
@@ -177,7 +200,7 @@ function faults({ measures, scans }: Results, before: Results | null, sizes: Rea
 async function findScans(
   platform: Platform,
   asked: readonly { who: string; calls: readonly Call[] }[],
-  jobs: () => Promise<[string, () => Promise<string>][]>,
+  jobs: readonly Job[],
   start: () => Promise<Service>,
   say: (line: string) => void,
 ): Promise<Record<string, Scan[]>> {
@@ -222,7 +245,10 @@ async function findScans(
         await look(`${who}: ${call.name}`, () => send(service.origin, call));
       }
     }
-    for (const [name, work] of await jobs()) await look(`service: ${name}`, work);
+    for (const { name, before, run } of jobs) {
+      if (before) await client.query(before);
+      await look(`service: ${name}`, run);
+    }
   } finally {
     await service.stop();
     for (const [name] of settings) await client.query(`alter role ${login} reset ${name}`);
@@ -287,17 +313,17 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     const chosen = values.people === undefined ? usual : values.people.split(',');
     const people = platform.people.filter(({ name }) => values.people === 'all' || chosen.includes(name));
     const only = ({ name }: { name: string }) => values.only === undefined || name.includes(values.only);
-    const asked = (await plans(platform, routes, people)).map(({ who, calls }) => ({ who, calls: calls.filter(only) }));
     const database = openDatabase({ connection: platform.postgres.server, poolSize: 1 });
-    const jobs = scheduledJobs
-      .map(({ job }) => job())
-      .filter(only)
-      .map((job): [string, () => Promise<string>] => [job.name, () => database.run(job).then(() => 'done')]);
+    const asked = (await plans(platform, routes, people, database)).map(({ who, calls }) => ({
+      who,
+      calls: calls.filter(only),
+    }));
+    const jobs = jobsOf(database).filter(only);
     const results: Results = { deals: platform.deals, measures: {}, scans: {} };
     try {
       await measureAll({ platform, asked, jobs, start, results, say });
       if (!values['no-plans']) {
-        Object.assign(results.scans, await findScans(platform, asked, async () => jobs, start, say));
+        Object.assign(results.scans, await findScans(platform, asked, jobs, start, say));
       }
     } finally {
       await database.close();
@@ -336,7 +362,7 @@ async function routesOf(env: Readonly<Record<string, string>>, platform: Platfor
 interface Work {
   readonly platform: Platform;
   readonly asked: readonly { who: string; calls: readonly Call[] }[];
-  readonly jobs: readonly [string, () => Promise<string>][];
+  readonly jobs: readonly Job[];
   readonly start: () => Promise<Service>;
   readonly results: Results;
   readonly say: (line: string) => void;
@@ -358,7 +384,10 @@ async function measureAll({ platform, asked, jobs, start, results, say }: Work):
       }
     }
     const found: Record<string, Measure> = (results.measures['service'] = {});
-    for (const [name, work] of jobs) found[name] = await measure(work, backends, { millis: 300, most: 5 });
+    for (const { name, before, run } of jobs) {
+      const prepare = before === undefined ? undefined : () => client.query(before);
+      found[name] = await measure(run, backends, { millis: 300, most: 5 }, prepare);
+    }
   } finally {
     await service.stop();
     await client.end();
