@@ -1630,6 +1630,7 @@ CREATE TABLE vault.events (
     CONSTRAINT events_kind_fkey FOREIGN KEY (kind) REFERENCES app.notification_kinds(kind)
 );
 CREATE INDEX events_by_attempt ON vault.events USING btree (next_attempt_at);
+CREATE INDEX events_by_deal ON vault.events USING btree (deal_id);
 ALTER TABLE vault.events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.events FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.events TO CURRENT_USER
@@ -2078,7 +2079,10 @@ CREATE POLICY as_owner ON vault.totp TO CURRENT_USER
 CREATE TABLE vault.unsubscribe_secret (
     only_row boolean DEFAULT true NOT NULL,
     secret bytea DEFAULT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) NOT NULL,
+    previous bytea,
+    previous_until timestamp with time zone,
     CONSTRAINT unsubscribe_secret_pkey PRIMARY KEY (only_row),
+    CONSTRAINT unsubscribe_secret_check CHECK ((previous IS NULL) = (previous_until IS NULL)),
     CONSTRAINT unsubscribe_secret_only_row_check CHECK (only_row)
 );
 ALTER TABLE vault.unsubscribe_secret ENABLE ROW LEVEL SECURITY;
@@ -2653,6 +2657,7 @@ AS $function$
 #variable_conflict use_column
 declare
   person public.users;
+  asker constant text := case family(address) when 6 then host(network(set_masklen(address, 64))) else coalesce(host(address), '') end;
 begin
   select u.* into person from public.users u
     where u.email = lower(given_email) and u.suspended_at is null
@@ -2661,9 +2666,8 @@ begin
     return;
   end if;
   -- Nobody is told: it would show that there is an account.
-  if not app.count_mail('reset by ' || case family(address) when 6 then host(network(set_masklen(address, 64)))
-      else coalesce(host(address), '') end, 'day', 200)
-    or not app.count_mail('reset to ' || person.id, 'day', 20)
+  if not app.count_mail('reset by ' || asker, 'hour', 60) or not app.count_mail('reset by ' || asker, 'day', 200)
+    or not app.count_mail('reset to ' || person.id, 'hour', 10) or not app.count_mail('reset to ' || person.id, 'day', 20)
   then
     return;
   end if;
@@ -2783,6 +2787,22 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.authorizing_client(uuid,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.backup_status(of_brokerage uuid)
+ RETURNS TABLE(last_success_at timestamp with time zone, last_failure_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return;
+  end if;
+  return query
+    select b.last_success_at, b.last_failure_at from (select) one left join app.job_runs b on b.job = 'backup';
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.backup_status(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.barred_in(identity text)
  RETURNS uuid[]
@@ -3767,11 +3787,18 @@ begin
   if not app.count_mail('from ' || sender, 'minute', 20) then
     perform app.refuse_mail('minute', 'You have sent 20 mails within a minute: go on in a minute.');
   end if;
+  if not app.count_mail('from ' || sender, 'hour', 60) then
+    perform app.refuse_mail('hour', 'You have sent 60 mails within this hour: go on in the next one, or make a link and hand it on.');
+  end if;
   if not app.count_mail('from ' || sender, 'day', 100) then
     perform app.refuse_mail('day', 'You have sent 100 mails today: go on tomorrow, or make a link and hand it on.');
   end if;
   if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
     perform app.refuse_mail('day', 'Your brokerage has sent 500 mails today: go on tomorrow, or make a link and hand it on.');
+  end if;
+  if not app.count_mail('to ' || mailbox, 'hour', 10) then
+    perform app.refuse_mail('hour',
+      'This address was sent many mails within this hour: go on in the next one, or make a link and hand it on.');
   end if;
   if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || mailbox, 'day', 5)
     or not app.count_mail('to ' || mailbox, 'day', 20)
@@ -6611,26 +6638,6 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_sent(uuid,integer) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.mail_status(of_brokerage uuid)
- RETURNS TABLE(waiting integer, given_up integer)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
-    return;
-  end if;
-  return query
-    select count(*) filter (where u.given_up_at is null)::int, count(*) filter (where u.given_up_at is not null)::int
-    from (
-      select o.given_up_at from vault.outbox o
-      where o.brokerage_id = of_brokerage and o.sent_at is null and (o.link is null or app.is_live_link(o.link))
-      order by o.created_at desc limit 1000) u;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.mail_status(uuid) TO dealkeep_server;
-
 CREATE OR REPLACE FUNCTION app.mail_trouble(link bytea)
  RETURNS text
  LANGUAGE sql
@@ -6639,6 +6646,16 @@ CREATE OR REPLACE FUNCTION app.mail_trouble(link bytea)
 AS $function$
   select case when o.given_up_at is not null then 'undelivered' when o.attempts > 0 and o.last_error is not null then 'delayed' end
   from vault.outbox o where o.link = mail_trouble.link and o.sent_at is null
+$function$;
+
+CREATE OR REPLACE FUNCTION app.mails_this_hour(subject text)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select coalesce((select m.sent from vault.mail_counts m
+    where m.subject = 'hour ' || mails_this_hour.subject and m.since = date_trunc('hour', app.now(), 'UTC')), 0)
 $function$;
 
 CREATE OR REPLACE FUNCTION app.make_calendar_link(token bytea, address inet, request_id text)
@@ -7747,6 +7764,25 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_authorization() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.purge_idempotency_keys()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  purged int;
+begin
+  delete from vault.idempotency_keys k using (
+    select o.key_id, o.idempotency_key from vault.idempotency_keys o
+    where o.made_at <= app.now() - interval '24 hours' order by o.made_at limit 10000 for update skip locked) o
+  where k.key_id = o.key_id and k.idempotency_key = o.idempotency_key;
+  get diagnostics purged = row_count;
+  return purged;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.purge_idempotency_keys() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.purge_mails()
  RETURNS integer
  LANGUAGE plpgsql
@@ -7810,6 +7846,9 @@ begin
   get diagnostics part = row_count;
   purged := purged + part;
   delete from vault.address_changes a where a.expires_at <= app.now();
+  get diagnostics part = row_count;
+  purged := purged + part;
+  delete from vault.set_up_links l where l.expires_at <= app.now();
   get diagnostics part = row_count;
   purged := purged + part;
   delete from vault.mail_counts m where m.since < app.now() - interval '2 days';
@@ -7969,6 +8008,9 @@ AS $function$
 declare
   due record;
   ids uuid[];
+  actors uuid[];
+  is_by_clock boolean;
+  actor uuid;
   written int := 0;
 begin
   for due in
@@ -7977,16 +8019,29 @@ begin
     group by 1, 2, 3 limit least(most, 200)
   loop
     continue when not pg_try_advisory_xact_lock(hashtextextended('notification mails ' || due.user_id, 0));
-    with marked as (
-      update vault.notifications n set mail_due_at = null, mailed_at = app.now()
-      where n.id in (
-        select o.id from vault.notifications o
+    select array_agg(d.id), array_agg(distinct d.actor_id) filter (where d.actor_id is not null), coalesce(bool_or(d.actor_id is null), false)
+      into ids, actors, is_by_clock
+      from (
+        select o.id, o.actor_id from vault.notifications o
         where o.user_id = due.user_id and o.mail = due.mail and o.mail_due_at <= app.now()
           and (due.mail = 'daily' or o.deal_id is not distinct from due.deal_id)
-        order by o.at desc limit 500)
-      returning n.id, n.at)
-    select array_agg(m.id order by m.at, m.id) into ids from marked m;
+        order by o.at desc limit 500) d;
     continue when ids is null;
+    if due.mail = 'at_once' and due.deal_id is not null then
+      if app.mails_this_hour('news to ' || due.user_id) >= 30
+        or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300))
+      then
+        update vault.notifications n set mail_due_at = date_trunc('hour', app.now(), 'UTC') + interval '1 hour' where n.id = any (ids);
+        written := written + 1;
+        continue;
+      end if;
+      perform app.count_mail('news to ' || due.user_id, 'hour', 30);
+      foreach actor in array coalesce(actors, '{}') loop
+        perform app.count_mail('news by ' || actor, 'hour', 300);
+      end loop;
+    end if;
+    update vault.notifications n set mail_due_at = null, mailed_at = app.now() where n.id = any (ids);
+    select array_agg(n.id order by n.at, n.id) into ids from vault.notifications n where n.id = any (ids);
     perform app.queue_mail('notifications', u.email, u.id,
         (select min(d.organization_id::text)::uuid from vault.notifications n join public.deals d on d.id = n.deal_id
           where n.id = any (ids) having count(distinct d.organization_id) = 1),
@@ -8036,6 +8091,36 @@ begin
     from public.users u where u.id = person;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.queue_status(of_brokerage uuid)
+ RETURNS TABLE(mails_waiting integer, mails_failing integer, mails_given_up integer, oldest_mail_at timestamp with time zone, events_waiting integer, events_failing integer, oldest_event_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return;
+  end if;
+  return query
+    select m.waiting, m.failing, m.given_up, m.oldest, e.waiting, e.failing, e.oldest
+    from (
+      select count(*) filter (where u.given_up_at is null)::int as waiting,
+        count(*) filter (where u.given_up_at is null and u.last_error is not null)::int as failing,
+        count(*) filter (where u.given_up_at is not null)::int as given_up,
+        min(u.created_at) filter (where u.given_up_at is null) as oldest
+      from (
+        select o.given_up_at, o.last_error, o.created_at from vault.outbox o
+        where o.brokerage_id = of_brokerage and o.sent_at is null and (o.link is null or app.is_live_link(o.link))
+        order by o.created_at desc limit 1000) u) m
+    cross join (
+      select count(*)::int as waiting, count(*) filter (where w.last_error is not null)::int as failing, min(w.at) as oldest
+      from (
+        select v.last_error, v.at from vault.events v join public.deals d on d.id = v.deal_id
+        where d.organization_id = of_brokerage order by v.at desc limit 1000) w) e;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.queue_status(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.read_notifications(ids uuid[])
  RETURNS integer
@@ -8995,6 +9080,19 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.selected_side(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.service_state()
+ RETURNS TABLE(events_waiting bigint, events_failing bigint, oldest_event_at timestamp with time zone, last_backup_at timestamp with time zone, last_backup_failure_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select count(*), count(*) filter (where e.last_error is not null), min(e.at), max(b.last_success_at), max(b.last_failure_at)
+  from (select) one
+  left join app.job_runs b on b.job = 'backup'
+  left join vault.events e on true
+$function$;
+GRANT EXECUTE ON FUNCTION app.service_state() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.sessions_alive(ids uuid[])
  RETURNS SETOF uuid
  LANGUAGE plpgsql
@@ -9825,6 +9923,19 @@ AS $function$
   from vault.unsubscribe_secret s
 $function$;
 
+CREATE OR REPLACE FUNCTION app.unsubscribe_seals(person uuid, kinds text)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select array_agg(encode(substring(sha256(convert_to('unsubscribe ' || person || ' ' || kinds, 'UTF8') || k.secret) for 16), 'hex')
+    order by k.place)
+  from vault.unsubscribe_secret s
+  cross join lateral (values (1, s.secret), (2, case when s.previous_until > app.now() then s.previous end)) k (place, secret)
+  where k.secret is not null
+$function$;
+
 CREATE OR REPLACE FUNCTION app.unsubscribe_token(person uuid, kinds text[])
  RETURNS text
  LANGUAGE sql
@@ -9844,7 +9955,7 @@ begin
   if length(token) > 800 or token !~ '^[0-9a-f-]{36}\.[a-z_+]+\.[0-9a-f]{32}$' then
     return;
   end if;
-  if app.unsubscribe_seal(split_part(token, '.', 1)::uuid, split_part(token, '.', 2)) is distinct from split_part(token, '.', 3) then
+  if (split_part(token, '.', 3) = any (app.unsubscribe_seals(split_part(token, '.', 1)::uuid, split_part(token, '.', 2)))) is not true then
     return;
   end if;
   return query select split_part(token, '.', 1)::uuid, string_to_array(split_part(token, '.', 2), '+');
@@ -10058,6 +10169,8 @@ $procedure$;
 -- f672181bfd04b125c0bc92de7b65ee06ab06592f23aba9e406544dbe036c4887  055_tenant_of_rows.sql
 -- a2712582b7c6d5b78c38ba18aa3dcfa72427c43f695c1410a419d13a1764ce65  056_tenant_on_rows.sql
 -- 0f934ae96e6e762b03c9976473f3e65c4042c78c89d60ebd878025349e4f37ff  057_calendar.sql
+-- 8175a60b4298f8848ba5bde8fe6466a851d3e966dc4ec745cca523ce45048137  060_backups_queues_and_clearing.sql
+-- eddc29196be1168bcdcaeda23b6cb2706c20daffd998a45ba0a6b855b2ce8c81  061_mails_by_the_hour.sql
 -- 80273efbf7537a4b787873bdd7f1aac4135babf7fdf72218b753b471d1d3c1ce  062_indexes_to_delete_by.sql
 -- 39ee30c9e2cafb276e9fe6335d7f4c07ea3589def80980ee7ce8e9eb5dbac317  063_deleting_brokerages.sql
 -- fea46a49a1f2902061ae1da305aaef9c972b90e2ed1d2303525cc4e45d492978  065_people_in_sight.sql

@@ -41,7 +41,7 @@ describe('invitations', () => {
     return person.ask(`/brokerages/${brokerageId}/members`, { email, name: 'Guest', role: 'broker', deliver });
   };
 
-  it('are mailed twenty a minute and a hundred a day by one person; one too many is not made', async () => {
+  it('are mailed twenty a minute, sixty an hour and a hundred a day by one person; one too many is not made', async () => {
     const before = (await service.deliver()).length;
     const answers = await Promise.all(Array.from({ length: 80 }, (_, index) => invite(`many${index}@example.com`)));
     expect(statusesOf(answers)).toEqual({ 201: 20, 429: 60 });
@@ -54,6 +54,15 @@ describe('invitations', () => {
     expect(made).toHaveLength(20);
     for (let round = 1; round < 5; round += 1) {
       service.clock.advance(minute);
+      if (round === 3) {
+        const { status, body } = await invite('one-too-many@example.com');
+        expect(status).toBe(429);
+        expect(body.error.message).toBe(
+          'You have sent 60 mails within this hour: go on in the next one, or make a link and hand it on.',
+        );
+        expect((await invite('one-too-many@example.com', 'link')).body).toMatchObject({ mailed: false });
+        service.clock.advance(60 * minute);
+      }
       const more = Array.from({ length: 20 }, (_, index) => invite(`more${round}-${index}@example.com`));
       expect(statusesOf(await Promise.all(more))).toEqual({ 201: 20 });
     }
@@ -85,6 +94,33 @@ describe('invitations', () => {
     expect(await mailsTo(email)).toBe(5);
     service.clock.advance(day);
     expect((await invite(email)).status).toBe(201);
+  });
+
+  it('go to one address ten times an hour, whoever sends them', async () => {
+    const email = 'wanted@example.com';
+    const inviters = await Promise.all(
+      ['one', 'two', 'three'].map(async (slug) => {
+        const person = await openAccount(service);
+        const [made] = await service.sql<{ id: string }>(
+          'insert into brokerages (slug, name) values ($1, $1) returning id',
+          [`asks-${slug}`],
+        );
+        await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+          made?.id,
+          person.id,
+        ]);
+        const session = await signInAs(service, person.id);
+        return () => session.ask(`/brokerages/${made?.id}/members`, { email, name: 'Guest', role: 'broker' });
+      }),
+    );
+    const [one, two, three] = inviters;
+    for (const ask of [one, two]) for (let count = 0; count < 5; count += 1) expect((await ask?.())?.status).toBe(201);
+    const refused = await three?.();
+    expect(refused?.status).toBe(429);
+    expect(refused?.body.error.message).toMatch(/^This address was sent many mails within this hour/);
+    service.clock.advance(60 * minute);
+    // A session ends after a while without it.
+    expect((await three?.())?.status).toBe(201);
   });
 
   it('count for nothing when they are refused to who may not invite', async () => {

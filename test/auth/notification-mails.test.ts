@@ -141,6 +141,85 @@ describe('the mail of the day', () => {
   });
 });
 
+describe('many mails', () => {
+  const news = (deal: string, reader: string, actor: string | null, count: number) =>
+    web.service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, deal_id, actor_id, at, mail, mail_due_at)
+       select app.uuid_v7(), $2, 'question_asked', $1, $3, app.now(), 'at_once', app.now() from generate_series(1, $4)`,
+      [deal, reader, actor, count],
+    );
+  const waiting = (reader: string) =>
+    web.service.sql<{ due: string }>(
+      `select to_char(mail_due_at at time zone 'UTC', 'HH24:MI') as due from vault.notifications where user_id = $1 and mail_due_at is not null`,
+      [reader],
+    );
+  const written = async (reader: string) => {
+    await web.service.database.run(queueNotificationMails(200));
+    return (
+      await web.service.sql('select from vault.outbox where recipient_id = $1 and created_at >= app.now()', [reader])
+    ).length;
+  };
+  // What follows does not come together with what is sent here.
+  afterAll(() => web.service.clock.advance(10 * minute));
+  let day = 20;
+  const begin = async () => {
+    web.service.clock.stand(new Date(`2028-01-${(day += 1)}T10:05:00Z`));
+    await web.service.sql('update vault.notifications set mail_due_at = null');
+  };
+
+  test('of news to somebody are thirty an hour; what follows comes in the next hour', async () => {
+    await begin();
+    const reader = web.scene.people['broker']!;
+    for (let count = 0; count < 30; count += 1) {
+      await news(web.scene.deal, reader, web.scene.people['seller']!, 1);
+      expect(await written(reader)).toBe(1);
+      web.service.clock.advance(minute);
+    }
+    await news(web.scene.deal, reader, web.scene.people['seller']!, 3);
+    expect(await written(reader)).toBe(0);
+    expect((await waiting(reader)).map(({ due }) => due)).toEqual(['11:00', '11:00', '11:00']);
+    // What concerns the security of their account does not wait.
+    await web.service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, at, mail, mail_due_at)
+       values (app.uuid_v7(), $1, 'new_device', app.now(), 'at_once', app.now())`,
+      [reader],
+    );
+    expect(await written(reader)).toBe(1);
+    web.service.clock.stand(new Date(`2028-01-${day}T11:00:00Z`));
+    // The three in one.
+    expect(await written(reader)).toBe(1);
+    expect(await waiting(reader)).toEqual([]);
+  });
+
+  test('of news that one person causes are three hundred an hour; those of others go on', async () => {
+    await begin();
+    const [reader, loud, other] = [
+      web.scene.people['broker']!,
+      web.scene.people['seller']!,
+      web.scene.people['viewer']!,
+    ];
+    await web.service.sql(
+      `insert into vault.mail_counts (subject, since, sent) values ('hour news by ' || $1::uuid, date_trunc('hour', app.now(), 'UTC'), 299)`,
+      [loud],
+    );
+    await news(web.scene.deal, reader, loud, 1);
+    expect(await written(reader)).toBe(1);
+    web.service.clock.advance(minute);
+    await news(web.scene.deal, reader, loud, 1);
+    expect(await written(reader)).toBe(0);
+    expect((await waiting(reader)).map(({ due }) => due)).toEqual(['11:00']);
+    await news(web.scene.deal, reader, other, 1);
+    expect(await written(reader)).toBe(1);
+    // A deadline, which nobody causes.
+    web.service.clock.advance(minute);
+    await news(web.scene.deal, reader, null, 1);
+    expect(await written(reader)).toBe(1);
+    web.service.clock.stand(new Date(`2028-01-${day}T11:00:00Z`));
+    expect(await written(reader)).toBe(1);
+    await web.service.sql('delete from vault.outbox');
+  });
+});
+
 describe('taking a kind out of one’s mails', () => {
   test('by one click of a mail program, without a session, and never by following the link', async () => {
     await does('broker', '/notifications/read', {});
