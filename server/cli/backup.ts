@@ -1,7 +1,9 @@
 /** The command backup. */
 
+import type pg from 'pg';
 import about from '../../package.json' with { type: 'json' };
 import { makeBackup, type Made } from '../backup/make.ts';
+import { backupJob } from '../domain/service/status.ts';
 import { openStorage } from '../storage/open.ts';
 import { atPlace, say, withExisting, type Desk, type PlaceOptions } from './backup-place.ts';
 
@@ -27,13 +29,18 @@ function words({ manifest, copied, dropped }: Made, { place, key }: Desk): strin
   ].join('\n');
 }
 
+/** Notes for /status and /metrics how it ended. A schema that is too old to keep it, or a connection that broke, keeps nobody from their backup. */
+async function note(client: pg.Client, succeeded: boolean): Promise<void> {
+  await client.query('select app.note_job_run($1, $2)', [backupJob, succeeded]).catch(() => {});
+}
+
 /** Makes a backup. The exit status is 1 when the store lacks documents. */
 export async function backup(options: BackupOptions): Promise<void> {
   await atPlace(options, async (desk) => {
     const { config, place, key } = desk;
     const storage = await openStorage(config);
-    const made = await withExisting(config, (client) =>
-      makeBackup({
+    const made = await withExisting(config, async (client) => {
+      const task = {
         client,
         storage,
         place,
@@ -41,8 +48,16 @@ export async function backup(options: BackupOptions): Promise<void> {
         keep: options.keep ?? (options.scheduled ? config.backup.keep : undefined),
         unlessYounger: options.scheduled ? config.backup.everyMillis : undefined,
         release: about.version,
-      }),
-    ).finally(() => storage.close());
+      };
+      try {
+        const whole = await makeBackup(task);
+        if (whole !== null) await note(client, true);
+        return whole;
+      } catch (error) {
+        await note(client, false);
+        throw error;
+      }
+    }).finally(() => storage.close());
     if (options.json) say(JSON.stringify(made === null ? null : summary(made)));
     else say(made === null ? `There is one in ${place.label} that is young enough.` : words(made, desk));
     if (made && made.manifest.documents.missing.length > 0) process.exitCode = 1;

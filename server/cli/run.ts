@@ -82,7 +82,7 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
   });
   if (running) {
     const stopScheduledJobs = startScheduledJobs(running.services);
-    const stopBackups = startScheduledBackups(running.services.config, log);
+    const stopBackups = startScheduledBackups(running.services);
     log.info(addresses(running.services), 'ready');
     announce(running.services, json, more);
     const died = running.died.then((reason): End => ({ reason, failed: true }));

@@ -4,7 +4,8 @@ import { spawn } from 'node:child_process';
 import { backupsIn, madeAt } from '../backup/backups.ts';
 import { openPlace } from '../backup/place.ts';
 import type { Config } from '../config.ts';
-import type { Logger } from '../log.ts';
+import { backupJob, noteJobRun } from '../domain/service/status.ts';
+import type { CoreServices } from '../services.ts';
 
 const minute = 60_000;
 /** How long to wait after one that failed, and at most before looking again, in milliseconds. */
@@ -40,7 +41,7 @@ async function runBackup(signal: AbortSignal): Promise<string> {
  * Makes a backup whenever the latest one in the place is older than BACKUP_EVERY; the function returned stops it. Every node looks;
  * of those that find one to be due at the same moment the database lets one make it.
  */
-export function startScheduledBackups(config: Config, log: Logger): () => void {
+export function startScheduledBackups({ config, log, database }: CoreServices): () => void {
   const every = config.backup.everyMillis;
   if (every === undefined) return () => {};
   const stopping = new AbortController();
@@ -60,6 +61,10 @@ export function startScheduledBackups(config: Config, log: Logger): () => void {
       look().then(again, (error: unknown) => {
         if (stopping.signal.aborted) return;
         log.error({ err: error }, 'no backup was made');
+        // The command notes it too, where it came far enough to reach the database.
+        database
+          .run(noteJobRun(backupJob, false))
+          .catch((failure: unknown) => log.warn({ err: failure }, 'that no backup was made could not be noted'));
         again(afterFailure);
       });
     }, millis).unref();

@@ -10,7 +10,7 @@ import type { Services } from '../services.ts';
 import { NotWritable } from '../database/errors.ts';
 import { missingMigrations, migrationFiles } from '../database/migrate.ts';
 import { row } from '../database/statement.ts';
-import { mailCounts, type MailCounts } from '../domain/service/status.ts';
+import { mailCounts, serviceState, type MailCounts, type ServiceState } from '../domain/service/status.ts';
 import { clientAddress } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -23,26 +23,98 @@ export interface Metrics {
   readonly observe: MiddlewareHandler;
 }
 
-/** For how long counts of mails are told again, and how long /metrics waits for new ones, in milliseconds. */
-const mailCountsMillis = { kept: 10_000, awaited: 500 } as const;
+/** For how long what the database says of the service is told again, and how long /metrics waits for it, in milliseconds. */
+const readingMillis = { kept: 10_000, awaited: 500 } as const;
 
-/** Reads how mails fare, not more often than that; null where the database does not say it in time. */
-function mailCountsOf(database: Services['database']): () => Promise<MailCounts | null> {
-  let known: MailCounts | null = null;
+interface Reading {
+  readonly mails: MailCounts;
+  readonly state: ServiceState | null;
+}
+
+/** Reads how mails, events and backups fare, not more often than that; null where the database does not say it in time. */
+function readingOf(database: Services['database']): () => Promise<Reading | null> {
+  let known: Reading | null = null;
   let readAt = -Infinity;
-  let asking: Promise<MailCounts | null> | undefined;
+  let asking: Promise<Reading | null> | undefined;
   return async () => {
-    if (performance.now() - readAt < mailCountsMillis.kept) return known;
+    if (performance.now() - readAt < readingMillis.kept) return known;
     asking ??= database
-      .run(mailCounts())
-      .then((found) => {
+      .together(mailCounts(), serviceState())
+      .then(([mails, state]) => {
         readAt = performance.now();
-        return (known = found);
+        return (known = { mails, state });
       })
       .catch(() => null)
       .finally(() => (asking = undefined));
-    return Promise.race([asking, wait(mailCountsMillis.awaited, null, { ref: false })]);
+    return Promise.race([asking, wait(readingMillis.awaited, null, { ref: false })]);
   };
+}
+
+/** In Unix time; 0 for never. */
+const secondsOf = (at: string | null): number => (at === null ? 0 : Date.parse(at) / 1000);
+
+/** What all nodes tell alike, since the database tells it to them. */
+function measureService({ database, config, clock }: Services, registers: Registry[]): void {
+  const read = readingOf(database);
+  const gauge = (
+    name: string,
+    help: string,
+    collect: (gauge: Gauge, found: Reading) => void,
+    labelNames: string[] = [],
+  ) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      aggregator: 'max',
+      async collect() {
+        this.reset();
+        const found = await read();
+        if (found !== null) collect(this, found);
+      },
+    });
+  gauge(
+    'dealkeep_mails',
+    'Mails in the outbox, of all nodes, that wait or were given up.',
+    (of, { mails }) => {
+      of.set({ state: 'waiting' }, mails.waiting);
+      of.set({ state: 'given_up' }, mails.given_up);
+    },
+    ['state'],
+  );
+  gauge('dealkeep_mail_oldest_seconds', 'How long the oldest mail that waits has waited.', (of, { mails }) =>
+    of.set(mails.oldest_seconds),
+  );
+  gauge(
+    'dealkeep_events',
+    'Events that people are to be told of and that wait, and those of them that have failed so far.',
+    (of, { state }) => {
+      of.set({ state: 'waiting' }, state?.events_waiting ?? 0);
+      of.set({ state: 'failing' }, state?.events_failing ?? 0);
+    },
+    ['state'],
+  );
+  gauge('dealkeep_event_oldest_seconds', 'How long the oldest event that waits has waited.', (of, { state }) => {
+    const at = state?.oldest_event_at ?? null;
+    of.set(at === null ? 0 : Math.max(0, clock().getTime() / 1000 - secondsOf(at)));
+  });
+  gauge(
+    'dealkeep_backup_last_success_timestamp_seconds',
+    'When a backup was last made, on any node, in Unix time; 0 for never.',
+    (of, { state }) => of.set(secondsOf(state?.last_backup_at ?? null)),
+  );
+  gauge(
+    'dealkeep_backup_last_failure_timestamp_seconds',
+    'When a backup last failed, on any node, in Unix time; 0 for never.',
+    (of, { state }) => of.set(secondsOf(state?.last_backup_failure_at ?? null)),
+  );
+  new Gauge({
+    name: 'dealkeep_backup_interval_seconds',
+    help: 'How often the service makes a backup (BACKUP_EVERY); 0 when it does not.',
+    registers,
+    aggregator: 'max',
+  }).set((config.backup.everyMillis ?? 0) / 1000);
 }
 
 const noRoute = { method: 'any', route: 'none' };
@@ -54,7 +126,8 @@ export function routeOf(c: Context): { readonly method: string; readonly route: 
 }
 
 /** Starts counting, by the interface that `nameAt` finds for a path; the pool's state is read whenever the metrics are. */
-export function startMetrics({ database, load, log, measures }: Services, nameAt: (path: string) => string): Metrics {
+export function startMetrics(services: Services, nameAt: (path: string) => string): Metrics {
+  const { database, load, log, measures } = services;
   const own = new Registry();
   const registers = [own];
   const requests = new Counter({
@@ -106,30 +179,7 @@ export function startMetrics({ database, load, log, measures }: Services, nameAt
       this.set({ state: 'waiting' }, waiting);
     },
   });
-  const mailsNow = mailCountsOf(database);
-  new Gauge({
-    name: 'dealkeep_mails',
-    help: 'Mails in the outbox, of all nodes, that wait or were given up.',
-    labelNames: ['state'],
-    registers,
-    aggregator: 'max',
-    async collect() {
-      this.reset();
-      const found = await mailsNow();
-      if (found === null) return;
-      this.set({ state: 'waiting' }, found.waiting);
-      this.set({ state: 'given_up' }, found.given_up);
-    },
-  });
-  new Gauge({
-    name: 'dealkeep_mail_oldest_seconds',
-    help: 'How long the oldest mail that waits has waited.',
-    registers,
-    aggregator: 'max',
-    async collect() {
-      this.set((await mailsNow())?.oldest_seconds ?? 0);
-    },
-  });
+  measureService(services, registers);
   new Counter({
     name: 'dealkeep_requests_refused_total',
     help: 'Requests refused with 503 because more was asked for than could be answered; they are in no other count.',

@@ -86,7 +86,8 @@ async function everyRow(owner: pg.ClientConfig): Promise<Record<string, string>>
     );
     const found: Record<string, string> = {};
     for (const { name } of tables) {
-      if (name === 'vault.document_store') continue;
+      // Which store the documents are in; that a backup was made is noted when it has been.
+      if (name === 'vault.document_store' || name === 'app.job_runs') continue;
       const { rows } = await client.query<{ text: string | null }>(
         `select string_agg(t::text, E'\\n' order by t::text collate "C") as text from ${name} t`,
       );
@@ -327,9 +328,43 @@ test('is made by the service itself when the latest is old enough, and kept as o
   expect((await readdir(place, { recursive: true })).filter((name) => name.endsWith('/manifest'))).toHaveLength(1);
   program.child.kill('SIGTERM');
   await program.ended;
+  const runs = () =>
+    service.sql<{ made: boolean; failed: boolean }>(
+      `select last_success_at is not null as made, coalesce(last_failure_at > last_success_at, false) as failed
+       from app.job_runs where job = 'backup'`,
+    );
+  expect(await runs()).toEqual([{ made: true, failed: false }]);
   // It is young enough.
   const again = await run(['backup', '--scheduled', '--json', '--place', place], { ...env, BACKUP_EVERY: '1d' });
   expect(again).toMatchObject({ code: 0, stdout: 'null\n' });
+  const doctor = async (more: Record<string, string>) => {
+    const { stdout } = await run(['doctor', '--json'], { ...env, DATA_DIR: service.config.dataDir, ...more });
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
+    return findings.filter(({ check }) => check === 'backups').map(({ level, message }) => `${level}: ${message}`);
+  };
+  expect(await doctor({ BACKUP_TO: place, BACKUP_EVERY: '1d' })).toEqual([
+    expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old\.$/),
+  ]);
+
+  // A place that cannot be written: a file stands there.
+  const taken = path.join(place, 'taken');
+  await writeFile(taken, '');
+  const failing = dealkeep(['serve', '--json'], {
+    ...env,
+    DATA_DIR: service.config.dataDir,
+    BACKUP_TO: path.join(taken, 'below'),
+    BACKUP_EVERY: '1d',
+  });
+  await expect.poll(runs, { timeout: 60_000 }).toEqual([{ made: true, failed: true }]);
+  failing.child.kill('SIGTERM');
+  await failing.ended;
+  expect(await doctor({ BACKUP_TO: place, BACKUP_EVERY: '1d' })).toEqual([
+    expect.stringMatching(/^warning: The latest backup in .* old; the last attempt failed\.$/),
+  ]);
+  expect(await doctor({ BACKUP_TO: await newDataDir() })).toEqual([
+    expect.stringMatching(/^fault: There is no backup in /),
+  ]);
+  expect(await doctor({})).toEqual([expect.stringMatching(/^ok: BACKUP_TO is not set/)]);
 });
 
 describe('the data of an earlier release', () => {

@@ -36,7 +36,7 @@ async function doctor(env: Record<string, string> = {}, ...args: string[]) {
 }
 
 /** What is found wrong, as "check: message", but for what is wrong with every installation of the tests. */
-const usual = /CVE-2026-14680|SMTP_URL is not set|SECRETS_KEY/;
+const usual = /CVE-2026-14680|SMTP_URL is not set|SECRETS_KEY|BACKUP_TO is not set/;
 const wrong = (findings: readonly Finding[]): string[] =>
   findings
     .filter(({ level, message }) => level !== 'ok' && !usual.test(message))

@@ -141,13 +141,18 @@ test('scheduled jobs are counted, those that fail apart', async () => {
   expect(await service.sql('select from app.job_runs')).toHaveLength(scheduledJobs.length + 2);
 });
 
-test('mails that wait and were given up are told', async () => {
-  const other = await openService();
+test('mails, events and backups are told', async () => {
+  const backup = { to: undefined, everyMillis: 21_600_000, keep: 1, key: null };
+  const other = await openService({ config: { backup } });
   await other.sql(
     `select app.queue_mail('invitation', 'a@example.test', null, null, null, true, '{}', null, null),
       app.queue_mail('invitation', 'b@example.test', null, null, null, true, '{}', null, null)`,
   );
   await other.sql(`update vault.outbox set given_up_at = app.now() where recipient = 'b@example.test'`);
+  await other.sql(
+    `insert into vault.events (kind, at, last_error) values ('new_device', app.now() - interval '1 hour', null), ('new_device', app.now(), 'x')`,
+  );
+  await other.sql(`select app.note_job_run('backup', true)`);
   // On a busy machine the database is not waited for as long as it takes.
   const told = async () => (await fetch(`${other.origin}/metrics`)).text();
   await expect.poll(told).toContain('dealkeep_mails{state="waiting"} 1\n');

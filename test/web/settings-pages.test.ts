@@ -158,6 +158,11 @@ describe('an admin', { timeout: 180_000 }, () => {
     await admin.go('/settings/status');
     await page.getByRole('listitem').filter({ hasText: 'Clear old mails' }).getByText('Failed').waitFor();
     await page.getByRole('listitem').filter({ hasText: 'End what has expired' }).getByText('Succeeded').waitFor();
+    await page.getByText('Not by this service itself').waitFor();
+    await expectAccessible(page);
+    await service.sql(`select app.note_job_run('backup', false)`);
+    await admin.go('/settings/status');
+    await page.getByText('Last attempt').waitFor();
     await expectAccessible(page);
   });
 

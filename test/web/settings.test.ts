@@ -68,10 +68,12 @@ describe('the brokerage', () => {
         product: expect.stringMatching(/^\d+\.\d+\.\d+/),
         node: process.versions.node,
         postgres: expect.stringMatching(/^\d+\.\d+/),
-        schema: expect.stringMatching(/^\d{3}_/),
+        schema: expect.stringMatching(/^\d{3}_[a-z0-9_]+$/),
       },
       jobs: [],
-      mail: { waiting: 0, given_up: 0 },
+      mail: { waiting: 0, failing: 0, given_up: 0, oldest_at: null },
+      notifications: { waiting: 0, failing: 0, oldest_at: null },
+      backup: { every_seconds: null, last_success_at: null, last_failure_at: null },
       store: 'directory',
     });
     await service.sql(
@@ -81,7 +83,7 @@ describe('the brokerage', () => {
       [scene.brokerage, foreign],
     );
     const { body: told } = await as('admin').ask(ours('/status'));
-    expect(told.mail).toEqual({ waiting: 1, given_up: 0 });
+    expect(told.mail).toEqual({ waiting: 1, failing: 0, given_up: 0, oldest_at: expect.any(String) });
     expect(told.jobs).toEqual([
       {
         job: 'purge_mails',
@@ -92,11 +94,40 @@ describe('the brokerage', () => {
       { job: 'sweep', last_run_at: expect.any(String), last_success_at: expect.any(String), last_failure_at: null },
     ]);
     await service.sql('update vault.outbox set given_up_at = app.now()');
-    expect((await as('admin').ask(ours('/status'))).body.mail).toEqual({ waiting: 0, given_up: 1 });
+    const { body: later } = await as('admin').ask(ours('/status'));
+    expect(later.mail).toEqual({ waiting: 0, failing: 0, given_up: 1, oldest_at: null });
     await service.sql('delete from vault.outbox');
 
     expect((await as('broker').ask(ours('/status'))).status).toBe(403);
     expect((await as('admin').ask(`/brokerages/${foreign}/status`)).status).toBe(404);
+  });
+
+  test('has its admins told of events that nobody could be told of, and of backups', async () => {
+    await service.sql('delete from vault.events');
+    await service.sql(
+      `insert into vault.events (kind, deal_id, last_error) select 'question_asked', d.id, e.error
+       from deals d, unnest(array['division by zero', null]) e (error) where d.organization_id = any ($1::uuid[])`,
+      [[scene.brokerage, foreign]],
+    );
+    const [{ own } = { own: 0 }] = await service.sql<{ own: number }>(
+      'select count(*)::int as own from deals where organization_id = $1',
+      [scene.brokerage],
+    );
+    await service.sql(`select app.note_job_run('backup', true)`);
+    service.clock.advance(1000);
+    await service.sql(`select app.note_job_run('backup', false)`);
+    const { body } = await as('admin').ask(ours('/status'));
+    expect(body.notifications).toEqual({ waiting: 2 * own, failing: own, oldest_at: expect.any(String) });
+    // Why, is for the operator.
+    expect(JSON.stringify(body)).not.toContain('division');
+    expect(body.backup).toEqual({
+      every_seconds: null,
+      last_success_at: expect.any(String),
+      last_failure_at: expect.any(String),
+    });
+    expect(body.backup.last_failure_at > body.backup.last_success_at).toBe(true);
+    expect(body.jobs.map(({ job }: { job: string }) => job)).not.toContain('backup');
+    await service.sql('delete from vault.events');
   });
 
   test.each(outside)('and its members are as if they did not exist: %s', async (name) => {

@@ -8,9 +8,11 @@ import { DirectoryInUse, passwordsIn } from '../../database/data-directory.ts';
 import { runningConnections, startEmbedded } from '../../database/embedded.ts';
 import { homeDirectory } from '../../database/postgres-home.ts';
 import { openStorage } from '../../storage/open.ts';
+import { checkBackups } from './backups.ts';
 import { checkCertificate } from './certificates.ts';
 import { checkDatabase } from './database.ts';
 import { bounded, findingsOf, reasonOf, type Finding, type Findings } from './finding.ts';
+import { checkQueues } from './queues.ts';
 import { checkSecrets } from './secrets.ts';
 import { checkBodies, checkMark } from './store.ts';
 import { checkDisk, checkLimits, checkMail } from './surroundings.ts';
@@ -76,6 +78,11 @@ async function checkStore(
   }
 }
 
+async function checkQueuesWith({ owner }: Opened, server: pg.Client, findings: Findings): Promise<void> {
+  const reader = owner === undefined ? null : await connected(owner);
+  await checkQueues(server, reader, findings).finally(() => reader?.end());
+}
+
 /** The database, and what can only be known by it. */
 async function databaseFindings(config: Config, options: DoctorOptions): Promise<readonly Finding[]> {
   const found: Finding[] = [];
@@ -96,7 +103,11 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
       })),
     );
     const there = opened;
-    if (isCurrent) found.push(...(await bounded('secrets', (findings) => checkSecrets(client, config, findings))));
+    if (isCurrent) {
+      found.push(...(await bounded('secrets', (findings) => checkSecrets(client, config, findings))));
+      found.push(...(await bounded('backups', (findings) => checkBackups(client, config, findings))));
+      found.push(...(await bounded('queues', (findings) => checkQueuesWith(there, client, findings))));
+    }
     if (isCurrent)
       found.push(
         ...(await bounded(

@@ -23,6 +23,24 @@ const counts = row<MailCounts, []>(
 export const mailCounts = (): Statement<MailCounts> =>
   mapped(counts(), (found) => found ?? { waiting: 0, given_up: 0, oldest_seconds: 0 });
 
+export interface ServiceState {
+  /** Events that wait to be told, and those of them that have failed so far. */
+  events_waiting: number;
+  events_failing: number;
+  oldest_event_at: string | null;
+  last_backup_at: string | null;
+  last_backup_failure_at: string | null;
+}
+
+const state = row<ServiceState, []>(
+  'service_state',
+  `select events_waiting::float8, events_failing::float8, oldest_event_at, last_backup_at, last_backup_failure_at
+   from app.service_state()`,
+);
+
+/** How the queue of events and backups fare, of all brokerages and nodes: for operators alone. */
+export const serviceState = (): Statement<ServiceState | null> => state();
+
 export interface JobStatus {
   /** Its name, as in the log and the metrics. */
   job: string;
@@ -37,16 +55,37 @@ export const jobStatus = rows<JobStatus, [brokerageId: string]>(
   'select job, last_run_at, last_success_at, last_failure_at from app.job_status($1)',
 );
 
-export interface MailStatus {
-  waiting: number;
-  given_up: number;
+export interface QueueStatus {
+  mails_waiting: number;
+  /** Of those that wait, how many have failed so far. */
+  mails_failing: number;
+  mails_given_up: number;
+  oldest_mail_at: string | null;
+  events_waiting: number;
+  events_failing: number;
+  oldest_event_at: string | null;
 }
 
-/** How many mails of the brokerage wait and were given up, 1,000 at most; null but for an admin of it. */
-export const mailStatus = row<MailStatus, [brokerageId: string]>(
-  'mail_status',
-  'select waiting, given_up from app.mail_status($1)',
+/** How the mails of the brokerage and the events of its deals fare, 1,000 of each at most; null but for an admin of it. */
+export const queueStatus = row<QueueStatus, [brokerageId: string]>(
+  'queue_status',
+  `select mails_waiting, mails_failing, mails_given_up, oldest_mail_at, events_waiting, events_failing, oldest_event_at
+   from app.queue_status($1)`,
 );
+
+export interface BackupStatus {
+  last_success_at: string | null;
+  last_failure_at: string | null;
+}
+
+/** When backups were last made and failed, on any node; null but for an admin of the brokerage. */
+export const backupStatus = row<BackupStatus, [brokerageId: string]>(
+  'backup_status',
+  'select last_success_at, last_failure_at from app.backup_status($1)',
+);
+
+/** The name under which it is noted that a backup was made, or failed. */
+export const backupJob = 'backup';
 
 export interface DatabaseVersions {
   /** The release of PostgreSQL. */

@@ -3,30 +3,49 @@
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
 import { brokerageOfCaller } from '../../domain/people/brokerages.ts';
-import { databaseVersions, jobStatus, mailStatus } from '../../domain/service/status.ts';
+import { backupJob, backupStatus, databaseVersions, jobStatus, queueStatus } from '../../domain/service/status.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { version } from '../../measures.ts';
 import { pathId } from './input.ts';
 
 export function statusRoutes(services: Services) {
-  const { s3 } = services.config;
+  const { s3, backup: backups } = services.config;
+  // The file of a migration, without its ending.
+  const named = (schema: string) => schema.replace(/\.sql$/, '');
   return new Hono().get('/brokerages/:id/status', async (c) => {
     const id = pathId(c);
-    const [brokerage, mail, jobs, database] = await asPerson(
+    const [brokerage, queues, jobs, backup, database] = await asPerson(
       services,
       c,
       brokerageOfCaller(id),
-      mailStatus(id),
+      queueStatus(id),
       jobStatus(id),
+      backupStatus(id),
       databaseVersions(),
     );
     if (!brokerage) throw nothingThere();
-    if (!mail || !database) throw notAllowed();
+    if (!queues || !backup || !database) throw notAllowed();
     return c.json({
-      versions: { product: version, node: process.versions.node, ...database },
-      jobs,
-      mail,
+      versions: {
+        product: version,
+        node: process.versions.node,
+        postgres: database.postgres,
+        schema: named(database.schema),
+      },
+      jobs: jobs.filter(({ job }) => job !== backupJob),
+      mail: {
+        waiting: queues.mails_waiting,
+        failing: queues.mails_failing,
+        given_up: queues.mails_given_up,
+        oldest_at: queues.oldest_mail_at,
+      },
+      notifications: {
+        waiting: queues.events_waiting,
+        failing: queues.events_failing,
+        oldest_at: queues.oldest_event_at,
+      },
+      backup: { every_seconds: backups.everyMillis === undefined ? null : backups.everyMillis / 1000, ...backup },
       // Where exactly, is the operator's: bucket, address and directory stay out.
       store: s3 ? ('bucket' as const) : ('directory' as const),
     });

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useBrokerage } from '../../../api/me.ts';
 import { statusQuery } from '../../../api/settings.ts';
 import type { ServiceStatus } from '../../../api/shapes.ts';
@@ -6,6 +7,7 @@ import { Badge } from '../../../components/badge.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
+import { paths } from '../../../paths.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
@@ -20,6 +22,8 @@ const jobLabels: Readonly<Record<string, string>> = {
   fail_abandoned_snapshots: 'Give up imports that broke off',
   keep_audit_months: 'Keep the audit trail by month',
   purge_limits: 'Clear counts of requests',
+  purge_idempotency_keys: 'Clear keys of repeated requests',
+  delete_brokerages: 'Delete brokerages whose day has come',
   clear_store: 'Clear documents taken out long ago',
 };
 
@@ -47,6 +51,48 @@ function JobRow({ job }: { job: Job }) {
   );
 }
 
+type Queue = ServiceStatus['notifications'];
+
+/** Since when the oldest waits, and how many have failed so far, where there is something to say. */
+function QueueFacts({ queue: { waiting, failing, oldest_at } }: { queue: Queue }) {
+  return (
+    <>
+      <Fact label="Waiting">{waiting}</Fact>
+      {oldest_at !== null && (
+        <Fact label="The oldest since">
+          <Time at={oldest_at} />
+        </Fact>
+      )}
+      {failing > 0 && <Fact label="Failed so far">{failing}</Fact>}
+    </>
+  );
+}
+
+const hours = (seconds: number): string => {
+  const whole = Math.round(seconds / 3600);
+  if (seconds < 5400) return `${Math.round(seconds / 60)} minutes`;
+  return whole % 24 === 0 ? `${whole / 24 === 1 ? 'day' : `${whole / 24} days`}` : `${whole} hours`;
+};
+
+function Backups({ backup: { every_seconds, last_success_at, last_failure_at } }: { backup: ServiceStatus['backup'] }) {
+  const failed = last_failure_at !== null && (last_success_at === null || last_failure_at > last_success_at);
+  return (
+    <Card title="Backups">
+      <Facts>
+        <Fact label="Last made">{last_success_at ? <Time at={last_success_at} /> : 'Never'}</Fact>
+        <Fact label="Made">
+          {every_seconds === null ? 'Not by this service itself' : `Every ${hours(every_seconds)}`}
+        </Fact>
+        {failed && (
+          <Fact label="Last attempt">
+            <Badge tone="bad">Failed</Badge> <Time at={last_failure_at} />
+          </Fact>
+        )}
+      </Facts>
+    </Card>
+  );
+}
+
 /** The settings page “Status”: how the service is doing, for admins. */
 export default function StatusSettings() {
   const brokerage = useBrokerage();
@@ -62,14 +108,30 @@ export default function StatusSettings() {
       )}
       {id !== null && (
         <Loaded query={query} skeleton={<SkeletonText lines={8} />}>
-          {({ versions, mail, jobs, store }) => (
+          {({ versions, mail, notifications, backup, jobs, store }) => (
             <>
               <Card title="Mail of the brokerage">
                 <Facts>
-                  <Fact label="Waiting">{mail.waiting}</Fact>
-                  <Fact label="Given up">{mail.given_up}</Fact>
+                  <QueueFacts queue={mail} />
+                  <Fact label="Given up">
+                    {mail.given_up}
+                    {mail.given_up > 0 && (
+                      <>
+                        {' · '}
+                        <Link to={paths.members} className="text-accent hover:underline">
+                          Send them again
+                        </Link>
+                      </>
+                    )}
+                  </Fact>
                 </Facts>
               </Card>
+              <Card title="Notifications of the brokerage’s deals">
+                <Facts>
+                  <QueueFacts queue={notifications} />
+                </Facts>
+              </Card>
+              <Backups backup={backup} />
               <Card
                 title="Scheduled work"
                 description="What the service does by itself, and when it last did."
@@ -90,7 +152,7 @@ export default function StatusSettings() {
                   <Fact label="Dealkeep">{versions.product}</Fact>
                   <Fact label="Node.js">{versions.node}</Fact>
                   <Fact label="PostgreSQL">{versions.postgres}</Fact>
-                  <Fact label="Schema">{versions.schema}</Fact>
+                  <Fact label="Schema">{versions.schema.replaceAll('_', ' ')}</Fact>
                   <Fact label="Documents">{store === 'bucket' ? 'In an object store' : 'In a directory'}</Fact>
                 </Facts>
               </Card>

@@ -1,0 +1,49 @@
+/** Backups: whether there is a whole one in their place that is young enough, and how the last attempt ended. */
+
+import type pg from 'pg';
+import { backupsIn, madeAt } from '../../backup/backups.ts';
+import { openPlace } from '../../backup/place.ts';
+import type { Config } from '../../config.ts';
+import type { Findings } from './finding.ts';
+
+const hour = 3_600_000;
+/** How much older than BACKUP_EVERY the latest may be, and how old without that, in milliseconds. */
+const most = { late: hour, withoutEvery: 7 * 24 * hour } as const;
+
+/** A span of time as one says it: 50 minutes, 30 hours, 3 days. */
+function span(millis: number): string {
+  const [unit, size] =
+    millis < 2 * hour ? ['minutes', hour / 60] : millis < 48 * hour ? ['hours', hour] : ['days', 24 * hour];
+  return `${Math.round(millis / Number(size))} ${unit}`;
+}
+
+export async function checkBackups(server: pg.Client, config: Config, findings: Findings): Promise<void> {
+  const { to, everyMillis } = config.backup;
+  if (to === undefined) {
+    if (config.databaseUrl !== undefined)
+      findings.ok('BACKUP_TO is not set: backups are made by other means than dealkeep backup, or not at all.');
+    else
+      findings.warning(
+        'BACKUP_TO is not set: nothing of the embedded PostgreSQL and the documents is backed up.',
+        'Set BACKUP_TO to a folder on another disk or to s3://bucket/folder, and BACKUP_EVERY to 1d.',
+      );
+    return;
+  }
+  const place = await openPlace(to);
+  const found = await backupsIn(place).finally(() => place.close());
+  const latest = found.findLast(({ isWhole }) => isWhole);
+  const { rows } = await server.query<{ failed_last: boolean }>(
+    `select coalesce(last_backup_failure_at > coalesce(last_backup_at, '-infinity'), false) as failed_last from app.service_state()`,
+  );
+  const why = 'Run dealkeep backup as the service is run, and see what it says; the log has "no backup was made".';
+  if (latest === undefined) {
+    findings.fault(`There is no backup in ${place.label}.`, why);
+    return;
+  }
+  const age = Date.now() - madeAt(latest.name).getTime();
+  const said = `The latest backup in ${place.label} is ${span(age)} old`;
+  if (age > (everyMillis === undefined ? most.withoutEvery : everyMillis + most.late))
+    findings.fault(everyMillis === undefined ? `${said}.` : `${said}, and one is due every ${span(everyMillis)}.`, why);
+  else if (rows[0]?.failed_last) findings.warning(`${said}; the last attempt failed.`, why);
+  else findings.ok(`${said}.`);
+}
