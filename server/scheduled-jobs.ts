@@ -19,6 +19,7 @@ export const scheduledJobs = [
   { every: 10 * minute, job: row('purge_sign_in', 'select app.purge_sign_in()') },
   { every: 10 * minute, job: row('purge_authorization', 'select app.purge_authorization()') },
   { every: 60 * minute, job: row('purge_mails', 'select app.purge_mails()') },
+  { every: 10 * minute, job: row('purge_idempotency_keys', 'select app.purge_idempotency_keys()') },
   { every: 10 * minute, job: row('fail_abandoned_snapshots', 'select app.fail_abandoned_snapshots()') },
   { every: 60 * minute, job: row('keep_audit_months', 'select app.keep_audit_months()') },
   {

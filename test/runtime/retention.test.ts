@@ -1,0 +1,134 @@
+/** How long rows live: every table is spoken of in docs/operation.md, and what has run out is gone when its job has run. */
+
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { clearBodies } from '../../server/documents/clearing.ts';
+import { queueNotificationMails, tellEvents } from '../../server/domain/notifications/events.ts';
+import { scheduledJobs } from '../../server/scheduled-jobs.ts';
+import { openService, type TestService } from '../harness.ts';
+
+const page = readFileSync(new URL('../../docs/operation.md', import.meta.url), 'utf8');
+const section = page.slice(page.indexOf('## How long rows live'), page.indexOf('## People, and legal holds'));
+
+interface Kept {
+  readonly tables: readonly string[];
+  readonly clearedBy: string;
+}
+/** The rows of the table in the documentation. */
+const kept: readonly Kept[] = section
+  .split('\n')
+  .filter((line) => line.startsWith('|'))
+  .slice(2)
+  .map((line) => {
+    const [, , tables = '', , clearedBy = ''] = line.split('|').map((cell) => cell.trim());
+    return { tables: [...tables.matchAll(/`([a-z_.]+)`/g)].map(([, name = '']) => name), clearedBy };
+  });
+
+/** What is done by the clock: the job, where it has a name, and how often. */
+const clockOf = ({ clearedBy }: Kept) =>
+  /^(?:`([a-z_]+)`|every node), every (?:(\d+) )?(minute|minutes|seconds)$/.exec(clearedBy);
+const byClock = kept.filter((row) => clockOf(row) !== null);
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openService({ demo: true });
+});
+afterAll(() => service?.close());
+
+test('the documentation speaks of every table once, and of no other', async () => {
+  const tables = await service.sql<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('public', 'app', 'vault', 'limits') and c.relkind in ('r', 'p') and not c.relispartition`,
+  );
+  const named = ({ name }: { name: string }) => (name.includes('.') ? name : `public.${name}`);
+  expect(kept.flatMap((row) => row.tables).toSorted()).toEqual(tables.map(named).toSorted());
+});
+
+test('it names jobs that there are, and how often they run', () => {
+  const jobs = new Map(scheduledJobs.map(({ every, job }) => [job().name, every / 60_000]));
+  // The one that has no statement of its own.
+  jobs.set('clear_store', 60);
+  for (const row of byClock) {
+    const [, job, count = '1'] = clockOf(row) ?? [];
+    if (job !== undefined) expect([job, jobs.get(job)]).toEqual([job, Number(count)]);
+  }
+  expect(byClock.length).toBeGreaterThan(15);
+});
+
+/** A row that has run out some day, for each table that is cleared by the clock; what the demo brings comes on top. */
+const digest = (name: string) => `sha256(convert_to('${name}', 'UTF8'))`;
+const person = `(select id from users order by id limit 1)`;
+const deal = `(select id from deals order by id limit 1)`;
+const client = `(select id from connected_clients order by id limit 1)`;
+const seeds: Readonly<Record<string, string>> = {
+  'vault.sessions': `insert into vault.sessions (user_id, digest, method) select id, ${digest('session')}, 'password' from users order by id limit 1`,
+  'vault.known_devices': `insert into vault.known_devices (digest, user_id) values (${digest('device')}, ${person})`,
+  'vault.sign_in_steps': `insert into vault.sign_in_steps (digest, user_id) values (${digest('step')}, ${person})`,
+  'vault.challenges': `insert into vault.challenges (digest, user_id) values (${digest('challenge')}, ${person})`,
+  'vault.password_resets': `insert into vault.password_resets (digest, user_id) values (${digest('reset')}, ${person})`,
+  'vault.address_changes': `insert into vault.address_changes (digest, user_id, new_email) values (${digest('change')}, ${person}, 'new@example.test')`,
+  'vault.set_up_links': `insert into vault.set_up_links (digest) values (${digest('set-up')})`,
+  // Nobody has entered whose mails could be counted.
+  'vault.invitations': `alter table vault.invitations disable trigger count_invitation;
+    insert into vault.invitations (digest, user_id, brokerage_id, mailed)
+      values (${digest('invitation')}, ${person}, (select id from brokerages order by id limit 1), true);
+    alter table vault.invitations enable trigger count_invitation`,
+  'vault.mail_counts': `select app.count_mail('from somebody', 'hour', 1)`,
+  'vault.authorization_codes': `insert into vault.authorization_codes (digest, consent, user_id, client_id, redirect_uri, challenge, scopes, resource, expires_at, used_at)
+    values (${digest('code')}, ${digest('consent')}, ${person}, ${client}, 'https://client.example/', repeat('c', 43), '{mcp:read}', 'x',
+      app.now() + interval '1 minute', app.now())`,
+  'vault.token_families': `insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
+    values (${person}, ${client}, '{mcp:read}', 'x', app.now(), app.now() + interval '180 days')`,
+  'vault.access_tokens': `insert into vault.access_tokens (digest, family_id, scopes, expires_at)
+    select ${digest('access')}, id, scopes, app.now() + interval '1 hour' from vault.token_families order by id desc limit 1`,
+  'vault.refresh_tokens': `insert into vault.refresh_tokens (digest, family_id, expires_at)
+    select ${digest('refresh')}, id, app.now() + interval '30 days' from vault.token_families order by id desc limit 1`,
+  'vault.outbox': `select app.queue_mail('security_change', 'gone@example.test', null, null, null, true, '{"name": "A", "what": "password_changed"}', null, null)`,
+  'vault.events': `insert into vault.events (kind) values ('new_device')`,
+  'vault.reminders': `insert into vault.reminders (subject, subject_id, kind, remind_at, due_at, deal_id)
+    values ('offers', app.uuid_v7(), 'offer_expiring', app.now() + interval '1 day', app.now() + interval '3 days', ${deal})`,
+  'vault.notifications': `insert into vault.notifications (event_id, user_id, kind, at) values (app.uuid_v7(), ${person}, 'new_device', app.now())`,
+  // Counted by the clock of the machine.
+  'limits.counters': `insert into limits.counters (key, points, expire) values ('old', 1, 1)`,
+  'vault.idempotency_keys': `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, contact_id, made_at)
+    values ((select id from api_keys order by id limit 1), 'once', ${digest('body')}, app.uuid_v7(), app.now())`,
+  'vault.uploads': `insert into vault.uploads (storage_key) values ('broken-off-upload-0001')`,
+  'vault.lapsing_exclusivities': `select from vault.lapsing_exclusivities`,
+  'public.audit_records': `select from audit_records`,
+};
+
+/** Which rows must be gone in the end, where it is not all of them. */
+const old: Readonly<Record<string, string>> = { 'public.audit_records': `at < app.now() - interval '14 months'` };
+
+test(
+  'what has run out is gone after some years, of every table that is cleared by the clock',
+  { timeout: 120_000 },
+  async () => {
+    const tables = byClock.flatMap((row) => row.tables);
+    expect(Object.keys(seeds).toSorted()).toEqual(tables.toSorted());
+    await service.sql('update vault.audit_retention set months = 12');
+    for (const text of Object.values(seeds)) await service.sql(text);
+    const counts = async (where: Readonly<Record<string, string>>) => {
+      const parts = tables.map(
+        (name) => `select '${name}' as name, count(*)::int as rows from ${name} where ${where[name] ?? 'true'}`,
+      );
+      const found = await service.sql<{ name: string; rows: number }>(parts.join(' union all '));
+      return found.filter(({ rows }) => rows > 0).map(({ name }) => name);
+    };
+    expect((await counts({})).toSorted()).toEqual(tables.toSorted());
+
+    const { database } = service;
+    for (let years = 0; years < 4; years += 1) {
+      service.clock.advance(366 * 86_400_000);
+      for (const { job } of scheduledJobs) for (let lot = 0; lot < 3; lot += 1) await database.run(job());
+      await clearBodies(service.services);
+      // What became due meanwhile is told once more; in the last years nothing is left that could be.
+      for (let lot = 0; lot < 50 && (await database.run(tellEvents(100))) > 0; lot += 1);
+      await database.run(queueNotificationMails(200));
+      await service.deliver();
+    }
+    service.clock.advance(366 * 86_400_000);
+    for (const { job } of scheduledJobs) await database.run(job());
+    expect(await counts(old)).toEqual([]);
+  },
+);
