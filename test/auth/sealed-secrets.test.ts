@@ -3,6 +3,7 @@
 import { generate } from 'otplib';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { queueNotificationMails, tellEvents } from '../../server/domain/notifications/events.ts';
 import { checkSecrets, rotateSecrets } from '../../server/domain/accounts/sealed-secrets.ts';
 import { openSecrets, UnknownKey } from '../../server/secrets.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -115,4 +116,44 @@ test('a rotation puts everything under the first key, and one without the right 
   await expect(checkSecrets({ database, secrets: openSecrets([second]) })).rejects.toThrow(
     `encrypted with a key that SECRETS_KEY does not hold (${keyOfFirst})`,
   );
+});
+
+test('links that stop mails work for 60 days after a rotation, also when there is another one meanwhile', async () => {
+  const day = 86_400_000;
+  const account = await openAccount(service);
+  /** The link in the mail that tells of a sign-in from a new browser. */
+  const newLink = async (): Promise<string> => {
+    service.clock.advance(3_600_000);
+    for (let browsers = 0; browsers < 2; browsers += 1) await signedInVisitor(service, account);
+    await service.database.run(tellEvents(100));
+    await service.database.run(queueNotificationMails(100));
+    const mail = (await service.deliver()).findLast(({ to }) => to === account.email);
+    return /^<(.+)>$/.exec(mail?.headers?.['List-Unsubscribe'] ?? '')?.[1] ?? '';
+  };
+  const works = async (link: string) => (await fetch(link, { headers: { accept: 'text/html' } })).status === 200;
+  const client = new pg.Client(service.connections.owner);
+  await client.connect();
+  const rotate = async () => {
+    await client.query(`select set_config('dealkeep.now', $1, false)`, [service.clock.now().toISOString()]);
+    return (await rotateSecrets(client, openSecrets([first, second]))).unsubscribe_links;
+  };
+  try {
+    // Whatever another rotation of this file has left.
+    service.clock.advance(61 * day);
+    const old = await newLink();
+    expect(await works(old)).toBe(true);
+    expect(await rotate()).toBe(true);
+    const later = await newLink();
+    expect(new URL(later).searchParams.get('token')).not.toBe(new URL(old).searchParams.get('token'));
+    service.clock.advance(50 * day);
+    // Not renewed again: the link that was sent before would end.
+    expect(await rotate()).toBe(false);
+    expect([await works(old), await works(later)]).toEqual([true, true]);
+    service.clock.advance(11 * day);
+    expect([await works(old), await works(later)]).toEqual([false, true]);
+    expect(await rotate()).toBe(true);
+    expect([await works(old), await works(later)]).toEqual([false, true]);
+  } finally {
+    await client.end();
+  }
 });

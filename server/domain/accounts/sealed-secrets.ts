@@ -27,7 +27,12 @@ export interface Rotated {
   readonly key: string;
   readonly authenticators: number;
   readonly mailed_links: number;
+  /** Whether the secret of links that stop mails was renewed; false when the one before is still needed for links that were sent. */
+  readonly unsubscribe_links: boolean;
 }
+
+/** How long links that stop mails work after their secret was renewed, in days. The least that laws ask for is 30 after a mail was sent. */
+const unsubscribeDays = 60;
 
 interface Stored {
   readonly id: string;
@@ -42,7 +47,7 @@ const renewed = (stored: readonly Stored[], secrets: Secrets, rowOf: (id: string
 
 /**
  * Encrypts every secret under the first key, in one transaction on the owner's connection, and makes up the secrets anew with
- * which cursors, drafts and identities within a transaction are sealed. Rejects with UnknownKey, and changes nothing then.
+ * which cursors, drafts, links that stop mails and identities within a transaction are sealed. Rejects with UnknownKey, and changes nothing then.
  */
 export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Promise<Rotated> {
   const { firstKey } = secrets;
@@ -65,6 +70,17 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
     await client.query('update vault.cursor_secret set secret = $1', [Buffer.from(cursors)]);
     // In clear: the database itself seals with it, and nobody but its owner reads it.
     await client.query('update vault.seal set secret = $1', [randomBytes(32)]);
-    return { key: firstKey, authenticators: factors.length, mailed_links: links.length };
+    // The one before stays good for the mails that were sent with it, so that within that time there is no third one.
+    const { rowCount } = await client.query(
+      `update vault.unsubscribe_secret set previous = secret, previous_until = app.now() + interval '1 day' * $2, secret = $1
+       where previous_until is null or previous_until <= app.now()`,
+      [randomBytes(32), unsubscribeDays],
+    );
+    return {
+      key: firstKey,
+      authenticators: factors.length,
+      mailed_links: links.length,
+      unsubscribe_links: rowCount === 1,
+    };
   });
 }
