@@ -1,4 +1,4 @@
-/** Reads the tables of docs/visibility.md: what each caller is to see, change, remove and add. */
+/** Reads the tables of docs/visibility.md: what each caller is to see, change, remove and add, and what functions tell them. */
 
 import { readFileSync } from 'node:fs';
 
@@ -9,15 +9,23 @@ export interface Expectation {
   may: string[];
 }
 
-/** One expectation a cell, of both parts of the page; `table` is empty for what may be added. */
-export function readExpectations(page: string | URL): { records: Expectation[]; additions: Expectation[] } {
+/** What stands for the table where functions tell of what no table shows. */
+export const byFunctions = 'functions';
+
+/** One expectation a cell, of the parts of the page; `table` is empty for what may be added. */
+export function readExpectations(page: string | URL): {
+  records: Expectation[];
+  additions: Expectation[];
+  told: Expectation[];
+} {
   const records: Expectation[] = [];
   const additions: Expectation[] = [];
+  const told: Expectation[] = [];
   let table = '';
   let callers: string[] = [];
-  let adding = false;
+  let part = '';
   for (const line of readFileSync(page, 'utf8').split('\n')) {
-    if (line.startsWith('## ')) adding = line.includes('may add');
+    if (line.startsWith('## ')) part = line.slice(3);
     if (line.startsWith('### ')) table = line.slice(4).trim();
     if (!line.startsWith('|') || /^\|\s*-/.test(line)) continue;
     const [first = '', ...cells] = line
@@ -35,9 +43,10 @@ export function readExpectations(page: string | URL): { records: Expectation[]; 
         caller: callers[column] ?? '',
         may: cell === '·' ? [] : cell.split(', '),
       };
-      if (adding) additions.push({ ...expectation, table: '' });
+      if (part.includes('may add')) additions.push({ ...expectation, table: '' });
+      else if (part.includes('functions tell')) told.push({ ...expectation, table: byFunctions });
       else records.push(expectation);
     });
   }
-  return { records, additions };
+  return { records, additions, told };
 }

@@ -2,9 +2,10 @@
 
 import pg from 'pg';
 import { additions } from './additions.ts';
-import type { Expectation } from './expectations.ts';
+import { byFunctions, type Expectation } from './expectations.ts';
 import type { Stage } from './scene.ts';
 import { enter, enterWithin } from './stage.ts';
+import { told } from './told.ts';
 
 /** A change that any record of the table can take, and the column that names a record where it is not `id`. */
 const changes: Record<string, string> = {
@@ -61,6 +62,12 @@ function attemptsOf({ table, record }: Expectation, stage: Stage): Attempt[] {
     if (!addition) throw new Error(`test/policies/additions.ts does not know how to add ${record}.`);
     const { text, values } = addition(stage.scene);
     return [{ shows: 'may', text: filledIn(text, values) }];
+  }
+  if (table === byFunctions) {
+    const query = told[record];
+    if (!query) throw new Error(`test/policies/told.ts does not know who is told ${record}.`);
+    const { text, values } = query(stage.scene);
+    return [{ shows: 'sees', text: filledIn(text, values) }];
   }
   const id = stage.scene.records[`${table}/${record}`];
   if (!id) throw new Error(`The scene has no ${table}/${record}.`);

@@ -1,0 +1,54 @@
+/** What "What functions tell" in docs/visibility.md speaks of: notifications, mails, status, holds and exports, which no table shows. */
+
+import type { Scene, Stage } from './scene.ts';
+
+/** Puts a row of each kind there, as the owner: a notification for everybody, one choice, event, mail, backup and hold. */
+export async function arrangeTold({ owner, scene }: Stage): Promise<void> {
+  const people = [...new Set(Object.values(scene.people))];
+  const broker = scene.people['broker'];
+  await owner.query(
+    `insert into vault.notifications (event_id, user_id, kind, at) select app.uuid_v7(), p, 'new_device', app.now() from unnest($1::uuid[]) p`,
+    [people],
+  );
+  await owner.query(`insert into vault.notification_choices values ($1, 'question_asked', 'off')`, [broker]);
+  await owner.query(`insert into vault.notification_settings values ($1, 'Europe/Berlin', 7)`, [broker]);
+  await owner.query(`insert into vault.events (kind, deal_id) values ('question_asked', $1)`, [scene.deal]);
+  await owner.query(
+    `select app.queue_mail('security_change', 'a@example.test', null, $1, null, true, '{}', null, null), app.note_job_run('backup', true)`,
+    [scene.brokerage],
+  );
+  await owner.query(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [broker]);
+}
+
+/** For each row of the table, the query that shows it. */
+export const told: Readonly<Record<string, (scene: Scene) => { text: string; values: unknown[] }>> = {
+  'what they heard of': () => ({ text: 'select 1 from app.own_notifications(false, null, null, 10)', values: [] }),
+  'what the broker heard of': ({ people }) => ({
+    text: `select 1 from app.own_notifications(false, null, null, 10) n where app.user_id() = $1 and n.id is not null`,
+    values: [people['broker']],
+  }),
+  'what the broker chose to hear of': () => ({
+    text: `select 1 from app.notification_choices() c where c.kind = 'question_asked' and c.delivery = 'off'`,
+    values: [],
+  }),
+  'the zone and hour of the broker': () => ({ text: 'select 1 from app.notification_settings()', values: [] }),
+  'mails of the brokerage that have not arrived': ({ brokerage }) => ({
+    text: 'select 1 from app.undelivered_mails($1)',
+    values: [brokerage],
+  }),
+  'how many mails and events of the brokerage wait': ({ brokerage }) => ({
+    text: 'select 1 from app.queue_status($1)',
+    values: [brokerage],
+  }),
+  'when scheduled jobs ran': ({ brokerage }) => ({ text: 'select 1 from app.job_status($1)', values: [brokerage] }),
+  'when backups were made': ({ brokerage }) => ({ text: 'select 1 from app.backup_status($1)', values: [brokerage] }),
+  'the queue of events': () => ({ text: 'select 1 from vault.events', values: [] }),
+  'the outbox': () => ({ text: 'select 1 from vault.outbox', values: [] }),
+  'notifications of everybody': () => ({ text: 'select 1 from vault.notifications', values: [] }),
+  'choices of everybody': () => ({ text: 'select 1 from vault.notification_choices', values: [] }),
+  'legal holds': () => ({ text: 'select 1 from vault.legal_holds', values: [] }),
+  'the export of what is about the broker': ({ people }) => ({
+    text: 'select app.person_data($1, true)',
+    values: [people['broker']],
+  }),
+};
