@@ -5101,6 +5101,72 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.export_people(brokerage uuid, deals uuid[])
+ RETURNS TABLE(content text, cells text[])
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email)::text, array[u.id::text, u.name, u.email]
+  from public.users u
+  where u.id in (select m.person_id from public.members m where m.brokerage_id = export_people.brokerage
+    union select p.person_id from public.participants p where p.deal_id = any (export_people.deals))
+  order by u.id
+$function$;
+GRANT EXECUTE ON FUNCTION app.export_people(uuid,uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.export_rows(of_table text, brokerage uuid, deals uuid[], after text[], most integer)
+ RETURNS TABLE(content text, cells text[], place text[])
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  condition text;
+  columns text[];
+  key text[];
+  beyond text;
+begin
+  select r.condition into condition from app.rows_of_brokerage('any ($2)', false) r where r.name = 'public.' || of_table;
+  select t.columns into columns from app.export_tables() t where t.name = of_table;
+  if condition is null or columns is null then
+    raise exception 'There is no table % to export.', of_table;
+  end if;
+  select array_agg(format('t.%I', a.attname) order by k.place),
+      string_agg(format('$3[%s]::%s', k.place, format_type(a.atttypid, a.atttypmod)), ', ' order by k.place) into key, beyond
+    from pg_catalog.pg_index i cross join lateral unnest(i.indkey) with ordinality k (attnum, place)
+      join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+    where i.indrelid = ('public.' || of_table)::regclass and i.indisprimary;
+  return query execute format(
+    'select to_jsonb(r)::text, array[%s], array[%s] from public.%I t cross join lateral (select %s) r
+      where (%s) and ($3 is null or (%s) > (%s)) order by %s limit $4',
+    (select string_agg(format('r.%I::text', c), ', ') from unnest(columns) c),
+    (select string_agg(k || '::text', ', ') from unnest(key) k),
+    of_table, (select string_agg(format('t.%I', c), ', ') from unnest(columns) c),
+    condition, array_to_string(key, ', '), beyond, array_to_string(key, ', '))
+    using brokerage, deals, after, most;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.export_rows(text,uuid,uuid[],text[],integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.export_tables()
+ RETURNS TABLE(name text, columns text[], texts boolean[], by_deal boolean)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select split_part(r.name, '.', 2), a.columns, a.texts, strpos(r.condition, '$1') = 0
+  from app.rows_of_brokerage('any ($2)', false) r
+    cross join lateral (
+      select array_agg(a.attname::text order by a.attnum) as columns, array_agg(t.typcategory in ('S', 'U', 'A') order by a.attnum) as texts
+      from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
+      where a.attrelid = case when r.name like 'public.%' then r.name::regclass end and a.attnum > 0 and not a.attisdropped and a.attname not in ('storage_key', 'body_cleared_at') and not (a.attname = 'user_id' and r.name in ('public.members', 'public.participants'))
+        and has_column_privilege(a.attrelid, a.attnum, 'select')) a
+  where r.name like 'public.%' and a.columns is not null
+  order by 1
+$function$;
+GRANT EXECUTE ON FUNCTION app.export_tables() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.fail_abandoned_snapshots()
  RETURNS void
  LANGUAGE sql
@@ -6709,6 +6775,22 @@ begin
   return due;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.may_export(brokerage uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if brokerage is null or not brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return false;
+  end if;
+  perform app.check_recent_sign_in();
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.may_export(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.may_move(deal_id uuid, target text, confirmed boolean)
  RETURNS boolean
@@ -8929,6 +9011,7 @@ begin
   end loop;
 end
 $function$;
+GRANT EXECUTE ON FUNCTION app.rows_of_brokerage(text,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.saw_any_document(deal uuid, ids uuid[])
  RETURNS boolean
@@ -10173,5 +10256,6 @@ $procedure$;
 -- eddc29196be1168bcdcaeda23b6cb2706c20daffd998a45ba0a6b855b2ce8c81  061_mails_by_the_hour.sql
 -- 80273efbf7537a4b787873bdd7f1aac4135babf7fdf72218b753b471d1d3c1ce  062_indexes_to_delete_by.sql
 -- 39ee30c9e2cafb276e9fe6335d7f4c07ea3589def80980ee7ce8e9eb5dbac317  063_deleting_brokerages.sql
+-- 570ad4e6c2395ddda6dde512a1cd1eaee5df4dab916a323934344b5dcdaa269d  064_exporting_brokerages.sql
 -- fea46a49a1f2902061ae1da305aaef9c972b90e2ed1d2303525cc4e45d492978  065_people_in_sight.sql
 -- 9c071cca5013c12b138917fd0fb6c5ba033b40ff3f12799adef3770ae5a8e1ae  065_rows_by_index.sql

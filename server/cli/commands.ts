@@ -447,6 +447,17 @@ function addBrokerages(program: Command): void {
       ),
     );
   brokerages
+    .command('export')
+    .description(
+      'Write everything that a brokerage has into a ZIP archive: each table as CSV and JSON, the documents, and a manifest. No secrets.',
+    )
+    .argument('<id or slug>', 'the brokerage')
+    .option('--to <file>', 'the archive, which must not be there yet; by default named by the brokerage and the day')
+    .option(...json)
+    .action(async (which: string, options: { json?: boolean; to?: string }) =>
+      (await import('./export-brokerage.ts')).exportCommand(which, options),
+    );
+  brokerages
     .command('delete')
     .description(
       'Have a brokerage deleted with its deals, documents, contacts, keys and members, after some days in which that can be taken back. Its admins are told by mail.',

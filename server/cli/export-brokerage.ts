@@ -1,0 +1,91 @@
+/** The command brokerages export. */
+
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import type pg from 'pg';
+import about from '../../package.json' with { type: 'json' };
+import { textSettings } from '../backup/rows.ts';
+import type { Statement } from '../database/statement.ts';
+import { brokerageNamed, NotPossible, record, type Brokerage } from '../domain/accounts/administration.ts';
+import { exportBrokerage, type ExportManifest, type ExportSource } from '../export/brokerage.ts';
+import { openStorage } from '../storage/open.ts';
+import { isStorageKey, type Storage } from '../storage/storage.ts';
+import { say, withExisting } from './backup-place.ts';
+import { readConfig } from '../config.ts';
+
+interface ExportOptions {
+  readonly json?: boolean;
+  /** The archive to write; by default named by the brokerage and the day, here. */
+  readonly to?: string;
+}
+
+/** Everything, in one snapshot of the database. */
+function ownersSource(client: pg.Client, storage: Storage): ExportSource {
+  return {
+    async run<T>({ text, values, read }: Statement<T>) {
+      return read((await client.query<Record<string, unknown>>(text, [...values])).rows);
+    },
+    async body(table, document) {
+      const found = `select storage_key from public.${table === 'documents' ? 'documents' : 'production_documents'} where id = $1`;
+      const { rows } = await client.query<{ storage_key: string }>(found, [document]);
+      const key = rows[0]?.storage_key ?? '';
+      return isStorageKey(key) ? storage.read(key) : null;
+    },
+  };
+}
+
+async function writeExport(
+  client: pg.Client,
+  storage: Storage,
+  brokerage: Brokerage,
+  file: string,
+): Promise<ExportManifest> {
+  await client.query(textSettings);
+  await client.query('begin transaction isolation level repeatable read, read only');
+  let manifest: ExportManifest | undefined;
+  const task = {
+    brokerage,
+    source: ownersSource(client, storage),
+    release: about.version,
+    now: new Date(),
+    sight: 'Everything that the brokerage has, as of one moment.',
+  };
+  try {
+    await pipeline(
+      exportBrokerage(task, (made) => (manifest = made)),
+      createWriteStream(file, { flags: 'wx', mode: 0o600 }),
+    );
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
+      throw new NotPossible(`${file} is there already.`, { cause: error });
+    await rm(file, { force: true });
+    throw error;
+  } finally {
+    await client.query('rollback').catch(() => {});
+  }
+  if (!manifest) throw new Error('The archive has no manifest.');
+  return manifest;
+}
+
+/** Writes everything that a brokerage has into an archive. The exit status is 1 when the store lacks documents, or has them changed. */
+export async function exportCommand(which: string, { to, json }: ExportOptions): Promise<void> {
+  const config = readConfig();
+  const storage = await openStorage(config);
+  await withExisting(config, async (client) => {
+    const brokerage = await brokerageNamed(client, which);
+    const file = to ?? `${brokerage.slug}-${new Date().toISOString().slice(0, 10)}.zip`;
+    const { tables, documents } = await writeExport(client, storage, brokerage, file);
+    await record(client, 'brokerage.export', brokerage.id, brokerage.id, {});
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    const lacking = documents.missing.length + documents.damaged.length;
+    if (json) say(JSON.stringify({ file, tables: tables.length, rows, ...documents }));
+    else
+      say(
+        `Everything of ${brokerage.slug} is in ${file}: ${rows} rows of ${tables.length} tables, ${documents.count} documents.${
+          lacking > 0 ? ` ${lacking} documents are missing in the store or were changed: see manifest.json.` : ''
+        }`,
+      );
+    if (lacking > 0) process.exitCode = 1;
+  }).finally(() => storage.close());
+}

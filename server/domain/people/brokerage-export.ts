@@ -1,0 +1,61 @@
+/** What a brokerage has, table by table, as whoever asks may read it. */
+
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { tookPlace, type Origin } from '../audit/audited.ts';
+
+const may = row<{ may: boolean }>('may_export', 'select app.may_export($1) as may');
+
+/** Whether the caller may take along what a brokerage has: its admins, with a recent sign-in. */
+export const mayExport = (brokerageId: string): Statement<boolean> =>
+  mapped(may(brokerageId), (answer) => answer?.may ?? false);
+
+const begin = row<{ id: string }>(
+  'begin_export',
+  `select id, app.audit('brokerage.export', id::text, 'done', id, null, $2, $3, '{}') from brokerages where id = $1 and app.may_export(id)`,
+);
+
+/** Notes in the audit trail that an export begins. False: the caller may not make it. */
+export const beginExport = (brokerageId: string, { address, requestId }: Origin): Statement<boolean> =>
+  tookPlace(begin(brokerageId, address, requestId));
+
+export interface ExportedTable {
+  name: string;
+  columns: string[];
+  /** Which of the columns are free text. */
+  texts: boolean[];
+  /** Its rows are found by their deals; otherwise by the brokerage. */
+  by_deal: boolean;
+}
+
+/** The tables of a brokerage. */
+export const exportTables = rows<ExportedTable, []>(
+  'export_tables',
+  'select name, columns, texts, by_deal from app.export_tables()',
+);
+
+/** The next deals of a brokerage, by id. */
+export const exportDeals = rows<{ id: string }, [brokerageId: string, after: string | null]>(
+  'export_deals',
+  `select id from public.deals where organization_id = $1 and ($2::uuid is null or id > $2) order by id limit 200`,
+);
+
+export interface ExportedRow {
+  /** All columns, as JSON text. */
+  json: string;
+  /** The same as texts. */
+  cells: (string | null)[];
+  /** Where the next portion begins. */
+  place: string[];
+}
+
+/** The next rows of a table: of the brokerage, or of deals. */
+export const exportRows = rows<
+  ExportedRow,
+  [table: string, brokerageId: string | null, deals: string[], after: string[] | null, most: number]
+>('export_rows', 'select content as json, cells, place from app.export_rows($1, $2, $3, $4, $5)');
+
+/** The people of a brokerage, or of deals. */
+export const exportPeople = rows<Omit<ExportedRow, 'place'>, [brokerageId: string | null, deals: string[]]>(
+  'export_people',
+  'select content as json, cells from app.export_people($1, $2)',
+);

@@ -1,0 +1,251 @@
+/**
+ * Writes what a brokerage has into an archive: each table as CSV and as JSON, the bodies of its documents, and a manifest, which comes last.
+ * Who asks is a matter of the source: the owner of the database reads every row, a person what the policies let them read.
+ */
+
+import type { Statement } from '../database/statement.ts';
+import {
+  exportDeals,
+  exportPeople,
+  exportRows,
+  exportTables,
+  type ExportedRow,
+  type ExportedTable,
+} from '../domain/people/brokerage-export.ts';
+import { csvHeading, csvLines } from '../csv.ts';
+import { zipped, type ArchivedFile, type FileToArchive } from './zip.ts';
+
+/** Where rows and bodies come from, in somebody's name. */
+export interface ExportSource {
+  run<T>(statement: Statement<T>): Promise<T>;
+  /** The body of a document of this table; null when it may not be opened, or is not in the store. */
+  body(table: string, document: string): Promise<AsyncIterable<Uint8Array> | null>;
+}
+
+export interface ExportManifest {
+  readonly format: 1;
+  readonly brokerage: { readonly id: string; readonly slug: string; readonly name: string };
+  readonly made_at: string;
+  readonly release: string;
+  readonly complete: string;
+  readonly tables: readonly { readonly name: string; readonly columns: readonly string[]; readonly rows: number }[];
+  readonly documents: {
+    readonly count: number;
+    readonly bytes: number;
+    /** Not in the store. */
+    readonly missing: readonly string[];
+    /** Not as they were taken in. */
+    readonly damaged: readonly string[];
+  };
+  readonly files: readonly ArchivedFile[];
+}
+
+export interface ExportTask {
+  readonly brokerage: ExportManifest['brokerage'];
+  readonly source: ExportSource;
+  readonly release: string;
+  readonly now: Date;
+  /** Whose sight it is, as a sentence for the manifest and the first page. */
+  readonly sight: string;
+  /** Tables that are left out. */
+  readonly without?: readonly string[];
+}
+
+/** How many rows are read at once, and held. */
+const portion = 1_000;
+const people: ExportedTable = {
+  name: 'people',
+  columns: ['id', 'name', 'email'],
+  texts: [false, true, true],
+  by_deal: false,
+};
+
+const readme = ({ brokerage, now, sight }: ExportTask): string => `${brokerage.name}, exported on ${now.toISOString()}.
+
+${sight}
+
+data/        each table as CSV, for spreadsheets, and as JSON, for programs. Columns that end in _id or _by name a row of another table, or
+             somebody in people.csv. In the CSV files an apostrophe stands before text that a spreadsheet would run as a formula; the
+             JSON files have everything as it is.
+documents/   the documents, in a folder for each deal, each named by its id and its name.
+manifest.json  how many rows and documents there are, and size and SHA-256 of each file. It is written last: an archive without it is not
+             complete.
+
+Left out are secrets: what keys, sessions and passwords are checked by, and what is sealed.
+`;
+
+/** Every portion of a table: of the brokerage, or of its deals one batch after another. */
+async function* portionsOf(
+  source: ExportSource,
+  brokerage: string,
+  table: ExportedTable,
+): AsyncGenerator<readonly ExportedRow[]> {
+  async function* within(of: string | null, deals: readonly string[]): AsyncGenerator<readonly ExportedRow[]> {
+    for (let after: readonly string[] | null = null; ;) {
+      const rows: readonly ExportedRow[] = await source.run(
+        exportRows(table.name, of, [...deals], after && [...after], portion),
+      );
+      if (rows.length > 0) yield rows;
+      if (rows.length < portion) return;
+      after = rows.at(-1)?.place ?? null;
+    }
+  }
+  if (!table.by_deal) yield* within(brokerage, []);
+  else for await (const deals of dealsOf(source, brokerage)) yield* within(null, deals);
+}
+
+async function* dealsOf(source: ExportSource, brokerage: string): AsyncGenerator<readonly string[]> {
+  for (let after: string | null = null; ;) {
+    const deals: readonly string[] = (await source.run(exportDeals(brokerage, after))).map(({ id }) => id);
+    if (deals.length === 0) return;
+    yield deals;
+    after = deals.at(-1) ?? null;
+  }
+}
+
+/** Everybody once, although they may be on many deals. */
+async function* everybody(
+  source: ExportSource,
+  brokerage: string,
+): AsyncGenerator<readonly Omit<ExportedRow, 'place'>[]> {
+  const seen = new Set<string | null>();
+  const fresh = (rows: readonly Omit<ExportedRow, 'place'>[]) =>
+    rows.filter(({ cells: [id = null] }) => !seen.has(id) && Boolean(seen.add(id)));
+  yield fresh(await source.run(exportPeople(brokerage, [])));
+  for await (const deals of dealsOf(source, brokerage)) yield fresh(await source.run(exportPeople(null, [...deals])));
+}
+
+type Portions = () => AsyncIterable<readonly Omit<ExportedRow, 'place'>[]>;
+
+async function* asCsv({ columns, texts }: ExportedTable, portions: Portions, count: (rows: number) => void) {
+  yield csvHeading(columns);
+  for await (const rows of portions()) {
+    count(rows.length);
+    yield csvLines(
+      rows.map(({ cells }) => cells),
+      texts,
+    );
+  }
+}
+
+async function* asJson(portions: Portions): AsyncGenerator<string> {
+  let before = '[\n';
+  for await (const rows of portions())
+    for (const { json } of rows) {
+      yield `${before}${json}`;
+      before = ',\n';
+    }
+  yield before === '[\n' ? '[]\n' : '\n]\n';
+}
+
+/** A name that every system of files takes. */
+function fileName(name: string): string {
+  // oxlint-disable-next-line no-control-regex
+  const plain = name.replaceAll(/[\u0000-\u001f\u007f"*/:<>?\\|]/g, '_').replace(/[. ]+$/, '');
+  const ending = /\.[^.]{1,10}$/.exec(plain)?.[0] ?? '';
+  return `${plain.slice(0, plain.length - ending.length).slice(0, 100)}${ending}`;
+}
+
+interface DocumentRow {
+  readonly id: string;
+  readonly deal_id: string;
+  readonly filename: string;
+  readonly media_type: string;
+  /** Of those that only the owner sees. */
+  readonly removed_at?: string | null;
+  /** As bytea is written; null in rows of before it was kept. */
+  readonly sha256?: string | null;
+}
+
+/** What the manifest says of the documents; filled while they are archived. */
+interface Tally {
+  count: number;
+  bytes: number;
+  readonly missing: string[];
+  readonly damaged: string[];
+}
+
+async function* documentsOf(
+  { source, brokerage }: ExportTask,
+  tables: readonly ExportedTable[],
+  tally: Tally,
+): AsyncGenerator<FileToArchive> {
+  for (const table of tables.filter(({ columns }) => columns.includes('filename') && columns.includes('media_type')))
+    for await (const rows of portionsOf(source, brokerage.id, table))
+      for (const { json } of rows) {
+        const { id, deal_id, filename, media_type, removed_at, sha256 } = JSON.parse(json) as DocumentRow;
+        if (removed_at) continue;
+        const content = await source.body(table.name, id);
+        const path = `documents/${deal_id}/${id} ${fileName(filename)}`;
+        if (content === null) {
+          tally.missing.push(path);
+          continue;
+        }
+        const written = (file: ArchivedFile) => {
+          if (sha256 && sha256 !== `\\x${file.sha256}`) tally.damaged.push(path);
+          tally.count += 1;
+          tally.bytes += file.bytes;
+        };
+        yield { path, content, compressed: !media_type.startsWith('text/'), written };
+      }
+}
+
+async function* text(words: string): AsyncGenerator<string> {
+  yield words;
+}
+
+async function* filesOf(
+  task: ExportTask,
+  tables: readonly ExportedTable[],
+): AsyncGenerator<FileToArchive, ExportManifest> {
+  const { brokerage, source } = task;
+  const files: ArchivedFile[] = [];
+  const listed = (file: FileToArchive): FileToArchive => ({
+    ...file,
+    written(archived) {
+      files.push(archived);
+      file.written?.(archived);
+    },
+  });
+  yield listed({ path: 'README.txt', content: text(readme(task)) });
+  const held: ExportManifest['tables'][number][] = [];
+  const all: [ExportedTable, Portions][] = [
+    ...tables.map((table): [ExportedTable, Portions] => [table, () => portionsOf(source, brokerage.id, table)]),
+    [people, () => everybody(source, brokerage.id)],
+  ];
+  for (const [table, portions] of all) {
+    let rows = 0;
+    yield listed({ path: `data/${table.name}.csv`, content: asCsv(table, portions, (more) => (rows += more)) });
+    yield listed({ path: `data/${table.name}.json`, content: asJson(portions) });
+    held.push({ name: table.name, columns: table.columns, rows });
+  }
+  const tally: Tally = { count: 0, bytes: 0, missing: [], damaged: [] };
+  for await (const file of documentsOf(task, tables, tally)) yield listed(file);
+  const manifest: ExportManifest = {
+    format: 1,
+    brokerage,
+    made_at: task.now.toISOString(),
+    release: task.release,
+    complete: task.sight,
+    tables: held,
+    documents: tally,
+    files,
+  };
+  yield { path: 'manifest.json', content: text(`${JSON.stringify(manifest, null, 1)}\n`) };
+  return manifest;
+}
+
+/**
+ * The archive, read from the source as it is taken; `finished` is told its manifest at the end. Throws what source and store throw: then the
+ * archive has broken off, without a manifest.
+ */
+export async function* exportBrokerage(
+  task: ExportTask,
+  finished: (manifest: ExportManifest) => void = () => {},
+): AsyncGenerator<Uint8Array> {
+  const tables = (await task.source.run(exportTables())).filter(({ name }) => !task.without?.includes(name));
+  async function* files(): AsyncGenerator<FileToArchive> {
+    finished(yield* filesOf(task, tables));
+  }
+  yield* zipped(files(), task.now);
+}

@@ -1,0 +1,259 @@
+/** What a brokerage takes along: everything from the command line, in the settings what the admin may see; and nothing of anybody else. */
+
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { unzipSync } from 'fflate';
+import type { ClientConfig } from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { ExportManifest } from '../../server/export/brokerage.ts';
+import { zipped, type FileToArchive } from '../../server/export/zip.ts';
+import { keepDemoBodies } from '../../server/cli/demo.ts';
+import { openService, type TestService } from '../harness.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
+import { cleanUp, run } from './program.ts';
+
+// Every command is a process of its own, on a machine that may be busy.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+
+let service: TestService;
+let env: Record<string, string>;
+let directory: string;
+let brokerage: { id: string; name: string; slug: string };
+let adminId: string;
+let admin: SignedIn;
+
+/** A socket has no place in a URL but its query. */
+const urlOf = ({ user, password, host = '', port, database }: ClientConfig): string =>
+  `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+
+beforeAll(async () => {
+  service = await openService({ demo: true });
+  directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-export-'));
+  const { owner, server } = service.connections;
+  env = { DATABASE_URL: urlOf(server), MIGRATE_DATABASE_URL: urlOf(owner), DATA_DIR: service.config.dataDir };
+  const [found] = await service.sql<typeof brokerage>(
+    `select id, name, slug from brokerages b order by (select count(*) from deals where organization_id = b.id) desc limit 1`,
+  );
+  brokerage = found!;
+  const [person] = await service.sql<{ id: string }>(
+    `insert into users (email, name) values ('ida@export.example', 'Ida Inspector') returning id`,
+  );
+  adminId = person!.id;
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    brokerage.id,
+    adminId,
+  ]);
+  admin = await signInAs(service, adminId);
+  await keepDemoBodies(service.services.storage);
+});
+afterAll(async () => {
+  await cleanUp();
+  await service?.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+type Files = Readonly<Record<string, Uint8Array>>;
+const text = (files: Files, name: string): string => Buffer.from(files[name] ?? []).toString();
+const table = (files: Files, name: string) =>
+  JSON.parse(text(files, `data/${name}.json`)) as Record<string, string | null>[];
+const manifestOf = (files: Files) => JSON.parse(text(files, 'manifest.json')) as ExportManifest;
+
+/** Holds the archive to its manifest: every file but the manifest itself, with its size and digest. */
+function checkManifest(files: Files): ExportManifest {
+  const manifest = manifestOf(files);
+  expect(manifest.files.map((file) => file.path).toSorted()).toEqual(
+    Object.keys(files)
+      .filter((name) => name !== 'manifest.json')
+      .toSorted(),
+  );
+  for (const { path: name, bytes, sha256 } of manifest.files) {
+    expect([name, files[name]?.length]).toEqual([name, bytes]);
+    expect(createHash('sha256').update(files[name]!).digest('hex')).toBe(sha256);
+  }
+  for (const { name, rows } of manifest.tables) expect([name, table(files, name).length]).toEqual([name, rows]);
+  return manifest;
+}
+
+test('the operator exports every row and document of a brokerage, as of one moment, without secrets and without anybody else’s', async () => {
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name, phone) values ($1, 'person', '=HYPERLINK("http://evil.example")', '+1 555 0100')`,
+    [brokerage.id],
+  );
+  const file = path.join(directory, 'all.zip');
+  const { code, stdout, stderr } = await run(['brokerages', 'export', brokerage.slug, '--to', file, '--json'], env);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(JSON.parse(stdout)).toMatchObject({ file, missing: [], damaged: [] });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const archive = await readFile(file);
+  const files = unzipSync(archive);
+  const manifest = checkManifest(files);
+  expect(manifest).toMatchObject({ format: 1, brokerage, documents: { missing: [], damaged: [] } });
+
+  const counted = await service.sql<{ name: string; condition: string }>(
+    `select name, condition from app.rows_of_brokerage('any (array(select id from public.deals where organization_id = $1))', false)
+     where name like 'public.%'`,
+  );
+  expect(counted.length).toBeGreaterThan(30);
+  for (const { name, condition } of counted) {
+    const [held] = await service.sql<{ rows: number }>(
+      `select count(*)::int as rows from ${name} t where ${condition}`,
+      [brokerage.id],
+    );
+    const short = name.replace('public.', '');
+    // The export itself is written down when it is done.
+    const rows = held!.rows - (short === 'audit_records' ? 1 : 0);
+    expect([short, manifest.tables.find((one) => one.name === short)?.rows]).toEqual([short, rows]);
+  }
+  const bodies = await service.sql<{ sha256: string }>(
+    `select encode(sha256, 'hex') as sha256 from documents d join deals l on l.id = d.deal_id where organization_id = $1 and removed_at is null
+     union all select encode(sha256, 'hex') from production_documents d join deals l on l.id = d.deal_id where organization_id = $1 and removed_at is null`,
+    [brokerage.id],
+  );
+  const archived = manifest.files.filter((one) => one.path.startsWith('documents/')).map(({ sha256 }) => sha256);
+  expect(archived.toSorted()).toEqual(bodies.map(({ sha256 }) => sha256).toSorted());
+  expect(table(files, 'people').map(({ email }) => email)).toContain('ida@export.example');
+
+  // Exact for programs; for spreadsheets nothing that they would run, and numbers as they are.
+  expect(table(files, 'contacts').map((row) => row['display_name'])).toContain('=HYPERLINK("http://evil.example")');
+  expect(text(files, 'data/contacts.csv')).toContain(`"'=HYPERLINK(""http://evil.example"")"`);
+  expect(text(files, 'data/contacts.csv')).not.toMatch(/^=|,[=+@-]/m);
+
+  const everything = Object.entries(files)
+    .filter(([name]) => name.startsWith('data/'))
+    .map(([, content]) => Buffer.from(content).toString())
+    .join('\n');
+  const secrets = await service.sql<{ secret: string }>(
+    `select encode(digest, 'hex') as secret from vault.api_key_digests union select encode(digest, 'hex') from vault.sessions
+     union select phc from vault.passwords union select storage_key from documents`,
+  );
+  expect(secrets.length).toBeGreaterThan(5);
+  for (const { secret } of secrets) expect(everything).not.toContain(secret);
+  const others = await service.sql<{ word: string }>(
+    `select title as word from deals where organization_id <> $1 union select slug from brokerages where id <> $1
+     union select id::text from deals where organization_id <> $1`,
+    [brokerage.id],
+  );
+  expect(others.length).toBeGreaterThan(2);
+  for (const { word } of others) expect(everything).not.toContain(word);
+
+  expect(await run(['brokerages', 'export', brokerage.slug, '--to', file], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is there already'),
+  });
+  expect(await readFile(file)).toEqual(archive);
+  expect(await service.sql(`select details from audit_records where action = 'brokerage.export'`)).toEqual([
+    { details: { by: 'command line' } },
+  ]);
+});
+
+async function download(who: SignedIn): Promise<{ status: number; content: Buffer }> {
+  const response = await fetch(`${service.origin}/api/web/brokerages/${brokerage.id}/export`, { headers: who.headers });
+  const content = await response.arrayBuffer().catch(() => new ArrayBuffer(0));
+  expect(service.log.filter((line) => line.includes('broke off'))).toEqual([]);
+  return { status: response.status, content: Buffer.from(content) };
+}
+
+test('in the settings an admin exports what they may see, and of a sale in which they take no part what its viewers see', async () => {
+  const inside = async () => {
+    const { status, content } = await download(admin);
+    expect(status).toBe(200);
+    const files = unzipSync(content);
+    expect(checkManifest(files).tables.map(({ name }) => name)).not.toContain('audit_records');
+    return files;
+  };
+  const files = await inside();
+  const deals = await service.sql<{ id: string }>('select id from deals where organization_id = $1', [brokerage.id]);
+  expect(
+    table(files, 'deals')
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(deals.map(({ id }) => id).toSorted());
+  for (const hidden of [
+    'offers',
+    'offer_decisions',
+    'questions',
+    'question_answers',
+    'ndas',
+    'findings',
+    'normalizations',
+    'pl_periods',
+  ])
+    expect([hidden, manifestOf(files).tables.find(({ name }) => name === hidden)?.rows ?? 0]).toEqual([hidden, 0]);
+  const seen = [...table(files, 'documents'), ...table(files, 'production_documents')];
+  expect(seen.length).toBeGreaterThan(0);
+  expect(new Set(seen.map(({ confidentiality }) => confidentiality))).toEqual(new Set(['public']));
+  expect(Object.keys(files).filter((name) => name.startsWith('documents/'))).toHaveLength(seen.length);
+  // Nobody's account that has not joined is told by its id.
+  expect(text(files, 'data/participants.csv').split('\r\n')[0]).not.toContain('user_id');
+
+  // On the deal they see more of it, and of it alone.
+  const [deal] = await service.sql<{ id: string }>(
+    `select d.id from deals d where organization_id = $1 and exists (select from offers o where o.deal_id = d.id)
+       and exists (select from questions q where q.deal_id = d.id) limit 1`,
+    [brokerage.id],
+  );
+  await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`, [
+    deal!.id,
+    adminId,
+  ]);
+  const joined = await inside();
+  for (const name of ['offers', 'questions'])
+    expect(new Set(table(joined, name).map(({ deal_id }) => deal_id))).toEqual(new Set([deal!.id]));
+  expect(
+    await service.sql(`select count(*)::int from audit_records where action = 'brokerage.export' and user_id = $1`, [
+      adminId,
+    ]),
+  ).toEqual([{ count: 2 }]);
+});
+
+test('nobody else exports it, nor an admin whose sign-in is a while ago', async () => {
+  const check = async (who: SignedIn, status: number) => {
+    expect((await download(who)).status).toBe(status);
+    expect((await who.ask(`/brokerages/${brokerage.id}/export`, {})).status).toBe(status);
+  };
+  for (const [role, status] of [
+    ['broker', 403],
+    ['staff', 403],
+  ] as const) {
+    const [user] = await service.sql<{ id: string }>(
+      `insert into users (email, name) values ($1, 'Member') returning id`,
+      [`${role}@export.example`],
+    );
+    await service.sql('insert into members (brokerage_id, user_id, role) values ($1, $2, $3)', [
+      brokerage.id,
+      user!.id,
+      role,
+    ]);
+    await check(await signInAs(service, user!.id), status);
+  }
+  const [outsider] = await service.sql<{ id: string }>(
+    `select m.user_id as id from members m where m.brokerage_id <> $1 and m.role = 'admin' and m.status = 'active'
+       and not exists (select from members o where o.user_id = m.user_id and o.brokerage_id = $1) limit 1`,
+    [brokerage.id],
+  );
+  await check(await signInAs(service, outsider!.id), 404);
+  service.clock.advance(11 * 60_000);
+  const refused = await admin.ask(`/brokerages/${brokerage.id}/export`, {});
+  expect(refused).toMatchObject({ body: { error: { code: 'recent_sign_in_required' } } });
+  expect((await download(admin)).status).toBe(refused.status);
+});
+
+test('an archive whose number of files takes 64 bits says so as readers expect it', async () => {
+  async function* files(): AsyncGenerator<FileToArchive> {
+    for (let n = 0; n < 5; n += 1) yield { path: `${n}`, content: Readable.from([`${n}`]) };
+  }
+  const archive = await buffer(zipped(files(), new Date('2026-11-22T12:00:00Z'), 5));
+  expect(archive.readUInt16LE(archive.length - 22 + 10)).toBe(0xffff);
+  const large = archive.readBigUInt64LE(archive.length - 22 - 20 + 8);
+  expect(archive.readUInt32LE(Number(large))).toBe(0x0606_4b50);
+  expect(archive.readBigUInt64LE(Number(large) + 32)).toBe(5n);
+  const read = unzipSync(archive);
+  expect(Object.entries(read).map(([name, content]) => [name, Buffer.from(content).toString()])).toEqual(
+    ['0', '1', '2', '3', '4'].map((name) => [name, name]),
+  );
+});
