@@ -8,8 +8,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Drill } from './drill.ts';
+import { backup } from './backup.ts';
 import { failover } from './failover.ts';
 import { frozen } from './frozen.ts';
+import { mail } from './mail.ts';
 import { pack } from './pack.ts';
 import { killed } from './killed.ts';
 import { isInstalled } from './proxies.ts';
@@ -19,7 +21,7 @@ import { rolling } from './rolling.ts';
 import { transfer } from './transfer.ts';
 
 const drills: ReadonlyMap<string, Drill> = new Map(
-  Object.entries({ rolling, killed, redis, failover, frozen, transfer, pack, recovery }),
+  Object.entries({ rolling, killed, redis, failover, frozen, transfer, pack, recovery, backup, mail }),
 );
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);

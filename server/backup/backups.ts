@@ -138,7 +138,10 @@ export async function keyIdOf(place: Place, name: string): Promise<string | null
 }
 
 /** Runs `body` through a stream that changes it, such as one of node:zlib; an error of either ends both. */
-export async function* through(body: AsyncIterable<Uint8Array>, change: NodeJS.ReadWriteStream): AsyncGenerator<Uint8Array> {
+export async function* through(
+  body: AsyncIterable<Uint8Array>,
+  change: NodeJS.ReadWriteStream,
+): AsyncGenerator<Uint8Array> {
   const done = pipeline(Readable.from(body, { objectMode: false }), change);
   done.catch(() => {});
   for await (const part of change) yield part as Buffer;
