@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ConfigError, readConfig } from '../../server/config.ts';
 import { startScheduledJobs } from '../../server/scheduled-jobs.ts';
 import { openTracing, type Tracing } from '../../server/tracing.ts';
@@ -14,6 +14,9 @@ import { addPerson, addToken } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { aPdf, upload } from '../web/uploads.ts';
 import { cleanUp, dealkeep, migratedDataDir } from './program.ts';
+
+// The program is started, which migrates first.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 interface Span {
   readonly traceId: string;
@@ -115,7 +118,7 @@ function caller(flags = '01') {
 /** The spans of a trace, once that of the request, which ends last, has come. */
 async function spansOf(trace: string): Promise<Span[]> {
   const found = () => collector.spans().filter(({ traceId }) => traceId === trace);
-  await expect.poll(() => found().some(({ kind }) => kind === 2), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => found().some(({ kind }) => kind === 2), { timeout: 60_000 }).toBe(true);
   return found();
 }
 
@@ -186,7 +189,7 @@ test('a tool call is a span of its request', async () => {
 test('keeping and reading a body are spans of their requests', async () => {
   expect(await upload(service, ada, dealId, aPdf(), { filename: 'Secret name.pdf' })).toMatchObject({ status: 201 });
   const store = () => collector.spans().filter(({ name }) => name === 'store write');
-  await expect.poll(() => store().length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => store().length, { timeout: 60_000 }).toBe(1);
   expect(store()[0]).toMatchObject({ kind: 3, parentSpanId: expect.stringMatching(/^[0-9a-f]{16}$/), attributes: {} });
 });
 
@@ -197,7 +200,7 @@ test('a scheduled job and a mail are traces of their own; a statement that faile
   );
   const stop = startScheduledJobs(service.services);
   const named = (name: string) => collector.spans().find((span) => span.name === name);
-  await expect.poll(() => named('job purge_mails')?.attributes, { timeout: 30_000 }).toEqual({ 'error.type': '42883' });
+  await expect.poll(() => named('job purge_mails')?.attributes, { timeout: 60_000 }).toEqual({ 'error.type': '42883' });
   stop();
   await service.sql('alter function app.purge_mails_away() rename to purge_mails');
   const job = named('job purge_mails');
@@ -210,7 +213,7 @@ test('a scheduled job and a mail are traces of their own; a statement that faile
   });
   await service.deliver();
   await expect
-    .poll(() => named('mail deliver')?.attributes, { timeout: 30_000 })
+    .poll(() => named('mail deliver')?.attributes, { timeout: 60_000 })
     .toMatchObject({
       'dealkeep.mail.kind': 'invitation',
       'dealkeep.mail.attempt': 1,
@@ -238,7 +241,7 @@ test('whom the caller does not sample is not sent; a malformed traceparent begin
   await (await fetch(`${service.origin}/api/web/me`, { headers: { ...ada.headers, ...malformed } })).text();
   const own = () =>
     collector.spans().find(({ attributes }) => attributes['dealkeep.request_id'] === 'malformed-parent');
-  await expect.poll(own, { timeout: 30_000 }).toBeDefined();
+  await expect.poll(own, { timeout: 60_000 }).toBeDefined();
   expect(own()?.parentSpanId).toBeUndefined();
   expect(own()?.traceId).not.toMatch(/^0+$/);
   expect(collector.spans().filter(({ traceId }) => traceId === unsampled.trace)).toEqual([]);
@@ -270,9 +273,10 @@ test('the program sends what it was told to where it was told to, and what waits
   other.close();
 });
 
-test('a collector that is away stops nobody, and the log says so once', async () => {
+test('a collector that is away stops nobody, and the log says so, not more than once a minute', async () => {
   const gone = await openCollector();
   gone.close();
+  const began = performance.now();
   const program = dealkeep(['serve', '--json'], {
     ...environment(gone, { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf', OTEL_EXPORTER_OTLP_TIMEOUT: '200' }),
     DATA_DIR: await migratedDataDir(),
@@ -282,7 +286,10 @@ test('a collector that is away stops nobody, and the log says so once', async ()
   program.child.kill('SIGTERM');
   const { code, stdout } = await program.ended;
   expect(code).toBe(0);
-  expect(stdout.split('traces cannot be sent').length - 1).toBe(1);
+  const said = stdout.split('traces cannot be sent').length - 1;
+  expect(said).toBeGreaterThan(0);
+  // At most once a minute, however long this machine takes.
+  expect(said).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / 60_000));
 });
 
 const tracingOf = (env: Record<string, string>) => {
