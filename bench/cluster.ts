@@ -66,8 +66,8 @@ export async function openCluster(url = process.env['DATABASE_URL']): Promise<Cl
 }
 
 /** The connection as DATABASE_URL has it. */
-export function urlOf({ host, port, user, password, database }: Cluster['server']): string {
+export function urlOf({ host = '', port, user, password, database }: pg.ClientConfig): string {
   const query = host.startsWith('/') ? `?host=${encodeURIComponent(host)}` : '';
   const reached = host.startsWith('/') ? 'localhost' : host;
-  return `postgres://${user}:${encodeURIComponent(password)}@${reached}:${port}/${database}${query}`;
+  return `postgres://${user}:${encodeURIComponent(String(password))}@${reached}:${port}/${database}${query}`;
 }

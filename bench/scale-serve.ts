@@ -5,7 +5,7 @@
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { urlOf, type Cluster } from './cluster.ts';
+import { urlOf } from './cluster.ts';
 import { openPlatform } from './scale-data.ts';
 
 const [directory, deals] = process.argv.slice(2);
@@ -21,9 +21,9 @@ const text = [
   `${platform.deals.toLocaleString('en-US')} deals of ordinary brokerages and those of a large one. PostgreSQL runs while scale-serve.ts does:`,
   `  node bin/run.js node bench/scale-serve.ts ${directory}`,
   '',
-  `as the superuser  ${urlOf(superuser as Cluster['server'])}`,
-  `as the server     ${urlOf(postgres.server as Cluster['server'])}`,
-  `as the owner      ${urlOf(postgres.owner as Cluster['server'])}`,
+  `as the superuser  ${urlOf(superuser)}`,
+  `as the server     ${urlOf(postgres.server)}`,
+  `as the owner      ${urlOf(postgres.owner)}`,
   '',
   `the service on it  DATABASE_URL=<as the server> BASE_URL=${baseUrl} PORT=${new URL(baseUrl).port} DATA_DIR=<an empty directory> npm start`,
   `  pages: Cookie: dealkeep=<session>   tools: Authorization: Bearer <access token>   REST: Authorization: Bearer <key>`,

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { urlOf, type Cluster } from '../bench/cluster.ts';
+import { urlOf } from '../bench/cluster.ts';
 import { startDealkeep, type Service } from '../bench/processes.ts';
 import { startEmbedded } from '../server/database/embedded.ts';
 import { migrate } from '../server/database/migrate.ts';
@@ -56,7 +56,7 @@ export const frozen: Drill = {
       const owner = new pg.Client(postgres.owner);
       await owner.connect();
       const key = await newKey(owner).finally(() => owner.end());
-      node = await startDealkeep(urlOf(postgres.server as Cluster['server']), {
+      node = await startDealkeep(urlOf(postgres.server), {
         DATA_DIR: path.join(directory, 'data'),
         RATE_LIMIT_STORE: 'postgres',
         DRAIN_SECONDS: '0',

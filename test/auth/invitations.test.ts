@@ -4,7 +4,15 @@ import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
-import { mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+import {
+  mailedToken,
+  newPassword,
+  openAccount,
+  openBrokerage,
+  signedInVisitor,
+  Visitor,
+  type Account,
+} from './scene.ts';
 
 let service: TestService;
 let admin: Account;
@@ -16,15 +24,7 @@ let count = 0;
 
 beforeAll(async () => {
   service = await openService({ config: { smtpUrl: 'smtp://mail.example.com' } });
-  admin = await openAccount(service, { name: 'Ada Admin' });
-  const [brokerage] = await service.sql<{ id: string }>(
-    `insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id`,
-  );
-  brokerageId = brokerage?.id ?? '';
-  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
-    brokerageId,
-    admin.id,
-  ]);
+  ({ id: brokerageId, admin } = await openBrokerage(service));
 });
 beforeEach(async () => {
   service.clock.advance(minute);

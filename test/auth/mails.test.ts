@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from '../web/person.ts';
-import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+import { openAccount, openBrokerage, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 let service: TestService;
 let admin: Account;
@@ -13,15 +13,7 @@ const day = 24 * 60 * minute;
 
 beforeAll(async () => {
   service = await openService({ config: { smtpUrl: 'smtp://mail.example.com' } });
-  admin = await openAccount(service, { name: 'Ada Admin' });
-  const [brokerage] = await service.sql<{ id: string }>(
-    `insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id`,
-  );
-  brokerageId = brokerage?.id ?? '';
-  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
-    brokerageId,
-    admin.id,
-  ]);
+  ({ id: brokerageId, admin } = await openBrokerage(service));
 });
 afterAll(() => service?.close());
 // To the beginning of a day, so that no test runs across the end of one.

@@ -31,6 +31,17 @@ export async function openAccount(service: TestService, given: Partial<Account> 
   return { id: user?.id ?? '', email, name, password };
 }
 
+/** A brokerage, "harbor", and its admin. */
+export async function openBrokerage(service: TestService): Promise<{ id: string; admin: Account }> {
+  const admin = await openAccount(service, { name: 'Ada Admin' });
+  const [made] = await service.sql<{ id: string }>(
+    `with made as (insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id)
+     insert into members (brokerage_id, user_id, role) select id, $1, 'admin' from made returning brokerage_id as id`,
+    [admin.id],
+  );
+  return { id: made?.id ?? '', admin };
+}
+
 /** Somebody at a browser: keeps cookies, sends JSON, follows nothing by itself. */
 export class Visitor {
   readonly origin: string;

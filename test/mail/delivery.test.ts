@@ -4,13 +4,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
 import { openDelivery, startDelivery, type Delivery } from '../../server/mail/delivery.ts';
 import { createLog } from '../../server/log.ts';
 import { createMailer } from '../../server/mail/transport.ts';
 import { openServices, type Services } from '../../server/services.ts';
-import { openAccount, Visitor } from '../auth/scene.ts';
+import { openAccount, openBrokerage, Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { run } from '../runtime/program.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
@@ -44,17 +44,9 @@ beforeAll(async () => {
     nodes.push(openDelivery(services));
     closers.push(close);
   }
-  const person = await openAccount(service, { name: 'Ada Admin' });
-  const [made] = await service.sql<{ id: string }>(
-    `insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id`,
-  );
-  brokerage = made?.id ?? '';
-  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
-    brokerage,
-    person.id,
-  ]);
-  service.clock.advance(0);
-  admin = await signInAs(service, person.id);
+  const made = await openBrokerage(service);
+  brokerage = made.id;
+  admin = await signInAs(service, made.admin.id);
 });
 afterAll(async () => {
   await Promise.all(closers.map((close) => close()));
@@ -385,10 +377,8 @@ describe('what has not arrived', () => {
     mailServer.onRecipient = refuse;
     const email = await invite();
     await deliver();
-    const url = ({ user, password, host = '', port, database }: pg.ClientConfig) =>
-      `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
     const { owner, server } = service.connections;
-    const env = { DATABASE_URL: url(server), MIGRATE_DATABASE_URL: url(owner) };
+    const env = { DATABASE_URL: urlOf(server), MIGRATE_DATABASE_URL: urlOf(owner) };
     const dealkeep = async (...words: string[]) => {
       const { code, stdout, stderr } = await run(['mail', ...words, '--json'], env);
       expect([code, stderr]).toEqual([0, '']);

@@ -7,6 +7,7 @@ import { appendFile, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
 import { freePort } from '../../bench/free-port.ts';
 import type { Demo } from '../../database/demo/load.ts';
 import { debianEngine } from '../../drill/postgres.ts';
@@ -19,9 +20,6 @@ import { openService, type TestService } from '../harness.ts';
 import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
-
-const url = ({ host, port, user, password, database }: pg.ClientConfig): string =>
-  `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host ?? '')}`;
 
 let service: TestService;
 let env: Record<string, string>;
@@ -44,7 +42,7 @@ afterAll(async () => {
 });
 
 function environmentOf({ owner, server }: TestService['connections'], dataDir: string): Record<string, string> {
-  return { DATA_DIR: dataDir, DATABASE_URL: url(server), MIGRATE_DATABASE_URL: url(owner) };
+  return { DATA_DIR: dataDir, DATABASE_URL: urlOf(server), MIGRATE_DATABASE_URL: urlOf(owner) };
 }
 
 /** An empty database and an empty DATA_DIR to restore into. */

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import type { ClientConfig } from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
 import { createLog } from '../../server/log.ts';
 import { createMailer } from '../../server/mail/transport.ts';
 import { deleteDueBrokerages } from '../../server/scheduled-jobs.ts';
@@ -24,9 +24,6 @@ let brokerage: { id: string; name: string; slug: string };
 let admin: SignedIn;
 
 /** A socket has no place in a URL but its query. */
-const urlOf = ({ user, password, host = '', port, database }: ClientConfig): string =>
-  `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
-
 beforeAll(async () => {
   service = await openService({ demo: true });
   const { owner, server } = service.connections;

@@ -65,6 +65,13 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
       .toBe(true);
   }
 
+  /** Waits until every stream has said that anything may have changed. */
+  async function isSaidToAll(streams: readonly { heard: unknown[] }[]): Promise<void> {
+    const isSaid = ({ heard }: { heard: unknown[] }) =>
+      heard.some((event) => JSON.stringify(event) === JSON.stringify(anything));
+    await expect.poll(() => streams.map(isSaid), patience).toEqual([true, true]);
+  }
+
   test('one node listens to the database, and people of every node hear what they see', async () => {
     await expect.poll(listening, patience).toBe(1);
     const [brokers, outsiders] = await Promise.all(['broker', 'outsider'].map(follow));
@@ -93,12 +100,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await redis.start();
     await expect.poll(listening, patience).toBe(1);
     // What happened between the one and the other may have been missed.
-    await expect
-      .poll(
-        () => streams.map(({ heard }) => heard.some((event) => JSON.stringify(event) === JSON.stringify(anything))),
-        patience,
-      )
-      .toEqual([true, true]);
+    await isSaidToAll(streams);
     await isHeard(streams);
   });
 
@@ -114,12 +116,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await expect.poll(listening, patience).toBe(1);
     expect(await client.get(key!)).not.toBe('somebody who was killed');
     client.destroy();
-    await expect
-      .poll(
-        () => streams.map(({ heard }) => heard.some((event) => JSON.stringify(event) === JSON.stringify(anything))),
-        patience,
-      )
-      .toEqual([true, true]);
+    await isSaidToAll(streams);
     await isHeard(streams);
   });
 

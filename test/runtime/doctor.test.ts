@@ -8,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
 import { freePort } from '../../bench/free-port.ts';
 import { versionFinding } from '../../server/cli/doctor/database.ts';
 import { findingsOf, type Finding } from '../../server/cli/doctor/finding.ts';
@@ -149,8 +150,7 @@ test('finds a schema that is behind, a table that its owner is past, clocks that
     alter database dealkeep set search_path = ahead, pg_catalog, public`);
   const { code, findings } = await doctor();
   const connection = (await runningConnections(DATA_DIR))?.owner;
-  const url = `postgres://${connection?.user}:${String(connection?.password)}@localhost/dealkeep?host=${encodeURIComponent(connection?.host ?? '')}`;
-  const asOwner = await doctor({ DATABASE_URL: url });
+  const asOwner = await doctor({ DATABASE_URL: urlOf({ ...connection, database: 'dealkeep' }) });
   await owner.query('drop schema ahead cascade; alter database dealkeep reset search_path');
   await owner.query('alter table public.contacts force row level security');
   await owner.query('insert into app.migrations (name, digest) values ($1, $2)', Object.values(rows[0] ?? {}));

@@ -2,8 +2,8 @@
 
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ClientConfig } from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { createLog } from '../../server/log.ts';
@@ -21,9 +21,6 @@ let service: TestService;
 let env: Record<string, string>;
 
 /** A socket has no place in a URL but its query. */
-const urlOf = ({ user, password, host = '', port, database }: ClientConfig): string =>
-  `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
-
 beforeAll(async () => {
   service = await openService({ demo: true });
   const { owner, server } = service.connections;

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
 import { startEmbedded, type EmbeddedPostgres } from '../../server/database/embedded.ts';
 import { installedEngine, preparedHome } from '../../server/database/postgres-home.ts';
 import { newKey } from '../../drill/writers.ts';
@@ -47,9 +48,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-function url(user: string, database: string): string {
-  return `postgres://${user}:${password}@localhost/${database}?host=${encodeURIComponent(postgres.owner.host ?? '')}`;
-}
+const url = (user: string, database: string): string => urlOf({ ...postgres.owner, user, password, database });
 
 let count = 0;
 /** A database with an owner and a login for the server, as the documentation says to make them. */

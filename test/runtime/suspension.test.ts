@@ -1,7 +1,7 @@
 /** `dealkeep users suspend` and `restore`: what a person can still do the moment after, by every door. */
 
-import type { ClientConfig } from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { openAccount, Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -15,9 +15,6 @@ let service: TestService;
 let env: Record<string, string>;
 
 /** A socket has no place in a URL but its query. */
-const urlOf = ({ user, password, host = '', port, database }: ClientConfig): string =>
-  `postgres://${user}:${encodeURIComponent(String(password))}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
-
 beforeAll(async () => {
   service = await openService();
   const { owner, server } = service.connections;

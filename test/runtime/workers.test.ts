@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { family } from '../../drill/postgres.ts';
 import { newKey, startWriters, tally } from '../../drill/writers.ts';
-import { urlOf, type Cluster } from '../../bench/cluster.ts';
+import { urlOf } from '../../bench/cluster.ts';
 import { freePort } from '../../bench/free-port.ts';
 import { openService, type TestService } from '../harness.ts';
 import { cleanUp, dealkeep, newDataDir, run, type Addresses, type Program } from './program.ts';
@@ -44,7 +44,7 @@ let key: string;
 beforeAll(async () => {
   service = await openService();
   ({ owner } = service.connections);
-  const DATABASE_URL = urlOf(service.connections.server as Cluster['server']);
+  const DATABASE_URL = urlOf(service.connections.server);
   env = { DATA_DIR: await newDataDir(), DATABASE_URL, WORKERS: '2' };
   program = dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '300', SHUTDOWN_SECONDS: '120' });
   log = logOf(program);
