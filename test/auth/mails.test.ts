@@ -16,8 +16,8 @@ beforeAll(async () => {
   ({ id: brokerageId, admin } = await openBrokerage(service));
 });
 afterAll(() => service?.close());
-// To the beginning of a day, so that no test runs across the end of one.
-beforeEach(() => service.clock.set(new Date(Math.ceil((service.clock.now().getTime() + 1) / day) * day)));
+// To the beginning of a day, where it stands: no test runs across the end of a minute, an hour or a day.
+beforeEach(() => service.clock.stand(new Date(Math.ceil((service.clock.now().getTime() + 1) / day) * day)));
 
 const mailsTo = async (email: string) => (await service.deliver()).filter(({ to }) => to === email).length;
 const statusesOf = (answers: readonly { status: number }[]) =>
