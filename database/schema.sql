@@ -1078,6 +1078,7 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.participants 
 CREATE TRIGGER check_acceptance BEFORE UPDATE OF status ON public.participants FOR EACH ROW WHEN (old.status = 'invited'::text AND new.status = 'active'::text) EXECUTE FUNCTION app.check_acceptance();
 CREATE TRIGGER check_advised BEFORE INSERT OR UPDATE OF advises ON public.participants FOR EACH ROW WHEN (new.advises IS NOT NULL) EXECUTE FUNCTION app.check_advised();
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.check_move('participant', 'status');
+CREATE TRIGGER forget_visits AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
 CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
 CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.note_joining();
@@ -1390,6 +1391,8 @@ CREATE POLICY oneself ON public.users FOR SELECT TO dealkeep_server
 CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
 CREATE TRIGGER end_calendar_link AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN (new.suspended_at IS NOT NULL) EXECUTE FUNCTION app.end_calendar_link_of();
+CREATE TRIGGER forget_reminders AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_reminders();
+CREATE TRIGGER forget_visits AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER on_suspension AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN ((old.suspended_at IS NULL) <> (new.suspended_at IS NULL)) EXECUTE FUNCTION app.on_suspension();
 CREATE TRIGGER touch BEFORE UPDATE ON public.users FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (name) ON public.users TO dealkeep_server;
@@ -1982,6 +1985,31 @@ CREATE POLICY as_owner ON vault.seal TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.sent_reminders (
+    subject text NOT NULL,
+    subject_id uuid NOT NULL,
+    recipient_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    brokerage_id uuid NOT NULL,
+    sent_by uuid NOT NULL,
+    sent_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT sent_reminders_pkey PRIMARY KEY (subject, subject_id, recipient_id),
+    CONSTRAINT sent_reminders_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT sent_reminders_recipient_id_fkey FOREIGN KEY (recipient_id) REFERENCES public.users(id),
+    CONSTRAINT sent_reminders_sent_by_fkey FOREIGN KEY (sent_by) REFERENCES public.users(id),
+    CONSTRAINT sent_reminders_subject_check CHECK (subject = ANY (ARRAY['ndas'::text, 'questions'::text, 'closing_conditions'::text]))
+);
+CREATE INDEX sent_reminders_by_deal ON vault.sent_reminders USING btree (deal_id, sent_at);
+CREATE INDEX sent_reminders_by_recipient ON vault.sent_reminders USING btree (recipient_id);
+CREATE INDEX sent_reminders_by_sender ON vault.sent_reminders USING btree (sent_by, sent_at);
+CREATE INDEX sent_reminders_by_time ON vault.sent_reminders USING btree (sent_at);
+ALTER TABLE vault.sent_reminders ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.sent_reminders FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.sent_reminders TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON vault.sent_reminders FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+
 CREATE TABLE vault.sessions (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
     user_id uuid NOT NULL,
@@ -2102,6 +2130,27 @@ ALTER TABLE vault.uploads FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.uploads TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+
+CREATE TABLE vault.visits (
+    user_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    brokerage_id uuid NOT NULL,
+    tab text NOT NULL,
+    began_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    before_at timestamp with time zone,
+    CONSTRAINT visits_pkey PRIMARY KEY (user_id, deal_id, tab),
+    CONSTRAINT visits_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT visits_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT visits_tab_check CHECK (tab = ANY (ARRAY['documents'::text, 'questions'::text, 'offers'::text]))
+);
+CREATE INDEX visits_by_deal ON vault.visits USING btree (deal_id);
+CREATE INDEX visits_by_time ON vault.visits USING btree (began_at);
+ALTER TABLE vault.visits ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.visits FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.visits TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON vault.visits FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 
 -- Views
 
@@ -2429,6 +2478,7 @@ begin
   insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name)
     values (this.user_id, credential, add_passkey.public_key, add_passkey.counter, add_passkey.transports, label);
   update vault.sessions s set second_factor_at = app.now() where s.id = this.id;
+  perform app.notify_security_change(this.user_id, 'passkey_added');
   perform app.record(this.user_id, 'passkey.add', 'done', null, address, request_id);
   return true;
 end
@@ -2787,6 +2837,31 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.authorizing_client(uuid,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.awaited(of_table text, record uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  case of_table
+    when 'ndas' then
+      return query
+        select p.user_id from public.ndas n join public.participants p on p.id = n.participant_id and p.status = 'active'
+        where n.id = record and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now());
+    when 'questions' then
+      return query
+        select p.user_id from public.questions q
+        join public.participants p on p.deal_id = q.deal_id and p.role = 'seller' and p.status = 'active'
+        where q.id = record and q.status = 'with_seller' and p.user_id <> app.user_id();
+    when 'closing_conditions' then
+      return query
+        select c.owner_user_id from public.closing_conditions c
+        where c.id = record and c.status in ('open', 'in_progress') and c.owner_user_id <> app.user_id();
+  end case;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.backup_status(of_brokerage uuid)
  RETURNS TABLE(last_success_at timestamp with time zone, last_failure_at timestamp with time zone)
@@ -3978,6 +4053,43 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deadlines() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deal_activity_in_sight(deal uuid, after_at timestamp with time zone, after_id uuid, most integer)
+ RETURNS TABLE(id uuid, at timestamp with time zone, user_id uuid, client_id uuid, deal_id uuid, action text, subject_id text, outcome text, details jsonb)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  one public.audit_records;
+  shown int := 0;
+begin
+  if me is null or app.narrowed_to() is distinct from deal or deal = any (app.deals_acting_as('broker'))
+    or (select d.organization_id from public.deals d where d.id = deal) = any (app.brokerages_as('admin'))
+  then
+    return;
+  end if;
+  for one in
+    select a.* from public.audit_records a
+    where a.deal_id = deal and a.outcome = 'done' and a.action not like 'tool:%'
+      and (after_at is null or (a.at, a.id) < (after_at, after_id))
+      and a.user_id is distinct from me and app.subject_of(a.action, a.details) is not null
+      and a.subject_id ~ '^[0-9a-f-]{36}$'
+    order by a.at desc, a.id desc limit 2000
+  loop
+    if app.could_open(app.subject_of(one.action, one.details), one.subject_id::uuid, deal) then
+      id := one.id; at := one.at; user_id := one.user_id; client_id := one.client_id; deal_id := one.deal_id;
+      action := one.action; subject_id := one.subject_id; outcome := one.outcome; details := one.details;
+      return next;
+      shown := shown + 1;
+      exit when shown >= least(most, 200);
+    end if;
+  end loop;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deal_activity_in_sight(uuid,timestamp with time zone,uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.deal_invitations()
  RETURNS TABLE(participant_id uuid, role text, brokerage_name text, deal_title text, invited_at timestamp with time zone)
@@ -5245,6 +5357,18 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.forget_reminders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from vault.sent_reminders s where s.recipient_id = new.id or s.sent_by = new.id;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.forget_unattached(people uuid[])
  RETURNS integer
  LANGUAGE plpgsql
@@ -5287,6 +5411,22 @@ begin
       erased_at = app.now(), suspended_at = coalesce(u.suspended_at, app.now())
     where u.id = any (gone);
   return cardinality(gone);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.forget_visits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_table_name = 'users' then
+    delete from vault.visits v where v.user_id = new.id;
+  else
+    delete from vault.visits v where v.user_id = new.user_id and v.deal_id = new.deal_id;
+  end if;
+  return null;
 end
 $function$;
 
@@ -7103,8 +7243,11 @@ CREATE OR REPLACE FUNCTION app.notification_data(person uuid)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select jsonb_build_object('calendar_link', (select jsonb_build_object('created_at', l.created_at)
-    from vault.calendar_links l where l.user_id = person))
+  select jsonb_build_object(
+    'calendar_link', (select jsonb_build_object('created_at', l.created_at) from vault.calendar_links l where l.user_id = person),
+    'reminders', (select coalesce(jsonb_agg(jsonb_build_object('about', s.subject, 'deal_id', s.deal_id, 'sent_at', s.sent_at) order by s.sent_at), '[]')
+      from vault.sent_reminders s where s.recipient_id = person or s.sent_by = person),
+    'visits', (select coalesce(jsonb_agg(to_jsonb(v) - 'user_id' order by v.began_at), '[]') from vault.visits v where v.user_id = person))
 $function$;
 
 CREATE OR REPLACE FUNCTION app.notification_mail(mail uuid)
@@ -7893,6 +8036,10 @@ AS $function$
 declare
   purged int;
 begin
+  delete from vault.visits v where v.ctid = any (array(
+    select o.ctid from vault.visits o where o.began_at < app.now() - interval '180 days' order by o.began_at limit 10000));
+  delete from vault.sent_reminders s where s.ctid = any (array(
+    select o.ctid from vault.sent_reminders o where o.sent_at < app.now() - interval '2 days' order by o.sent_at limit 10000));
   delete from vault.notifications n where n.id in (
     select o.id from vault.notifications o where o.at < app.now() - interval '180 days' order by o.at limit 10000);
   get diagnostics purged = row_count;
@@ -8513,6 +8660,61 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.refuse_value(text,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.remind(of_table text, record uuid, address inet, request_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  deal constant uuid := case when of_table in ('ndas', 'questions', 'closing_conditions') then app.deal_of(of_table, record) end;
+  identity constant text := current_setting('dealkeep.identity', true);
+  seal constant text := current_setting('dealkeep.seal', true);
+  waiting uuid[] := '{}';
+  reminded uuid[];
+  person uuid;
+begin
+  if app.user_id() is null or app.client_id() is not null or not coalesce(deal = any (app.deals_acting_as('broker')), false) then
+    return null;
+  end if;
+  perform app.refuse_if_closed(deal);
+  foreach person in array array(select a from app.awaited(of_table, record) a) loop
+    if app.person_could_open(person, of_table, record, deal) then
+      waiting := waiting || person;
+    end if;
+  end loop;
+  -- Somebody else was asked for: the caller is back.
+  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+  if waiting = '{}' then
+    perform app.refuse('nobody_to_remind', 'Nobody has to do anything about this at the moment.');
+  end if;
+  -- One after the other, so that the count below holds.
+  perform pg_advisory_xact_lock(hashtextextended('reminders of ' || app.user_id(), 0));
+  if (select count(*) from vault.sent_reminders s where s.sent_by = app.user_id() and s.sent_at > app.now() - interval '1 hour')
+    + cardinality(waiting) > 60
+  then
+    perform app.refuse('too_many_reminders', 'That were 60 reminders within an hour: send more of them later.');
+  end if;
+  with sent as (
+    insert into vault.sent_reminders as s (subject, subject_id, recipient_id, deal_id, sent_by)
+      select of_table, record, w, deal, app.user_id() from unnest(waiting) w
+      on conflict (subject, subject_id, recipient_id) do update set sent_by = excluded.sent_by, sent_at = excluded.sent_at
+        where s.sent_at <= app.now() - interval '24 hours'
+      returning s.recipient_id)
+    select array_agg(t.recipient_id) into reminded from sent t;
+  if reminded is null then
+    perform app.refuse('reminded_already', 'They were reminded within the last 24 hours.');
+  end if;
+  foreach person in array reminded loop
+    perform app.queue_event(case of_table when 'ndas' then 'nda_reminder' when 'questions' then 'question_reminder' else 'condition_reminder' end,
+      deal, of_table, record, app.user_id(), person);
+  end loop;
+  perform app.audit('reminder.send', record::text, 'done', null, deal, address, request_id, jsonb_build_object('about', of_table));
+  return cardinality(reminded);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.remind(text,uuid,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.reminders_of(of_table text, record jsonb)
  RETURNS TABLE(kind text, remind_at timestamp with time zone, due_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -8538,6 +8740,24 @@ begin
     where r.subject = of_table and ends - r.before > app.now();
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.reminders_sent(deal uuid)
+ RETURNS TABLE(subject text, subject_id uuid, sent_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.client_id() is not null or not coalesce(deal = any (app.deals_acting_as('broker')), false) then
+    return;
+  end if;
+  return query
+    select s.subject, s.subject_id, max(s.sent_at) from vault.sent_reminders s
+    where s.deal_id = deal and s.sent_at > app.now() - interval '24 hours'
+    group by s.subject, s.subject_id order by max(s.sent_at) desc limit 500;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.reminders_sent(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.remove_document(source text, document_id uuid, back boolean)
  RETURNS uuid
@@ -8612,6 +8832,7 @@ begin
   if not found then
     return false;
   end if;
+  perform app.notify_security_change(this.user_id, 'passkey_removed');
   perform app.record(this.user_id, 'passkey.remove', 'done', null, address, request_id);
   return true;
 end
@@ -10106,6 +10327,29 @@ CREATE OR REPLACE FUNCTION app.uuid_v7()
 RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
 GRANT EXECUTE ON FUNCTION app.uuid_v7() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.visit(deal uuid, of_tab text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  now constant timestamptz := app.now();
+  earlier timestamptz;
+begin
+  if app.user_id() is null or app.client_id() is not null or app.seen_deal(deal) is null then
+    return null;
+  end if;
+  insert into vault.visits as v (user_id, deal_id, tab) values (app.user_id(), deal, of_tab)
+    on conflict (user_id, deal_id, tab) do update set before_at = v.began_at, began_at = excluded.began_at
+      where v.began_at <= now - interval '30 minutes';
+  select v.before_at into earlier from vault.visits v where v.user_id = app.user_id() and v.deal_id = deal and v.tab = of_tab;
+  return earlier;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.visit(uuid,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.watch_exclusivity()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -10256,6 +10500,8 @@ $procedure$;
 -- f672181bfd04b125c0bc92de7b65ee06ab06592f23aba9e406544dbe036c4887  055_tenant_of_rows.sql
 -- a2712582b7c6d5b78c38ba18aa3dcfa72427c43f695c1410a419d13a1764ce65  056_tenant_on_rows.sql
 -- 0f934ae96e6e762b03c9976473f3e65c4042c78c89d60ebd878025349e4f37ff  057_calendar.sql
+-- fa72978dcaf78914ddb5360d6fb0ef187894b673f2ef631317c4f9cde085e27a  058_reminders_by_brokers.sql
+-- 17eaefffa3124ace243b1e145d3444abba32e42f5d1457a2fe5d1c39e930b902  059_activity_and_visits.sql
 -- 8175a60b4298f8848ba5bde8fe6466a851d3e966dc4ec745cca523ce45048137  060_backups_queues_and_clearing.sql
 -- eddc29196be1168bcdcaeda23b6cb2706c20daffd998a45ba0a6b855b2ce8c81  061_mails_by_the_hour.sql
 -- 80273efbf7537a4b787873bdd7f1aac4135babf7fdf72218b753b471d1d3c1ce  062_indexes_to_delete_by.sql

@@ -21,6 +21,8 @@ const changes: Readonly<Record<SecurityChange, string>> = {
     'Your password was set anew. Every session and every connected client was ended, and writing through tools is turned off.',
   authenticator_added: 'An authenticator was set up for your account.',
   authenticator_removed: 'The authenticator was removed from your account.',
+  passkey_added: 'A passkey was added to your account.',
+  passkey_removed: 'A passkey was removed from your account.',
   recovery_codes_renewed: 'New recovery codes were made for your account.',
 };
 

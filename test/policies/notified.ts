@@ -121,6 +121,22 @@ export const notifiedChecks: Check[] = [
             assert.deepEqual(sorted(listed), sorted(seen), `${caller}: ${table}`);
             shown += listed.rows.length;
             await server.query('rollback to caller');
+            for (const deal of [scene.deal, scene.idle]) {
+              await server.query('select app.enter_within($1, $2)', [scene.people[caller], deal]);
+              const onDeal = await server.query(
+                'select subject_id as id from app.deal_activity_in_sight($1, null, null, 200) where action = $2',
+                [deal, action],
+              );
+              const seenThere = await server.query(
+                `select r.${key} as id from ${table} r where r.${key} = any ($1) and r.deal_id = $2
+                   and r.deal_id <> all (app.deals_acting_as('broker'))
+                   and not exists (select from deals d where d.id = r.deal_id and d.organization_id = any (app.brokerages_as('admin')))`,
+                [ids, deal],
+              );
+              assert.deepEqual(sorted(onDeal), sorted(seenThere), `${caller}, within the deal: ${table}`);
+              shown += onDeal.rows.length;
+              await server.query('rollback to caller');
+            }
           }
         } finally {
           await server.query('rollback');

@@ -319,3 +319,40 @@ check('the link to a calendar ends with the suspension of its person, and with n
   assert.equal(await past(null, `update users set suspended_at = app.now() where id = '${user_id}'`), 'done');
   assert.equal(Number(await links()), 0);
 });
+
+check('of somebody who is erased no row says whom they reminded, or who reminded them', async (trial) => {
+  const { past, value, person } = trial;
+  const on = await dealOf(trial);
+  const rows = () => value(`select count(*) from vault.sent_reminders where deal_id = '${on.deal}'`);
+  const send = (to: string, by: string) =>
+    past(
+      null,
+      `insert into vault.sent_reminders (subject, subject_id, recipient_id, deal_id, sent_by)
+       values ('ndas', gen_random_uuid(), '${person(to)}', '${on.deal}', '${person(by)}')`,
+    );
+  assert.equal(await send('outsider', 'broker'), 'done');
+  assert.equal(await send('seller', 'outsider'), 'done');
+  assert.equal(await send('seller', 'broker'), 'done');
+  assert.equal(await past(null, `update users set erased_at = null where id = '${person('outsider')}'`), 'done');
+  assert.equal(Number(await rows()), 3);
+  assert.equal(await past(null, `update users set erased_at = app.now() where id = '${person('outsider')}'`), 'done');
+  assert.equal(Number(await rows()), 1);
+});
+
+check('when somebody looked at a deal is forgotten when they are off it, or erased', async (trial) => {
+  const { past, value, person } = trial;
+  const on = await dealOf(trial);
+  const other = await dealOf(trial);
+  const look = (who: string, deal: string) =>
+    past(null, `insert into vault.visits (user_id, deal_id, tab) values ('${person(who)}', '${deal}', 'documents')`);
+  const rows = () => value(`select count(*) from vault.visits where deal_id in ('${on.deal}', '${other.deal}')`);
+  const [viewer] = [String(await value(`select user_id from participants where id = '${on.viewer}'`))];
+  for (const deal of [on.deal, other.deal])
+    for (const who of [viewer, 'outsider']) assert.equal(await look(who, deal), 'done');
+  assert.equal(await past(null, `update participants set status = 'removed' where id = '${on.viewer}'`), 'done');
+  assert.equal(Number(await rows()), 3);
+  assert.equal(await past(null, `update users set erased_at = null where id = '${person('outsider')}'`), 'done');
+  assert.equal(Number(await rows()), 3);
+  assert.equal(await past(null, `update users set erased_at = app.now() where id = '${person('outsider')}'`), 'done');
+  assert.equal(Number(await rows()), 1);
+});

@@ -102,6 +102,11 @@ async function aBuyerInFullUse() {
     `insert into vault.notifications (event_id, user_id, kind, at) values (app.uuid_v7(), $1, 'invited', app.now())`,
     [id],
   );
+  await service.sql(
+    `insert into vault.sent_reminders (subject, subject_id, recipient_id, deal_id, sent_by) values ('ndas', gen_random_uuid(), $1, $2, $1)`,
+    [id, deal],
+  );
+  await service.sql(`insert into vault.visits (user_id, deal_id, tab) values ($1, $2, 'documents')`, [id, deal]);
   await service.sql(`insert into vault.calendar_links (user_id, digest) values ($1, sha256('a link'))`, [id]);
   return { ...person, browser, grant, deal, participation, brokerage };
 }
@@ -148,6 +153,8 @@ test('of an erased person nothing is found in any table, mail file or line of th
   ])
     expect(data[kind], kind).not.toEqual([]);
   for (const kind of ['questions', 'notifications', 'mails', 'audit_records']) expect(data[kind], kind).not.toEqual([]);
+  expect(data['reminders']).toHaveLength(1);
+  expect(data['visits']).toHaveLength(1);
   expect(data['calendar_link']).toMatchObject({ created_at: expect.any(String) });
   expect(exported.stdout).not.toMatch(/digest|argon2id|public_key/);
 
@@ -167,6 +174,8 @@ test('of an erased person nothing is found in any table, mail file or line of th
     `select (select count(*)::int from vault.sessions where user_id = $1) + (select count(*)::int from vault.token_families where user_id = $1)
        + (select count(*)::int from vault.passwords where user_id = $1) + (select count(*)::int from vault.passkeys where user_id = $1)
        + (select count(*)::int from vault.calendar_links where user_id = $1)
+       + (select count(*)::int from vault.visits where user_id = $1)
+       + (select count(*)::int from vault.sent_reminders where recipient_id = $1 or sent_by = $1)
        + (select count(*)::int from audit_records where user_id = $1 and address is not null)
        + (select count(*)::int from api_keys where created_by = $1 and revoked_at is null) as count`,
     [id],

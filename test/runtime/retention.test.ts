@@ -88,6 +88,9 @@ const seeds: Readonly<Record<string, string>> = {
   'vault.reminders': `insert into vault.reminders (subject, subject_id, kind, remind_at, due_at, deal_id)
     values ('offers', app.uuid_v7(), 'offer_expiring', app.now() + interval '1 day', app.now() + interval '3 days', ${deal})`,
   'vault.notifications': `insert into vault.notifications (event_id, user_id, kind, at) values (app.uuid_v7(), ${person}, 'new_device', app.now())`,
+  'vault.sent_reminders': `insert into vault.sent_reminders (subject, subject_id, recipient_id, deal_id, sent_by)
+    values ('ndas', app.uuid_v7(), ${person}, ${deal}, ${person})`,
+  'vault.visits': `insert into vault.visits (user_id, deal_id, tab) values (${person}, ${deal}, 'documents')`,
   // Counted by the clock of the machine.
   'limits.counters': `insert into limits.counters (key, points, expire) values ('old', 1, 1)`,
   'vault.idempotency_keys': `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, contact_id, made_at)

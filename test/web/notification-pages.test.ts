@@ -60,6 +60,41 @@ test(
   },
 );
 
+test('a broker reminds whoever something waits for, once a day', { timeout: 120_000 }, async () => {
+  const { deal, participants, people } = web.scene;
+  const broker = await web.as('broker');
+  const add = async (path: string, json: object) => {
+    expect((await broker.ask(`/deals/${deal}/${path}`, json)).status).toBe(201);
+  };
+  await add('ndas', { participant_id: participants['new buyer'], terms: 'Keep it to yourself.' });
+  await add('conditions', { name: 'Consent of the landlord', owner_user_id: people['exclusive buyer'] });
+  const desk = await openDesk(browser, web.service.origin, {
+    cookie: broker.cookie,
+    viewport: { width: 390, height: 844 },
+  });
+  const { page } = desk;
+  for (const [tab, of] of [
+    ['nda', 'Remind of the NDA of new buyer'],
+    ['closing', 'Remind of Consent of the landlord'],
+    ['questions', 'Remind of this question'],
+  ] as const) {
+    await desk.go(`/deals/${deal}/${tab}`);
+    await page.getByRole('button', { name: of }).first().click();
+    await page
+      .getByText(/^Reminded/)
+      .first()
+      .waitFor();
+    await expectAccessible(page);
+    expect(await page.evaluate('document.documentElement.scrollWidth'), tab).toBe(390);
+    if (pictures) await page.screenshot({ path: `${pictures}/remind-${tab}-phone.png` });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    if (pictures) await page.screenshot({ path: `${pictures}/remind-${tab}-desktop.png` });
+    await page.setViewportSize({ width: 390, height: 844 });
+  }
+  expect(desk.complaints).toEqual([]);
+  await desk.close();
+});
+
 test('the settings keep how loud each kind is, the hour, and what is quieter', { timeout: 120_000 }, async () => {
   const { cookie } = await web.as('seller');
   const desk = await openDesk(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });

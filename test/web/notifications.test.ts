@@ -1,11 +1,12 @@
 /** Who hears of what: each kind by role, once, and nobody of what they could not open. */
 
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queueReminders, tellEvents } from '../../server/domain/notifications/events.ts';
 import { notificationKinds } from '../../server/domain/notifications/kinds.ts';
 import { scheduledJobs } from '../../server/scheduled-jobs.ts';
-import { openScene, type WebScene } from './scene.ts';
+import { openScene, trail, type WebScene } from './scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 import { aPdf, upload } from './uploads.ts';
 
@@ -127,6 +128,81 @@ describe('who hears of it', () => {
       owner_user_id: people["exclusive buyer's advisor"],
     });
     expect(await told()).toEqual({ finding_assigned: ["exclusive buyer's advisor"] });
+  });
+
+  test('whoever something waits for, when a broker reminds them, once a day', async () => {
+    const { service, scene } = web;
+    const { deal, idle, people } = scene;
+    const nda = await does('broker', `/deals/${idle}/ndas`, {
+      participant_id: scene.idleBuyer,
+      terms: 'Keep it to yourself.',
+    });
+    const condition = await does('broker', `/deals/${deal}/conditions`, {
+      name: 'Consent of the bank',
+      owner_user_id: people['exclusive buyer'],
+    });
+    await told();
+    const path = (subject: string) => `/deals/${subject === 'ndas' ? idle : deal}/reminders`;
+    const remind = (subject: string, subject_id: string) => does('broker', path(subject), { subject, subject_id });
+    const refused = async (who: string, subject: string, subject_id: string) => {
+      const { status, body } = await (await web.as(who)).ask(path(subject), { subject, subject_id });
+      return [status, body.error.code];
+    };
+
+    expect(await remind('ndas', nda.id)).toEqual({ reminded: 1 });
+    expect(await told()).toEqual({ nda_reminder: ['new buyer'] });
+    expect(await remind('questions', scene.unanswered)).toEqual({ reminded: 1 });
+    expect(await told()).toEqual({ question_reminder: ['seller'] });
+    expect(await remind('closing_conditions', condition.id)).toEqual({ reminded: 1 });
+    expect(await told()).toEqual({ condition_reminder: ['exclusive buyer'] });
+    const { items } = (await (await web.as('broker')).ask(`/deals/${deal}/reminders`)).body;
+    expect(items.map((one: { subject_id: string }) => one.subject_id).toSorted()).toEqual(
+      [scene.unanswered, condition.id].toSorted(),
+    );
+    expect((await (await web.as('broker')).ask(`/deals/${idle}/reminders`)).body.items).toMatchObject([
+      { subject: 'ndas', subject_id: nda.id },
+    ]);
+    expect(await trail(service, 'reminder.send')).toHaveLength(3);
+
+    // Once a day, whoever of the brokers it is; and nobody else reminds anybody, or learns that somebody was.
+    expect(await refused('broker', 'ndas', nda.id)).toEqual([409, 'reminded_already']);
+    for (const who of ['seller', 'exclusive buyer', "broker's advisor", 'viewer', 'admin']) {
+      expect(await refused(who, 'questions', scene.unanswered), who).toEqual([404, 'not_found']);
+      expect((await (await web.as(who)).ask(`/deals/${deal}/reminders`)).body, who).toEqual({ items: [] });
+    }
+    // A record of another deal is not one of this, and nobody has to do anything about one that is done.
+    expect(await refused('broker', 'questions', randomUUID())).toEqual([404, 'not_found']);
+    expect(await refused('broker', 'questions', nda.id)).toEqual([404, 'not_found']);
+    await does('exclusive buyer', `/conditions/${condition.id}`, { status: 'satisfied' }, 'PATCH');
+    expect(await refused('broker', 'closing_conditions', condition.id)).toEqual([409, 'nobody_to_remind']);
+    await does('broker', `/conditions/${condition.id}`, { status: 'open', owner_user_id: people['broker'] }, 'PATCH');
+    expect(await refused('broker', 'closing_conditions', condition.id)).toEqual([409, 'nobody_to_remind']);
+    await told();
+
+    // As if it had been before.
+    const ago = (time: string) =>
+      service.sql(`update vault.sent_reminders set sent_at = sent_at - $1::interval`, [time]);
+    await ago('25 hours');
+    expect(await remind('ndas', nda.id)).toEqual({ reminded: 1 });
+    expect(await told()).toEqual({ nda_reminder: ['new buyer'] });
+
+    // By its reader's choice not at all, and at most 60 within an hour.
+    await does('new buyer', '/notifications/choices/nda_reminder', { delivery: 'off' }, 'PUT');
+    await ago('25 hours');
+    await service.sql(
+      `insert into vault.sent_reminders (subject, subject_id, recipient_id, deal_id, sent_by)
+       select 'ndas', gen_random_uuid(), $1, $2, $3 from generate_series(1, 59)`,
+      [people['seller'], deal, people['broker']],
+    );
+    expect(await remind('ndas', nda.id)).toEqual({ reminded: 1 });
+    expect(await told()).toEqual({});
+    expect(await refused('broker', 'questions', scene.unanswered)).toEqual([409, 'too_many_reminders']);
+    await ago('61 minutes');
+    expect(await remind('questions', scene.unanswered)).toEqual({ reminded: 1 });
+    await told();
+    await does('new buyer', '/notifications/choices/nda_reminder', { delivery: 'at_once' }, 'PUT');
+    await does('broker', `/ndas/${nda.id}/revoke`);
+    expect(await refused('broker', 'ndas', nda.id)).toEqual([409, 'nobody_to_remind']);
   });
 
   test('people who are invited, join and are removed', async () => {

@@ -84,6 +84,7 @@ const onDeals = {
     withDetail('Change a source of financing', ' to ', 'status'),
     withDetail('changed the status of a source of financing', ' to ', 'status'),
   ],
+  'reminder.send': ['Send a reminder', 'sent a reminder'],
   'deal_opt_in.on': ['Allow assistants to write on the deal', 'allowed assistants to write'],
   'deal_opt_in.off': ['Stop allowing assistants to write', 'stopped allowing assistants to write'],
   'deal_tools.stop': ['Turn assistants off for everyone', 'turned assistants off for everyone'],

@@ -51,16 +51,31 @@ export const objectName = (record: string): string =>
 export const actor = (record: string): string =>
   `coalesce(u.name, case when ${record}.action = 'invitation.decline' then ${record}.details ->> 'name' end)`;
 
+// Of somebody of whom the reader may not know on this deal nothing is told but that they did it.
+/** SQL for the name of `known`, somebody of the deal, who did what a record tells. */
+export const seenActor = (record: string): string =>
+  `coalesce(known.name, case when ${record}.user_id is not null then 'Someone' end)`;
+
+// What the policies show, and what others did to records that the reader could open. What is joined is looked up for each record alone: a join of
+// whole tables would ask their policies of everybody.
 const ofDeal = rows<Placed<Found>>(
   'activity_of_deal',
-  `select a.id, a.at, a.user_id, ${actor('a')} as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
+  `select a.id, a.at, case when a.is_own or known.name is not null then a.user_id end as user_id,
+     case when a.is_own then ${actor('a')} else ${seenActor('a')} end as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
      a.outcome, a.details, ${objectName('a')} as object_name, a.at::text as place from (
-     select a.* from audit_records a
-     where a.deal_id = $1 and ${isActivity} and ($2::text is null or (a.at, a.id) < ($2::timestamptz, $3::uuid))
-     order by a.at desc, a.id desc limit $4) a
-   left join users u on u.id = a.user_id
-   left join connected_clients c on c.id = a.client_id
-   left join deals d on d.id = a.deal_id
+     select * from (
+       (select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details, true as is_own
+        from audit_records a
+        where a.deal_id = $1 and ${isActivity} and ($2::text is null or (a.at, a.id) < ($2::timestamptz, $3::uuid))
+        order by a.at desc, a.id desc limit $4::int)
+       union all
+       select s.id, s.at, s.user_id, s.client_id, s.deal_id, s.action, s.subject_id, s.outcome, s.details, false
+       from app.deal_activity_in_sight($1, $2::timestamptz, $3::uuid, $4::int) s) found
+     order by at desc, id desc limit $4::int) a
+   left join lateral (select name from users where id = a.user_id and a.is_own limit 1) u on true
+   left join lateral (select app.person_in_sight(a.user_id, a.deal_id) as name where not a.is_own) known on true
+   left join lateral (select name from connected_clients where id = a.client_id limit 1) c on true
+   left join lateral (select title from deals where id = a.deal_id limit 1) d on true
    order by a.at desc, a.id desc`,
 );
 

@@ -51,6 +51,8 @@ export interface DealDocument {
   uploaded_at: string;
   /** Null when the caller does not see who it was. */
   uploaded_by_name: string | null;
+  /** Whether it is the caller who uploaded it. */
+  mine: boolean;
   source: DocumentSource;
   diligence_request: string | null;
   media_type: string;
@@ -79,6 +81,7 @@ const tables: Readonly<Record<DocumentSource, string>> = { simple: 'documents', 
 
 const fields = (source: DocumentSource): string =>
   `d.id, d.deal_id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, u.name as uploaded_by_name,
+  d.uploaded_by is not distinct from (select app.user_id()) as mine,
    '${source}' as source, ${source === 'simple' ? 'null' : 'd.diligence_request'} as diligence_request, d.media_type,
    d.media_type in (${previewedTypes.map((type) => `'${type}'`).join(', ')}) as can_preview,
    ${onOpenDeal('d')} and d.deal_id = any ((select app.deals_acting_as('broker', 'seller'))::uuid[]) as can_edit,

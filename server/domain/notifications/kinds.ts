@@ -171,6 +171,33 @@ export const notificationKinds = {
     says: counted('Someone was removed.', (n) => `${n} people were removed.`),
     action: 'Look at the people',
   },
+  nda_reminder: {
+    place: 'nda',
+    title: 'A broker reminds you of an NDA',
+    says: counted(
+      'A broker reminds you: an NDA waits for you to sign it.',
+      (n) => `A broker reminds you: ${n} NDAs wait for you to sign them.`,
+    ),
+    action: 'Read and sign it',
+  },
+  question_reminder: {
+    place: 'questions',
+    title: 'A broker reminds you of a question',
+    says: counted(
+      'A broker reminds you: a question waits for your answer.',
+      (n) => `A broker reminds you: ${n} questions wait for your answers.`,
+    ),
+    action: 'Look at the questions',
+  },
+  condition_reminder: {
+    place: 'closing',
+    title: 'A broker reminds you of a closing condition',
+    says: counted(
+      'A broker reminds you: a closing condition is yours to meet.',
+      (n) => `A broker reminds you: ${n} closing conditions are yours to meet.`,
+    ),
+    action: 'Look at the conditions',
+  },
   assistant_connected: {
     place: 'clients',
     title: 'An assistant is connected to your account',

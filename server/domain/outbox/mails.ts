@@ -16,7 +16,13 @@ export interface MailFacts {
 
 /** How the protection of an account was changed. */
 export type SecurityChange =
-  'password_changed' | 'password_reset' | 'authenticator_added' | 'authenticator_removed' | 'recovery_codes_renewed';
+  | 'password_changed'
+  | 'password_reset'
+  | 'authenticator_added'
+  | 'authenticator_removed'
+  | 'recovery_codes_renewed'
+  | 'passkey_added'
+  | 'passkey_removed';
 
 export type MailKind = keyof MailFacts;
 

@@ -31,7 +31,9 @@ import { findingRoutes } from './findings.ts';
 import { qoeImportRoutes } from './qoe-import.ts';
 import { qoeRoutes } from './qoe.ts';
 import { questionRoutes } from './questions.ts';
+import { reminderRoutes } from './reminders.ts';
 import { statusRoutes } from './status.ts';
+import { visitRoutes } from './visits.ts';
 import { toolRoutes } from './tools.ts';
 
 /** Every route behind the CSRF guard; nothing here is ever kept by a cache. Its type is what the pages' client is made of. */
@@ -72,6 +74,8 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     .route('/', financingRoutes(services))
     .route('/', activityRoutes(services))
     .route('/', notificationRoutes(services))
+    .route('/', reminderRoutes(services))
+    .route('/', visitRoutes(services))
     .route('/', dealToolRoutes(services));
 }
 

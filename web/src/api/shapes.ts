@@ -53,6 +53,10 @@ export type ParticipantInput = RequestBody<'post', '/web/deals/:id/participants'
 export type Delivery = RequestBody<'post', '/web/deals/:id/participants/:participant_id/invitation'>;
 export type Invited = Answer<'post', '/web/deals/:id/participants'>;
 
+export type VisitedTab = RequestBody<'post', '/web/deals/:id/visits'>['tab'];
+
+export type Remindable = Item<'/web/deals/:id/reminders'>['subject'];
+
 export type Nda = Item<'/web/deals/:id/ndas'>;
 export type NdaStatus = Nda['status'];
 

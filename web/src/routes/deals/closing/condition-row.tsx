@@ -10,7 +10,9 @@ import { DayText, Time } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { conditionStates, optionsOf } from '../../../lib/states.ts';
+import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
+import { RemindButton } from '../remind-button.tsx';
 
 const marks = {
   open: { icon: CircleDashed, look: 'text-faint' },
@@ -84,6 +86,7 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
   const { deal, capacities } = useDeal();
   const { remove } = useConditionActions(deal.id);
   const confirm = useConfirm();
+  const me = useMe().user.id;
   const { icon: Mark, look } = marks[condition.status];
   const met = condition.completed_at !== null;
   const takeOut = () =>
@@ -111,8 +114,13 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
             <Deadline condition={condition} />
           </p>
         </div>
-        <div className="flex sm:w-32">
-          <StatusControl condition={condition} />
+        <div className="flex flex-wrap items-center gap-3">
+          {capacities.can_edit_conditions && condition.has_owner && condition.owner_user_id !== me && !met && (
+            <RemindButton subject="closing_conditions" id={condition.id} of={condition.name} />
+          )}
+          <div className="flex sm:w-32">
+            <StatusControl condition={condition} />
+          </div>
         </div>
       </div>
       {capacities.can_edit_conditions && (

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Files, SearchX, Upload } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import { documentsQuery, mostDocuments, useDocumentActions, type DocumentFilter } from '../../../api/documents.ts';
+import { useVisit } from '../../../api/visits.ts';
 import type { DealDocument } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
@@ -64,6 +65,7 @@ type Open = { what: Exclude<DocumentDeed, 'remove'>; document: DealDocument } | 
 /** The tab “Documents” of a deal: what the caller may open, the latest first. */
 export default function DocumentsTab() {
   const { deal, capacities } = useDeal();
+  useVisit(deal.id, 'documents');
   const mayUpload = capacities.can_upload_documents;
   const [uploading, setUploading] = useState(false);
   const [open, setOpen] = useState<Open>(null);

@@ -1,10 +1,12 @@
 import { Download, Ellipsis, Eye, FileArchive, FileImage, FileSpreadsheet, FileText, FileVideo } from 'lucide-react';
 import { memo } from 'react';
 import { contentOf } from '../../../api/documents.ts';
+import { useIsNew } from '../../../api/visits.ts';
 import type { DealDocument } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { IconButton } from '../../../components/button.tsx';
 import { Menu, MenuItem } from '../../../components/menu.tsx';
+import { NewBadge } from '../../../components/new-badge.tsx';
 import { Time } from '../../../components/time.tsx';
 import { formatBytes, plural } from '../../../lib/format.ts';
 import { confidentialities, documentCategory } from '../../../lib/states.ts';
@@ -36,6 +38,7 @@ function DocumentRowView({ document, onDeed }: DocumentRowProps) {
   const { filename } = document;
   const Icon = icons[kindOf(document)];
   const opened = openedTimes(document);
+  const isNew = useIsNew(document.deal_id, 'documents')(document.uploaded_at, document.mine);
   const may = { openings: opened !== null, edit: document.can_edit };
   return (
     <div className="flex gap-x-3 px-4 py-3 max-sm:flex-col sm:items-center sm:px-5">
@@ -43,6 +46,7 @@ function DocumentRowView({ document, onDeed }: DocumentRowProps) {
       <div className="min-w-0 flex-1">
         <p className="font-medium text-ink max-sm:line-clamp-2 max-sm:break-words sm:truncate">{filename}</p>
         <p className="mt-0.5 flex flex-wrap items-center gap-x-2.5 gap-y-1 text-sm text-faint">
+          {isNew && <NewBadge />}
           <StatePill look={confidentialities[document.confidentiality]} />
           <Badge>{documentCategory(document.category)}</Badge>
           <span className="tabular">{formatBytes(document.size_bytes)}</span>

@@ -9,10 +9,12 @@ import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
+import { cx } from '../../../lib/cx.ts';
 import { ndaStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { NdaDrawer, NdaFacts } from './drawer.tsx';
+import { RemindButton } from '../remind-button.tsx';
 import { SendNdaDialog } from './send-dialog.tsx';
 import { SignForm } from './sign-form.tsx';
 import { Terms } from './terms.tsx';
@@ -20,12 +22,17 @@ import { TabPage } from '../tab-page.tsx';
 
 /** The line of a list: an NDA with whom it is with and how it stands; opens the whole of it. */
 function NdaRow({ nda, onOpen }: { nda: Nda; onOpen: () => void }) {
+  const { capacities } = useDeal();
+  const waits = capacities.can_send_nda && nda.status === 'sent';
   return (
-    <li>
+    <li className={cx(waits && 'flex flex-wrap items-center')}>
       <button
         type="button"
         onClick={onOpen}
-        className="flex w-full items-center gap-3.5 px-4 py-3 text-left -outline-offset-2 hover:bg-hover sm:px-5"
+        className={cx(
+          'flex w-full items-center gap-3.5 px-4 py-3 text-left -outline-offset-2 hover:bg-hover sm:px-5',
+          waits && 'min-w-0 flex-1 basis-64',
+        )}
       >
         <Avatar name={nda.participant_name} />
         <span className="min-w-0 flex-1">
@@ -50,6 +57,11 @@ function NdaRow({ nda, onOpen }: { nda: Nda; onOpen: () => void }) {
         </span>
         <StatePill look={ndaStates[nda.status]} />
       </button>
+      {waits && (
+        <span className="px-4 pb-3 sm:py-3 sm:pr-5 sm:pl-0">
+          <RemindButton subject="ndas" id={nda.id} of={`the NDA of ${nda.participant_name}`} />
+        </span>
+      )}
     </li>
   );
 }

@@ -1,6 +1,8 @@
 import { History } from 'lucide-react';
+import { useIsNew } from '../../../api/visits.ts';
 import type { Decimal, Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
+import { NewBadge } from '../../../components/new-badge.tsx';
 import { Time } from '../../../components/time.tsx';
 import { plural } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
@@ -38,6 +40,7 @@ interface OfferCardProps extends Omit<OfferButtonsProps, 'revisions'> {
 /** One buyer's offer by itself: on phones, and where there is nothing to compare it with. */
 export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProps) {
   const terms = termsOf(offer);
+  const isNew = useIsNew(offer.deal_id, 'offers')(offer.submitted_at, offer.mine);
   return (
     <article aria-label={offer.mine ? 'Your offer' : `Offer of ${offer.buyer_name}`} className="px-4 py-4 sm:px-5">
       <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
@@ -45,6 +48,7 @@ export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProp
           <h3 className="truncate text-md font-semibold text-ink">{offer.mine ? 'Your offer' : offer.buyer_name}</h3>
           <p className="text-sm text-faint">
             Submitted <Time at={offer.submitted_at} />
+            {isNew && <NewBadge className="ml-2" />}
           </p>
         </div>
         <div className="sm:text-right">

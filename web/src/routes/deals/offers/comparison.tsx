@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
+import { useIsNew } from '../../../api/visits.ts';
 import type { Offer } from '../../../api/shapes.ts';
+import { NewBadge } from '../../../components/new-badge.tsx';
 import { Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { useBreakpoint } from '../../../lib/use-media.ts';
@@ -62,7 +64,8 @@ function Line({ label, cells, words }: { label: ReactNode; cells: readonly React
 
 /** A column for each buyer, a row for each thing that can differ. */
 function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
-  const { capacities } = useDeal();
+  const { deal, capacities } = useDeal();
+  const isNew = useIsNew(deal.id, 'offers');
   const highest = highestPrice(offers);
   return (
     <section
@@ -82,6 +85,7 @@ function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
               <th key={offer.id} scope="col" className="px-5 py-4 text-right align-top">
                 <span className="block truncate text-md font-semibold text-ink">{offer.buyer_name}</span>
                 <span className="block text-sm font-normal text-faint">
+                  {isNew(offer.submitted_at, offer.mine) && <NewBadge className="mr-2" />}
                   Submitted <Time at={offer.submitted_at} />
                 </span>
               </th>

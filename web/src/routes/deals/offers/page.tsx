@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { HandCoins, Plus } from 'lucide-react';
 import { Fragment, useState } from 'react';
 import { offersQuery, useOfferActions } from '../../../api/offers.ts';
+import { useVisit } from '../../../api/visits.ts';
 import type { Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
@@ -66,6 +67,7 @@ function AcceptedByBroker() {
 export default function OffersTab() {
   const { deal, side, capacities } = useDeal();
   const query = useInfiniteQuery(offersQuery(deal.id));
+  useVisit(deal.id, 'offers');
   const [offering, setOffering] = useState(false);
   const [shown, setShown] = useState<Offer | null>(null);
   const [accepting, setAccepting] = useState<Offer | null>(null);

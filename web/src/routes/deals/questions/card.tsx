@@ -1,14 +1,18 @@
 import { useState } from 'react';
 import { useQuestionActions } from '../../../api/questions.ts';
+import { useIsNew } from '../../../api/visits.ts';
 import type { Question } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { NewBadge } from '../../../components/new-badge.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { questionCategories, questionStates } from '../../../lib/states.ts';
+import { useDeal } from '../context.ts';
+import { RemindButton } from '../remind-button.tsx';
 import { AnswerDialog, DistributeDialog, RejectDialog } from './dialogs.tsx';
 
 type Open = 'reject' | 'answer' | 'distribute' | null;
@@ -19,6 +23,9 @@ export function QuestionCard({ question }: { question: Question }) {
   const confirm = useConfirm();
   const { release, withdraw } = useQuestionActions(question.deal_id);
   const can = new Set(question.actions);
+  const { side, capacities } = useDeal();
+  const isNew = useIsNew(question.deal_id, 'questions');
+  const waits = capacities.can_review_questions && question.status === 'with_seller';
   const close = () => setOpen(null);
   return (
     <Card>
@@ -28,14 +35,22 @@ export function QuestionCard({ question }: { question: Question }) {
         <span>
           {question.mine ? 'You' : (question.asked_by_name ?? 'A buyer')} asked <Time at={question.asked_at} />
         </span>
+        {isNew(question.asked_at, question.mine) && <NewBadge />}
       </div>
       <p className="mt-3 max-w-3xl break-words whitespace-pre-wrap text-ink">{question.question_text}</p>
       {question.answer_text !== null && question.answer_text !== question.distributed_response && (
-        <Said draft title="The seller’s answer" at={question.answered_at} text={question.answer_text} />
+        <Said
+          draft
+          title="The seller’s answer"
+          isNew={isNew(question.answered_at, side === 'seller')}
+          at={question.answered_at}
+          text={question.answer_text}
+        />
       )}
       {question.distributed_response !== null && (
         <Said
           title={question.mine ? 'Answer' : 'Sent to the buyer'}
+          isNew={isNew(question.distributed_at, side === 'broker')}
           at={question.distributed_at}
           text={question.distributed_response}
         />
@@ -43,8 +58,8 @@ export function QuestionCard({ question }: { question: Question }) {
       {question.rejection_reason !== null && (
         <Said title="Reason for rejecting it" at={null} text={question.rejection_reason} />
       )}
-      {can.size > 0 && (
-        <div className="mt-4 flex flex-wrap gap-2">
+      {(can.size > 0 || waits) && (
+        <div className="mt-4 flex flex-wrap items-center gap-2">
           {can.has('release') && (
             <Button
               kind="primary"
@@ -70,6 +85,7 @@ export function QuestionCard({ question }: { question: Question }) {
               Send the answer
             </Button>
           )}
+          {waits && <RemindButton subject="questions" id={question.id} of="this question" />}
           {can.has('reject') && <Button onClick={() => setOpen('reject')}>Reject</Button>}
           {can.has('withdraw') && (
             <Button
@@ -100,11 +116,12 @@ interface SaidProps {
   title: string;
   at: string | null;
   text: string;
+  isNew?: boolean;
   /** Not what the buyer reads. */
   draft?: boolean;
 }
 
-function Said({ title, at, text, draft = false }: SaidProps) {
+function Said({ title, at, text, isNew = false, draft = false }: SaidProps) {
   return (
     <div className={cx('mt-4 max-w-3xl border-l-2 pl-4', draft ? 'border-edge' : 'border-accent')}>
       <p className="text-sm text-faint">
@@ -114,6 +131,7 @@ function Said({ title, at, text, draft = false }: SaidProps) {
             , <Time at={at} />
           </>
         )}
+        {isNew && <NewBadge className="ml-2" />}
       </p>
       <p className={cx('mt-1 break-words whitespace-pre-wrap', draft ? 'text-soft' : 'text-ink')}>{text}</p>
     </div>

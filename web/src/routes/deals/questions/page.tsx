@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { MessageCircleQuestion, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { questionsQuery, useReadAnswers } from '../../../api/questions.ts';
+import { useVisit } from '../../../api/visits.ts';
 import type { Question } from '../../../api/shapes.ts';
 import { Button, ButtonLink } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
@@ -17,6 +18,7 @@ export default function QuestionsTab() {
   const { deal, capacities, counts, side } = useDeal();
   const [asking, setAsking] = useState(false);
   const query = useQuery(questionsQuery(deal.id));
+  useVisit(deal.id, 'questions');
   useReadAnswers(deal.id, side === 'buyer' && query.isSuccess && (counts.questions_waiting ?? 0) > 0);
   const ask = capacities.can_ask && (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setAsking(true)}>

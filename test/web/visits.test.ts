@@ -1,0 +1,110 @@
+/** What is new on a tab of a deal since somebody looked at it last. */
+
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openScene, type WebScene } from './scene.ts';
+import { aPdf, upload } from './uploads.ts';
+
+const minute = 60_000;
+const pictures = process.env['DEALKEEP_PICTURES'];
+
+let web: WebScene;
+let browser: Browser;
+beforeAll(async () => {
+  web = await openScene();
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+const visit = async (who: string, deal: string, tab: string) => {
+  const { status, body } = await (await web.as(who)).ask(`/deals/${deal}/visits`, { tab });
+  return status === 200 ? body.since : status;
+};
+
+test('a visit begins half an hour after the one before, and is written down once', async () => {
+  const { service, scene } = web;
+  const { clock } = service;
+  clock.stand(clock.now());
+  const rows = (who: string) =>
+    service.sql(`select tab, began_at, before_at from vault.visits where user_id = $1`, [scene.people[who]]);
+  const first = clock.now();
+  expect(await visit('seller', scene.deal, 'documents')).toBeNull();
+  const written = await rows('seller');
+  clock.stand(new Date(first.getTime() + 29 * minute));
+  expect(await visit('seller', scene.deal, 'documents')).toBeNull();
+  expect(await rows('seller')).toEqual(written);
+  clock.stand(new Date(first.getTime() + 31 * minute));
+  for (let times = 0; times < 2; times += 1)
+    expect(Date.parse(await visit('seller', scene.deal, 'documents'))).toBe(first.getTime());
+  expect(await rows('seller')).toHaveLength(1);
+  // Each tab and each person by itself; and nothing about a deal that one does not see.
+  expect(await visit('seller', scene.deal, 'offers')).toBeNull();
+  expect(await visit('viewer', scene.deal, 'documents')).toBeNull();
+  expect(await visit('outsider', scene.deal, 'documents')).toBe(404);
+  expect(await visit('seller', scene.deal, 'people')).toBe(400);
+  expect(await rows('outsider')).toEqual([]);
+});
+
+/** Opens a tab anew, as somebody who comes back. */
+async function come(desk: Desk, tab: string): Promise<void> {
+  await desk.go(`/deals/${web.scene.deal}/${tab}`);
+  await desk.page.getByRole('heading', { level: 2 }).first().waitFor();
+}
+
+test(
+  'documents, answers and offers that came since are marked for everybody but who made them',
+  { timeout: 180_000 },
+  async () => {
+    const { service, scene } = web;
+    const open = async (who: string, width = 1280) =>
+      openDesk(browser, service.origin, { cookie: (await web.as(who)).cookie, viewport: { width, height: 844 } });
+    const [buyer, seller, broker] = [await open('exclusive buyer', 390), await open('seller'), await open('broker')];
+    for (const [desk, tab] of [
+      [buyer, 'documents'],
+      [buyer, 'questions'],
+      [seller, 'documents'],
+      [broker, 'offers'],
+    ] as const) {
+      const noted = desk.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
+      await come(desk, tab);
+      await noted;
+      expect(await desk.page.getByText('New since your last visit').count()).toBe(0);
+    }
+    service.clock.advance(40 * minute);
+    const query = { filename: 'Lease 2025.pdf', confidentiality: 'public' };
+    expect((await upload(service, await web.as('seller'), scene.deal, aPdf(), query)).status).toBe(201);
+    const released = scene.records["questions/the exclusive buyer's, with the seller"]!;
+    const done = async (who: string, path: string, json: object) => {
+      const { status, body } = await (await web.as(who)).ask(path, json);
+      expect(status, JSON.stringify(body)).toBeLessThan(300);
+    };
+    await done('seller', `/questions/${released}/answer`, { answer_text: 'Yes.' });
+    await done('broker', `/questions/${released}/distribute`, { distributed_response: 'Yes, it is.' });
+    await done('other buyer', `/deals/${scene.deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
+
+    const marked = async (desk: Desk, tab: string, name: string) => {
+      await come(desk, tab);
+      await desk.page.getByText('New since your last visit').first().waitFor();
+      await expectAccessible(desk.page);
+      if (pictures) await desk.page.screenshot({ path: `${pictures}/new-${name}.png`, fullPage: true });
+    };
+    await marked(buyer, 'documents', 'documents-phone');
+    expect(await buyer.page.getByText('New since your last visit').count()).toBe(1);
+    expect(await buyer.page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await marked(buyer, 'questions', 'questions-phone');
+    await marked(broker, 'offers', 'offers-desktop');
+    const noted = seller.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
+    await come(seller, 'documents');
+    await noted;
+    await seller.page.getByText('Lease 2025.pdf').first().waitFor();
+    expect(await seller.page.getByText('New since your last visit').count()).toBe(0);
+    for (const desk of [buyer, seller, broker]) {
+      expect(desk.complaints).toEqual([]);
+      await desk.close();
+    }
+  },
+);

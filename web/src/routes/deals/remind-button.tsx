@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query';
+import { BellRing } from 'lucide-react';
+import { remindersQuery, useRemind } from '../../api/reminders.ts';
+import type { Id, Remindable } from '../../api/shapes.ts';
+import { Button } from '../../components/button.tsx';
+import { Time } from '../../components/time.tsx';
+import { cx } from '../../lib/cx.ts';
+import { useDeal } from './context.ts';
+
+interface RemindButtonProps {
+  subject: Remindable;
+  id: Id;
+  /** Of what, for who hears the button alone. */
+  of: string;
+  className?: string;
+}
+
+/** Lets a broker remind whoever this waits for, once a day; says so for the rest of it. */
+export function RemindButton({ subject, id, of, className }: RemindButtonProps) {
+  const { deal } = useDeal();
+  const { data } = useQuery(remindersQuery(deal.id));
+  const remind = useRemind(deal.id);
+  const sent = data?.items.find((one) => one.subject === subject && one.subject_id === id);
+  if (sent)
+    return (
+      <span className={cx('text-sm whitespace-nowrap text-faint', className)}>
+        Reminded <Time at={sent.sent_at} />
+      </span>
+    );
+  return (
+    <Button
+      size="sm"
+      className={className}
+      icon={<BellRing className="size-3.5" />}
+      disabled={data === undefined}
+      pending={remind.isPending}
+      onClick={() => remind.mutate({ subject, subject_id: id })}
+    >
+      Remind<span className="sr-only"> of {of}</span>
+    </Button>
+  );
+}
