@@ -166,7 +166,7 @@ async function calls(setting: Setting): Promise<void> {
 
 const rotation = `
 select outcome from (select nextval('bench.unused') as n) x, lateral app.refresh_tokens(${clientOf('n')},
-  sha256(bench.secret_of('dkr_', n)::bytea), null, null, null, sha256(('access' || n)::bytea), sha256(('refresh' || n)::bytea),
+  sha256(bench.secret_of('dkr_', n)::bytea), null, null, null, 0, sha256(('access' || n)::bytea), sha256(('refresh' || n)::bytea),
   null, '127.0.0.1', 'bench');
 `;
 

@@ -4,8 +4,9 @@
  * Each counted request has a position in its window: the first, the second, and so on; those beyond the ceiling are
  * refused. Nodes that count together fetch positions from the shared store in lots: each position is given out once, so
  * that whatever happens no more than the ceiling pass. A lot is as large as the demand that waits for it, and, for a
- * caller who sends many, what they send in a moment besides, never more than a small part of what is left. What a node
- * does not use of its lot is lost with the window. A caller at the ceiling is refused from memory.
+ * caller who sends many, what they send in a few seconds besides, never more than a small part of what is left. Half-way
+ * through a lot the next one is asked for, together with those of other callers, so that hardly a request waits for the
+ * store. What a node does not use of its lots is lost with the window. A caller at the ceiling is refused from memory.
  */
 
 import { hash } from 'node:crypto';
@@ -54,9 +55,11 @@ const pauseMillis = 1_000;
 /** How long it must answer until it is said to be back. */
 const steadyMillis = 2_000;
 /** A lot should last so long at the rate at which the last one was used. */
-const lotMillis = 200;
-/** A lot is at most this part of what is left. */
+const lotMillis = 4_000;
+/** What a node has of a caller's positions and does not use yet is at most this part of what is left. */
 const parts = 16;
+/** For so long those are gathered whose lot is half used, to be asked for together. */
+const gatherMillis = 100;
 /** The most counters of one window; then the eldest is forgotten. */
 const mostCounters = 200_000;
 
@@ -76,10 +79,15 @@ class Counter {
   /** The positions of the lot that are still here: from `next` to `last`. */
   next = 1;
   last = 0;
+  /** The lot that was fetched before the one from `next` to `last` is used up; null when none was. */
+  spare: { readonly next: number; readonly last: number } | null = null;
   /** How many this node has counted for itself alone. */
   alone = 0;
   waiting: Waiting[] = [];
+  /** Whether the next lot is wanted, or on its way, although nobody waits for it. */
+  isRefilling = false;
   #lot = 0;
+  #limit = 0;
   #fetchedAt = 0;
 
   constructor(name: string, window: number) {
@@ -89,11 +97,24 @@ class Counter {
 
   /** How many have been used, as far as this node knows. */
   get used(): number {
-    return this.known - (this.last - this.next + 1);
+    return this.known - this.#unused;
+  }
+
+  get #unused(): number {
+    return this.last - this.next + 1 + (this.spare ? this.spare.last - this.spare.next + 1 : 0);
+  }
+
+  /** Whether it is time for the next lot: a large one is half used, and there is no other. */
+  get isLow(): boolean {
+    return this.spare === null && !this.isRefilling && this.#lot >= 4 && this.last - this.next + 1 <= this.#lot / 2;
   }
 
   /** The position of one more request without asking anybody, one beyond the limit where it is refused, or null. */
   atOnce(limit: number): number | null {
+    if (this.next > this.last && this.spare) {
+      ({ next: this.next, last: this.last } = this.spare);
+      this.spare = null;
+    }
     if (this.next > this.last) return this.known >= limit ? limit + 1 : null;
     // What is beyond this limit is left for a higher one.
     if (this.next > limit) return limit + 1;
@@ -104,14 +125,16 @@ class Counter {
   /** How many positions to fetch at `now`, in milliseconds. */
   demand(now: number): number {
     const counting = this.waiting.filter(({ counts }) => counts);
-    if (counting.length === 0) return 0;
-    const limit = Math.max(...counting.map((one) => one.limit));
-    const left = Math.max(1, limit - this.known);
-    const soon = (this.#lot * lotMillis) / Math.max(1, now - this.#fetchedAt);
-    const ahead = Math.floor(Math.min(soon, 2 * this.#lot, left / parts));
+    if (counting.length > 0) this.#limit = Math.max(...counting.map((one) => one.limit));
+    else if (!this.isRefilling) return 0;
+    const left = Math.max(counting.length > 0 ? 1 : 0, this.#limit - this.known);
+    const soon = ((this.#lot - this.#unused) * lotMillis) / Math.max(1, now - this.#fetchedAt);
+    const ahead = Math.floor(Math.max(0, Math.min(soon, 2 * this.#lot, left / parts - this.#unused)));
+    const lot = Math.min(counting.length + ahead, left);
+    if (lot === 0) return 0;
     this.#fetchedAt = now;
-    this.#lot = Math.min(counting.length + ahead, left);
-    return this.#lot;
+    this.#lot = lot + this.#unused;
+    return lot;
   }
 
   /** Answers who can be answered without asking: what came for others may be enough for them. */
@@ -127,8 +150,9 @@ class Counter {
   received(points: number, total: number, waited: readonly Waiting[]): void {
     this.known = total;
     if (points > 0) {
-      this.last = total;
-      this.next = total - points + 1;
+      const lot = { next: total - points + 1, last: total };
+      if (this.next > this.last) ({ next: this.next, last: this.last } = lot);
+      else this.spare = lot;
     }
     for (const { limit, counts, answer } of waited) answer(counts ? (this.atOnce(limit) ?? limit + 1) : this.used + 1);
   }
@@ -163,6 +187,9 @@ function watch(log: Logger) {
 /** Asks the store for positions: for whatever is waited for at one moment together, and not again before it has answered. */
 function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
   const wanted = new Set<Counter>();
+  /** Those whose next lot can wait a moment. */
+  const low = new Set<Counter>();
+  let gathering: NodeJS.Timeout | undefined;
   const watched = watch(log);
   let busy = false;
   let cleared = 0;
@@ -170,8 +197,10 @@ function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
   async function fetchAll(): Promise<void> {
     busy = true;
     while (wanted.size > 0) {
+      for (const counter of low) wanted.add(counter);
+      low.clear();
       for (const counter of wanted) counter.serve();
-      const counters = [...wanted].filter(({ waiting }) => waiting.length > 0);
+      const counters = [...wanted].filter(({ waiting, isRefilling }) => waiting.length > 0 || isRefilling);
       wanted.clear();
       if (counters.length === 0) break;
       const now = performance.now();
@@ -181,10 +210,14 @@ function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
         counter.waiting = [];
         return { counter, points, waited };
       });
-      const additions = asked.map(({ counter, points }) => ({ counter: counter.name, points }));
+      const needed = asked.filter(({ points, waited }) => points > 0 || waited.length > 0);
+      for (const { counter, points } of asked) if (points === 0) counter.isRefilling = false;
+      if (needed.length === 0) break;
+      const additions = needed.map(({ counter, points }) => ({ counter: counter.name, points }));
       const expire = clock().getTime() + keepSeconds * 1000;
       const totals = watched.isAsked(now) ? await add(additions, expire) : null;
-      for (const [index, { counter, points, waited }] of asked.entries()) {
+      for (const [index, { counter, points, waited }] of needed.entries()) {
+        counter.isRefilling = false;
         const total = totals?.[index];
         if (total === undefined) for (const one of waited) one.answer(countAlone(counter, one));
         else counter.received(points, total, waited);
@@ -215,17 +248,31 @@ function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
     await store.clear(now).catch((error: unknown) => watched.failed(performance.now(), error));
   }
 
+  function fetch(): void {
+    if (busy) return;
+    busy = true;
+    // With it goes what else comes in the same moment.
+    setImmediate(() => void fetchAll());
+  }
+
   return {
+    /** Has the next lot of this counter fetched, with those of others. */
+    refill(counter: Counter): void {
+      counter.isRefilling = true;
+      low.add(counter);
+      gathering ??= setTimeout(() => {
+        gathering = undefined;
+        for (const one of low) wanted.add(one);
+        fetch();
+      }, gatherMillis).unref();
+    },
     /** The position of a request. */
     ask: (counter: Counter, limit: number, counts: boolean): Promise<number> => {
       if (!watched.isAsked(performance.now())) return Promise.resolve(countAlone(counter, { limit, counts }));
       return new Promise((answer) => {
         counter.waiting.push({ limit, counts, answer });
         wanted.add(counter);
-        if (busy) return;
-        busy = true;
-        // With it goes what else comes in the same moment.
-        setImmediate(() => void fetchAll());
+        fetch();
       });
     },
   };
@@ -281,7 +328,12 @@ export function openLimits({ ceilings, clock, log, store, onExceeded }: LimitsOp
 
   async function positionOf(counter: Counter, limit: number, counts: boolean): Promise<number> {
     if (!fetching) return countAlone(counter, { limit, counts });
-    if (counts) return counter.atOnce(limit) ?? fetching.ask(counter, limit, true);
+    if (counts) {
+      const position = counter.atOnce(limit);
+      if (position === null) return fetching.ask(counter, limit, true);
+      if (position <= limit && counter.isLow) fetching.refill(counter);
+      return position;
+    }
     return counter.used >= limit ? limit + 1 : fetching.ask(counter, limit, false);
   }
 

@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { postgresStore, redisStore, type LimitStore } from '../../server/http/limit-stores.ts';
@@ -125,6 +126,39 @@ for (const kind of shared) {
     while ((await two.take('tools', key, 600)).allowed) passed += 1;
     expect(passed).toBeLessThanOrEqual(300);
     expect(passed).toBeGreaterThanOrEqual(300 - 600 / 16);
+  });
+
+  there(`${kind}: the next lot is fetched before somebody waits for it, and none of a lone node is lost`, async () => {
+    startMinute();
+    const store = (await storeOf(kind))!;
+    const seen = { isTaking: false, isAhead: false };
+    let total = 0;
+    const add: LimitStore['add'] = async (additions, expire) => {
+      seen.isAhead ||= !seen.isTaking;
+      const totals = await store.add(additions, expire);
+      total = totals[0] ?? 0;
+      return totals;
+    };
+    const limits = openOn({ ...store, add });
+    const key = someone();
+    const take = async () => {
+      seen.isTaking = true;
+      const { allowed } = await limits.take('tools', key, 1_000);
+      seen.isTaking = false;
+      return allowed;
+    };
+    let passed = 0;
+    while (passed < 100 && (await take())) passed += 1;
+    // One by one, until a lot is half used: then it is asked for the next, a tenth of a second later.
+    while (!seen.isAhead && passed < 300 && (await take())) {
+      passed += 1;
+      await pause(150);
+      await nextTurn();
+      await nextTurn();
+    }
+    expect(seen.isAhead).toBe(true);
+    while (await take()) passed += 1;
+    expect([passed, total]).toEqual([1_000, 1_000]);
   });
 
   there(`${kind}: who sends much costs few questions to the store, and who is over the limit none`, async () => {
