@@ -10182,6 +10182,50 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.unread_notifications()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  me constant uuid := app.user_id();
+  whole constant text := app.whole_identity();
+  barred constant uuid[] := app.barred_in(whole);
+  administered constant uuid[] := app.brokerages_as('admin');
+  identity constant text := current_setting('dealkeep.identity', true);
+  seal constant text := current_setting('dealkeep.seal', true);
+  entered uuid;
+  one record;
+  unread int := 0;
+begin
+  if me is null or app.client_id() is not null or app.narrowed_to() is not null then
+    return 0;
+  end if;
+  for one in
+    select l.* from (
+      select n.deal_id, n.subject, n.subject_id from vault.notifications n
+      where n.user_id = me and n.read_at is null and (n.deal_id is null or exists (
+        select from vault.parts p join public.deals d on d.id = p.deal_id
+        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
+          and d.organization_id <> all (barred)))
+      order by n.at desc, n.id desc limit 100) l
+    order by l.deal_id nulls first
+  loop
+    if one.deal_id is not null and one.deal_id is distinct from entered then
+      entered := one.deal_id;
+      perform app.seal(whole || ',' || app.standing(me, barred, administered, entered));
+    end if;
+    if one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id) then
+      unread := unread + 1;
+    end if;
+  end loop;
+  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+  return unread;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.unread_notifications() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.unsubscribe(token text)
  RETURNS text[]
  LANGUAGE plpgsql
@@ -10510,3 +10554,4 @@ $procedure$;
 -- fea46a49a1f2902061ae1da305aaef9c972b90e2ed1d2303525cc4e45d492978  065_people_in_sight.sql
 -- 9c071cca5013c12b138917fd0fb6c5ba033b40ff3f12799adef3770ae5a8e1ae  065_rows_by_index.sql
 -- 8e0a650f88e454c5900ea3877b7681bb38c82520d1126cb8fbc9e1082633399f  066_rows_for_everybody.sql
+-- 03bacbc278d5f50de068ee0df7523a5a1ded6ae0bed6eba7a68d919b6c44d3db  067_unread_notifications.sql

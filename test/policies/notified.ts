@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type pg from 'pg';
+import { ownNotifications } from '../../server/domain/notifications/notifications.ts';
 import { callers, type Check } from './scene.ts';
 import { enter } from './stage.ts';
 
@@ -143,6 +144,42 @@ export const notifiedChecks: Check[] = [
         }
       }
       assert.ok(shown > 20, 'next to nothing was shown to anybody');
+    },
+  },
+  {
+    title: 'the bell counts what the list of notifications shows',
+    async run({ server, scene }) {
+      let counted = 0;
+      await server.query('begin');
+      try {
+        for (const table of Object.keys(tables)) {
+          const ids = Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith(`${table}/`) ? [id] : []));
+          const key = table === 'question_answers' ? 'question_id' : 'id';
+          const deal = table === 'api_keys' ? 'null' : table === 'deals' ? 'r.id' : 'r.deal_id';
+          await server.query('select app.as_owner($1, null)', [
+            `insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, at)
+             select gen_random_uuid(), u.id, 'question_asked', ${deal}, '${table}', r.${key}, app.now() from users u, ${table} r
+             where r.${key} = any ('{${ids.slice(0, 7).join(',')}}')`,
+          ]);
+        }
+        for (const caller of callers) {
+          if (scene.people[caller] === undefined) continue;
+          await server.query('savepoint caller');
+          await server.query(
+            `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public, app', true)`,
+          );
+          await server.query('select app.enter_as($1, null, null)', [scene.people[caller]]);
+          const list = ownNotifications(null, 100);
+          const shown = await server.query(list.text, [...list.values]);
+          const bell = await server.query('select app.unread_notifications() as count');
+          assert.equal(bell.rows[0].count, shown.rows.length, caller);
+          counted += shown.rows.length;
+          await server.query('rollback to caller');
+        }
+      } finally {
+        await server.query('rollback');
+      }
+      assert.ok(counted > 20, 'next to nothing was shown to anybody');
     },
   },
 ];

@@ -76,10 +76,7 @@ const page = rows<Placed<Found>>(
 export const ownNotifications = (after: Place | null, limit: number): Statement<Page<Notification>> =>
   paged(page(after?.key, after?.id, limit + 1), limit, told);
 
-const unread = row<{ count: number }, []>(
-  'unread_notifications',
-  `select count(*)::int as count from (${listed('app.own_notifications(true, null, null, 100)')}) l`,
-);
+const unread = row<{ count: number }, []>('unread_notifications', 'select app.unread_notifications() as count');
 
 /** How much of it they have not read, at most 100. */
 export const unreadNotifications = (): Statement<number> => mapped(unread(), (found) => found?.count ?? 0);
