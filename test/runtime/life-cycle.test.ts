@@ -168,7 +168,7 @@ test('SIGTERM finishes the request in flight, takes no new connection, and ends 
   await blocker.query('begin; lock table public.contacts in share mode');
   const answer = createContact(addresses, key, 'In flight');
   await expect
-    .poll(async () => (await asOwner(dataDir, `select from pg_locks where not granted`)).length, { timeout: 5_000 })
+    .poll(async () => (await asOwner(dataDir, `select from pg_locks where not granted`)).length)
     .toBeGreaterThan(0);
 
   program.child.kill('SIGTERM');

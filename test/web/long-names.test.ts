@@ -74,7 +74,7 @@ test.each(Object.keys(paths))('as the %s sees them', { timeout: 240_000 }, async
       await page.setViewportSize({ width, height: 900 });
       const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
       const fits = await expect
-        .poll(over, { timeout: 3_000 })
+        .poll(over)
         .toBe(0)
         .then(
           () => true,
