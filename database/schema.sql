@@ -5236,6 +5236,7 @@ AS $function$
 declare
   condition text;
   columns text[];
+  taken text;
   key text[];
   beyond text;
 begin
@@ -5244,6 +5245,14 @@ begin
   if condition is null or columns is null then
     raise exception 'There is no table % to export.', of_table;
   end if;
+  select string_agg(
+      case when exists (
+        select from pg_catalog.pg_constraint k join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+        where k.contype = 'f' and array_length(k.conkey, 1) = 1 and k.conrelid = ('public.' || of_table)::regclass
+          and k.confrelid = 'public.users'::regclass and a.attname = c.name)
+      then format('(select u.id from public.users u where u.id = t.%I) as %I', c.name, c.name)
+      else format('t.%I', c.name) end, ', ' order by c.nth) into taken
+    from unnest(columns) with ordinality c (name, nth);
   select array_agg(format('t.%I', a.attname) order by k.place),
       string_agg(format('$3[%s]::%s', k.place, format_type(a.atttypid, a.atttypmod)), ', ' order by k.place) into key, beyond
     from pg_catalog.pg_index i cross join lateral unnest(i.indkey) with ordinality k (attnum, place)
@@ -5254,8 +5263,7 @@ begin
       where (%s) and ($3 is null or (%s) > (%s)) order by %s limit $4',
     (select string_agg(format('r.%I::text', c), ', ') from unnest(columns) c),
     (select string_agg(k || '::text', ', ') from unnest(key) k),
-    of_table, (select string_agg(format('t.%I', c), ', ') from unnest(columns) c),
-    condition, array_to_string(key, ', '), beyond, array_to_string(key, ', '))
+    of_table, taken, condition, array_to_string(key, ', '), beyond, array_to_string(key, ', '))
     using brokerage, deals, after, most;
 end
 $function$;
@@ -10554,4 +10562,5 @@ $procedure$;
 -- fea46a49a1f2902061ae1da305aaef9c972b90e2ed1d2303525cc4e45d492978  065_people_in_sight.sql
 -- 9c071cca5013c12b138917fd0fb6c5ba033b40ff3f12799adef3770ae5a8e1ae  065_rows_by_index.sql
 -- 8e0a650f88e454c5900ea3877b7681bb38c82520d1126cb8fbc9e1082633399f  066_rows_for_everybody.sql
+-- 7e5ecaf0645eed12f3e60931a2c54c0fb1cde51a490f23b5ea1c040c4812c569  067_people_in_exports.sql
 -- 03bacbc278d5f50de068ee0df7523a5a1ded6ae0bed6eba7a68d919b6c44d3db  067_unread_notifications.sql

@@ -27,7 +27,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await owner?.end();
   await other?.end();
-  await administration.query(`drop database if exists ${database} with (force)`);
+  await administration.query(`drop database if exists ${database}`);
   await administration.query(`create database ${database} template ${inject('templates').plain}`);
   owner = await connected(connection());
   other = await connected(connection());
@@ -39,7 +39,7 @@ beforeEach(async () => {
 afterAll(async () => {
   await owner?.end();
   await other?.end();
-  await administration.query(`drop database if exists ${database} with (force)`);
+  await administration.query(`drop database if exists ${database}`);
   await administration.end();
 });
 

@@ -1,5 +1,6 @@
 /** Two worlds behind two listening services, asked the same things at the same times; what they answer differently. */
 
+import { unzipSync } from 'fflate';
 import { createApp } from '../../server/app.ts';
 import { readConfig, type Config } from '../../server/config.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
@@ -62,6 +63,23 @@ const random: readonly (readonly [what: RegExp, by: string, why: string])[] = [
 const anyId = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Headers that tell of the request and not of the answer. */
 const ofTheRequest = new Set(['date', 'x-request-id']);
+
+/**
+ * The files of an archive, line by line. New records come in the order of their random ids; sizes and digests in the manifest are those of
+ * what is compared here itself.
+ */
+function unpacked(archive: Uint8Array, known: ReadonlySet<string>): string {
+  return Object.entries(unzipSync(archive))
+    .map(([name, content]) => {
+      const lines = Buffer.from(content)
+        .toString()
+        .replaceAll(anyId, (id) => (known.has(id) ? id : '<new>'))
+        .replaceAll(/"(?:bytes|sha256)": ?(?:\d+|"[0-9a-f]{64}")/g, '')
+        .split(/,?\r?\n/);
+      return [`${name}:`, ...lines.toSorted()].join('\n');
+    })
+    .join('\n\n');
+}
 
 function normalised(text: string, known: ReadonlySet<string>): string {
   let plain = text;
@@ -182,7 +200,8 @@ function pairOf(
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await response.text();
+    const isArchive = response.headers.get('content-type') === 'application/zip';
+    const text = isArchive ? unpacked(await response.bytes(), known) : await response.text();
     const headers = [...response.headers].filter(([name]) => !ofTheRequest.has(name));
     const whole = [response.status, ...headers.map(([name, value]) => `${name}: ${value}`), '', text].join('\n');
     return { status: response.status, text, whole };
