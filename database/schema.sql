@@ -5250,7 +5250,9 @@ begin
         select from pg_catalog.pg_constraint k join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
         where k.contype = 'f' and array_length(k.conkey, 1) = 1 and k.conrelid = ('public.' || of_table)::regclass
           and k.confrelid = 'public.users'::regclass and a.attname = c.name)
-      then format('(select u.id from public.users u where u.id = t.%I) as %I', c.name, c.name)
+      then format('case when %s then t.%I end as %I', case
+          when of_table = 'deals' or 'deal_id' = any (columns) then 'app.user_id() is null'
+          else format('exists (select from public.users u where u.id = t.%I)', c.name) end, c.name, c.name)
       else format('t.%I', c.name) end, ', ' order by c.nth) into taken
     from unnest(columns) with ordinality c (name, nth);
   select array_agg(format('t.%I', a.attname) order by k.place),
@@ -10564,3 +10566,4 @@ $procedure$;
 -- 8e0a650f88e454c5900ea3877b7681bb38c82520d1126cb8fbc9e1082633399f  066_rows_for_everybody.sql
 -- 7e5ecaf0645eed12f3e60931a2c54c0fb1cde51a490f23b5ea1c040c4812c569  067_people_in_exports.sql
 -- 03bacbc278d5f50de068ee0df7523a5a1ded6ae0bed6eba7a68d919b6c44d3db  067_unread_notifications.sql
+-- bf3611960a708bbc4f3f7091600e7845711083f78fb7283b8ee214976e98aed7  068_people_in_exports.sql

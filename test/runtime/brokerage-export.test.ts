@@ -1,4 +1,4 @@
-/** What a brokerage takes along: everything that is its own, and nothing of anybody else. */
+/** What a brokerage takes along: everything from the command line, in the settings what the admin may see; and nothing of anybody else. */
 
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
@@ -14,6 +14,7 @@ import type { ExportManifest } from '../../server/export/brokerage.ts';
 import { zipped, type FileToArchive } from '../../server/export/zip.ts';
 import { keepDemoBodies } from '../../server/cli/demo.ts';
 import { openService, type TestService } from '../harness.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
 import { cleanUp, run } from './program.ts';
 
 // Every command is a process of its own, on a machine that may be busy.
@@ -23,6 +24,8 @@ let service: TestService;
 let env: Record<string, string>;
 let directory: string;
 let brokerage: { id: string; name: string; slug: string };
+let adminId: string;
+let admin: SignedIn;
 
 /** A socket has no place in a URL but its query. */
 const urlOf = ({ user, password, host = '', port, database }: ClientConfig): string =>
@@ -40,10 +43,12 @@ beforeAll(async () => {
   const [person] = await service.sql<{ id: string }>(
     `insert into users (email, name) values ('ida@export.example', 'Ida Inspector') returning id`,
   );
+  adminId = person!.id;
   await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
     brokerage.id,
-    person!.id,
+    adminId,
   ]);
+  admin = await signInAs(service, adminId);
   await keepDemoBodies(service.services.storage);
 });
 afterAll(async () => {
@@ -144,6 +149,98 @@ test('the operator exports every row and document of a brokerage, as of one mome
   expect(await service.sql(`select details from audit_records where action = 'brokerage.export'`)).toEqual([
     { details: { by: 'command line' } },
   ]);
+});
+
+async function download(who: SignedIn): Promise<{ status: number; content: Buffer }> {
+  const response = await fetch(`${service.origin}/api/web/brokerages/${brokerage.id}/export`, { headers: who.headers });
+  const content = await response.arrayBuffer().catch(() => new ArrayBuffer(0));
+  expect(service.log.filter((line) => line.includes('broke off'))).toEqual([]);
+  return { status: response.status, content: Buffer.from(content) };
+}
+
+test('in the settings an admin exports what they may see, and of a sale in which they take no part what its viewers see', async () => {
+  const inside = async () => {
+    const { status, content } = await download(admin);
+    expect(status).toBe(200);
+    const files = unzipSync(content);
+    expect(checkManifest(files).tables.map(({ name }) => name)).not.toContain('audit_records');
+    return files;
+  };
+  const files = await inside();
+  const deals = await service.sql<{ id: string }>('select id from deals where organization_id = $1', [brokerage.id]);
+  expect(
+    table(files, 'deals')
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(deals.map(({ id }) => id).toSorted());
+  for (const hidden of [
+    'offers',
+    'offer_decisions',
+    'questions',
+    'question_answers',
+    'ndas',
+    'findings',
+    'normalizations',
+    'pl_periods',
+  ])
+    expect([hidden, manifestOf(files).tables.find(({ name }) => name === hidden)?.rows ?? 0]).toEqual([hidden, 0]);
+  const seen = [...table(files, 'documents'), ...table(files, 'production_documents')];
+  expect(seen.length).toBeGreaterThan(0);
+  expect(new Set(seen.map(({ confidentiality }) => confidentiality))).toEqual(new Set(['public']));
+  expect(Object.keys(files).filter((name) => name.startsWith('documents/'))).toHaveLength(seen.length);
+  // Nobody's account that has not joined is told by its id.
+  expect(text(files, 'data/participants.csv').split('\r\n')[0]).not.toContain('user_id');
+
+  // On the deal they see more of it, and of it alone.
+  const [deal] = await service.sql<{ id: string }>(
+    `select d.id from deals d where organization_id = $1 and exists (select from offers o where o.deal_id = d.id)
+       and exists (select from questions q where q.deal_id = d.id) limit 1`,
+    [brokerage.id],
+  );
+  await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`, [
+    deal!.id,
+    adminId,
+  ]);
+  const joined = await inside();
+  for (const name of ['offers', 'questions'])
+    expect(new Set(table(joined, name).map(({ deal_id }) => deal_id))).toEqual(new Set([deal!.id]));
+  expect(
+    await service.sql(`select count(*)::int from audit_records where action = 'brokerage.export' and user_id = $1`, [
+      adminId,
+    ]),
+  ).toEqual([{ count: 2 }]);
+});
+
+test('nobody else exports it, nor an admin whose sign-in is a while ago', async () => {
+  const check = async (who: SignedIn, status: number) => {
+    expect((await download(who)).status).toBe(status);
+    expect((await who.ask(`/brokerages/${brokerage.id}/export`, {})).status).toBe(status);
+  };
+  for (const [role, status] of [
+    ['broker', 403],
+    ['staff', 403],
+  ] as const) {
+    const [user] = await service.sql<{ id: string }>(
+      `insert into users (email, name) values ($1, 'Member') returning id`,
+      [`${role}@export.example`],
+    );
+    await service.sql('insert into members (brokerage_id, user_id, role) values ($1, $2, $3)', [
+      brokerage.id,
+      user!.id,
+      role,
+    ]);
+    await check(await signInAs(service, user!.id), status);
+  }
+  const [outsider] = await service.sql<{ id: string }>(
+    `select m.user_id as id from members m where m.brokerage_id <> $1 and m.role = 'admin' and m.status = 'active'
+       and not exists (select from members o where o.user_id = m.user_id and o.brokerage_id = $1) limit 1`,
+    [brokerage.id],
+  );
+  await check(await signInAs(service, outsider!.id), 404);
+  service.clock.advance(11 * 60_000);
+  const refused = await admin.ask(`/brokerages/${brokerage.id}/export`, {});
+  expect(refused).toMatchObject({ body: { error: { code: 'recent_sign_in_required' } } });
+  expect((await download(admin)).status).toBe(refused.status);
 });
 
 test('an archive whose number of files takes 64 bits says so as readers expect it', async () => {

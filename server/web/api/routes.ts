@@ -8,6 +8,7 @@ import { nothingThere, problemHandler } from '../../http/problem.ts';
 import { signedOut } from '../../http/person.ts';
 import { activityRoutes } from './activity.ts';
 import { auditRoutes } from './audit.ts';
+import { brokerageExportRoutes } from './brokerage-export.ts';
 import { brokerageRoutes } from './brokerages.ts';
 import { clientRoutes } from './clients.ts';
 import { conditionRoutes } from './conditions.ts';
@@ -64,6 +65,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     .route('/', findingRoutes(services))
     .route('/', contactRoutes(services))
     .route('/', brokerageRoutes(services))
+    .route('/', brokerageExportRoutes(services))
     .route('/', statusRoutes(services))
     .route('/', keyRoutes(services))
     .route('/', clientRoutes(services))

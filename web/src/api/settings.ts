@@ -70,6 +70,9 @@ export const auditQuery = (filter: AuditFilter) =>
 /** Where the browser gets the records that fit as a file. */
 export const auditExport = (filter: AuditFilter): string => address('/web/audit/export', { query: filter });
 
+/** Where the browser gets what an admin may see of a brokerage as an archive. */
+export const brokerageExport = (id: Id): string => address('/web/brokerages/:id/export', { param: { id } });
+
 /** A change after which the page of the settings that it belongs to is asked again. */
 function useChange<Input, Result>(part: string, send: (input: Input) => Promise<Result>, also: readonly string[] = []) {
   const client = useQueryClient();
@@ -97,6 +100,7 @@ export function useMemberActions(brokerageId: Id) {
       mutationFn: (required: boolean) => api.put('/web/brokerages/:id/second-factor', { param, json: { required } }),
       onSuccess: () => client.invalidateQueries(),
     }),
+    askExport: useMutation({ mutationFn: () => api.post('/web/brokerages/:id/export', { param }) }),
     askDeletion: useChange('brokerage', (confirmation: string) =>
       api.post('/web/brokerages/:id/deletion', { param, json: { confirmation } }),
     ),

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useBrokerage } from '../../../api/me.ts';
-import { brokerageQuery, useMemberActions } from '../../../api/settings.ts';
+import { brokerageExport, brokerageQuery, useMemberActions } from '../../../api/settings.ts';
 import type { Brokerage } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
@@ -111,6 +111,27 @@ function DeletionNotice({ brokerage, day }: { brokerage: Brokerage; day: string 
   );
 }
 
+/** Taking along what the brokerage has, for admins. */
+function ExportCard({ brokerage }: { brokerage: Brokerage }) {
+  const { askExport } = useMemberActions(brokerage.id);
+  const withRecentSignIn = useRecentSignIn();
+  const download = () =>
+    withRecentSignIn(() => askExport.mutateAsync()).then(
+      () => window.location.assign(brokerageExport(brokerage.id)),
+      toastError,
+    );
+  return (
+    <Card
+      title="Export"
+      description="Deals, people, contacts and documents as one archive (ZIP): every table for spreadsheets and for programs, and the documents themselves. It holds what you may see: of a sale in which you take no part, what its viewers see. Whoever runs this service can export everything."
+    >
+      <Button pending={askExport.isPending} onClick={() => void download()}>
+        Download the archive
+      </Button>
+    </Card>
+  );
+}
+
 /** Asking for the brokerage to be deleted, for admins: what they type says that they mean it. */
 function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   const { askDeletion } = useMemberActions(brokerage.id);
@@ -175,6 +196,7 @@ export default function BrokerageSettings() {
         </Card>
       )}
       {query.data && <FactorRule brokerage={query.data} />}
+      {query.data?.role === 'admin' && <ExportCard brokerage={query.data} />}
       {query.data?.role === 'admin' && query.data.deleted_at === null && <DeletionCard brokerage={query.data} />}
     </SettingsPage>
   );
