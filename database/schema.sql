@@ -7319,6 +7319,71 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.notification_settings() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.notifications_in_sight(after_at timestamp with time zone, after_id uuid, most integer)
+ RETURNS TABLE(id uuid, kind text, deal_id uuid, deal_title text, subject_id uuid, at timestamp with time zone, read_at timestamp with time zone, subject_name text, actor_name text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  whole constant text := app.whole_identity();
+  barred constant uuid[] := app.barred_in(whole);
+  administered constant uuid[] := app.brokerages_as('admin');
+  identity constant text := current_setting('dealkeep.identity', true);
+  seal constant text := current_setting('dealkeep.seal', true);
+  entered uuid;
+  one record;
+  part uuid;
+  told int := 0;
+begin
+  if me is null or app.client_id() is not null or app.narrowed_to() is not null then
+    return;
+  end if;
+  for one in
+    select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at from vault.notifications n
+    where n.user_id = me and (after_at is null or (n.at, n.id) < (after_at, after_id)) and (n.deal_id is null or exists (
+      select from vault.parts p join public.deals d on d.id = p.deal_id
+      where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
+        and d.organization_id <> all (barred)))
+    order by n.at desc, n.id desc limit 200
+  loop
+    exit when told >= most;
+    if one.deal_id is not null and one.deal_id is distinct from entered then
+      entered := one.deal_id;
+      perform app.seal(whole || ',' || app.standing(me, barred, administered, entered));
+    end if;
+    continue when not (one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id));
+    id := one.id;
+    kind := one.kind;
+    deal_id := one.deal_id;
+    deal_title := (select d.title from public.deals d where d.id = one.deal_id);
+    subject_id := one.subject_id;
+    at := one.at;
+    read_at := one.read_at;
+    part := case one.subject when 'participants' then one.subject_id
+      when 'ndas' then (select n.participant_id from public.ndas n where n.id = one.subject_id) end;
+    subject_name := case one.subject
+      when 'documents' then (select d.filename from public.documents d where d.id = one.subject_id)
+      when 'production_documents' then (select d.filename from public.production_documents d where d.id = one.subject_id)
+      when 'closing_conditions' then (select c.name from public.closing_conditions c where c.id = one.subject_id)
+      when 'findings' then (select f.title from public.findings f where f.id = one.subject_id)
+      when 'api_keys' then (select k.name from public.api_keys k where k.id = one.subject_id) end;
+    if part is not null and app.could_open('participants', part, one.deal_id) then
+      subject_name := (select case when p.joined_at is null then p.invited_name else u.name end
+        from public.participants p left join public.users u on u.id = p.user_id where p.id = part);
+    end if;
+    actor_name := (select u.name from public.participants p join public.users u on u.id = p.user_id
+      where p.deal_id = one.deal_id and p.user_id = one.actor_id and p.joined_at is not null and app.could_open('participants', p.id, one.deal_id));
+    told := told + 1;
+    return next;
+  end loop;
+  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.notifications_in_sight(timestamp with time zone,uuid,integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.notify_security_change(person uuid, what text)
  RETURNS void
  LANGUAGE plpgsql
@@ -10567,3 +10632,4 @@ $procedure$;
 -- 7e5ecaf0645eed12f3e60931a2c54c0fb1cde51a490f23b5ea1c040c4812c569  067_people_in_exports.sql
 -- 03bacbc278d5f50de068ee0df7523a5a1ded6ae0bed6eba7a68d919b6c44d3db  067_unread_notifications.sql
 -- bf3611960a708bbc4f3f7091600e7845711083f78fb7283b8ee214976e98aed7  068_people_in_exports.sql
+-- ff2183bc696ae041949f23bbe6be73847f55c2f02997aa3a539d88f2ce724f3f  069_notifications_by_deal.sql

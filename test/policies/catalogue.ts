@@ -278,6 +278,7 @@ const forEarlierNodes: readonly string[] = [
   'home_queue',
   'home_deals',
   'latest_activity',
+  'own_notifications',
   'activity_in_sight',
 ];
 

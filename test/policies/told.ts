@@ -22,9 +22,9 @@ export async function arrangeTold({ owner, scene }: Stage): Promise<void> {
 
 /** For each row of the table, the query that shows it. */
 export const told: Readonly<Record<string, (scene: Scene) => { text: string; values: unknown[] }>> = {
-  'what they heard of': () => ({ text: 'select 1 from app.own_notifications(false, null, null, 10)', values: [] }),
+  'what they heard of': () => ({ text: 'select 1 from app.notifications_in_sight(null, null, 10)', values: [] }),
   'what the broker heard of': ({ people }) => ({
-    text: `select 1 from app.own_notifications(false, null, null, 10) n where app.user_id() = $1 and n.id is not null`,
+    text: `select 1 from app.notifications_in_sight(null, null, 10) n where app.user_id() = $1 and n.id is not null`,
     values: [people['broker']],
   }),
   'what the broker chose to hear of': () => ({

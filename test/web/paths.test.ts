@@ -40,6 +40,7 @@ async function given(): Promise<Record<string, string>> {
     reauthenticatePath: links.reauthenticatePath(back),
     signOutPath: links.signOutPath(back),
     securityPath: links.securityPath,
+    brokeragePath: links.brokeragePath,
     clientsPath: links.clientsPath,
     toolsPath: links.toolsPath,
     clientToolsPath: links.clientToolsPath(clientId),

@@ -2,7 +2,6 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
-import { knownPerson, participantName } from '../deals/participants.ts';
 import {
   isNotificationKind,
   notificationKinds,
@@ -33,30 +32,6 @@ export interface Notification {
 
 type Found = Omit<Notification, 'summary' | 'place'>;
 
-// Each record is looked up as the reader: what they cannot open any more is not listed.
-const listed = (list: string) => `
-  select n.id, n.kind, n.deal_id, d.title as deal_title, n.subject_id, n.at, n.read_at,
-    coalesce(document.filename, production.filename, condition.name, finding.title, ${participantName}, key.name) as subject_name,
-    actor.name as actor_name
-  from ${list} n
-  left join deals d on d.id = n.deal_id
-  left join questions question on n.subject = 'questions' and question.id = n.subject_id
-  left join question_answers answer on n.subject = 'question_answers' and answer.question_id = n.subject_id
-  left join ndas nda on n.subject = 'ndas' and nda.id = n.subject_id
-  left join documents document on n.subject = 'documents' and document.id = n.subject_id
-  left join production_documents production on n.subject = 'production_documents' and production.id = n.subject_id
-  left join offers offer on n.subject = 'offers' and offer.id = n.subject_id
-  left join exclusivities exclusivity on n.subject = 'exclusivities' and exclusivity.id = n.subject_id
-  left join closing_conditions condition on n.subject = 'closing_conditions' and condition.id = n.subject_id
-  left join findings finding on n.subject = 'findings' and finding.id = n.subject_id
-  left join (participants p left join users u on u.id = p.user_id)
-    on p.id = case when n.subject = 'participants' then n.subject_id else nda.participant_id end
-  left join api_keys key on n.subject = 'api_keys' and key.id = n.subject_id
-  ${knownPerson('actor', 'n.actor_id', 'n.deal_id')}
-  where (n.deal_id is null or d.id is not null) and (n.subject is null or n.subject = 'deals'
-    or coalesce(question.id, answer.question_id, nda.id, document.id, production.id, offer.id, exclusivity.id, condition.id, finding.id,
-      case when n.subject = 'participants' then p.id end, key.id) is not null)`;
-
 const told = (found: Found): Notification => {
   const known = isNotificationKind(found.kind);
   return {
@@ -67,9 +42,8 @@ const told = (found: Found): Notification => {
 };
 
 const page = rows<Placed<Found>>(
-  'own_notifications',
-  `select l.*, l.at::text as place from (${listed('app.own_notifications(false, $1, $2, 200)')}) l
-   order by l.at desc, l.id desc limit $3`,
+  'notifications_in_sight',
+  `select l.*, l.at::text as place from app.notifications_in_sight($1, $2, $3) l order by l.at desc, l.id desc`,
 );
 
 /** What the caller heard of and may still open, the latest first, in pages. */
