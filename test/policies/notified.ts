@@ -28,6 +28,7 @@ const moments: Readonly<Record<string, string>> = {
   'as it is': '',
   'with an exclusivity that has lapsed': `update exclusivities set granted_at = app.now() - interval '9 days',
     expires_at = app.now() - interval '1 hour' where ended_at is null`,
+  'with an exclusivity that was ended': `update exclusivities set ended_at = app.now() where ended_at is null`,
   'with NDAs that are over': `update ndas set expires_at = app.now() - interval '1 hour' where status = 'active'`,
   'with the documents taken out': 'update documents set removed_at = app.now()',
   'with the buyers removed': `update participants set status = 'removed' where role = 'buyer'`,
@@ -42,15 +43,15 @@ const selected = `select jsonb_object_agg(t.name, case t.of_table
   end) as seen from jsonb_to_recordset($1) t (name text, of_table text, id uuid)`;
 
 /** An act that is done to records of a table, of which there are no more than are listed. */
-const acts: readonly (readonly [table: string, action: string, source?: string])[] = [
-  ['questions', 'question.ask'],
-  ['question_answers', 'question.answer'],
-  ['ndas', 'nda.sign'],
+const acts: readonly (readonly [table: string, action: string, source: string])[] = [
+  ['questions', 'question.ask', ''],
+  ['question_answers', 'question.answer', ''],
+  ['ndas', 'nda.sign', ''],
   ['documents', 'document.upload', 'simple'],
   ['production_documents', 'document.upload', 'production'],
-  ['offers', 'offer.submit'],
-  ['closing_conditions', 'condition.add'],
-  ['findings', 'finding.add'],
+  ['offers', 'offer.submit', ''],
+  ['closing_conditions', 'condition.add', ''],
+  ['findings', 'finding.add', ''],
 ];
 
 /** What somebody heard of, each record looked up through the policies: what they cannot open is not listed. */
@@ -117,22 +118,38 @@ export const notifiedChecks: Check[] = [
     title: 'what others did is shown of records that one could open, on deals that one does not run',
     async run({ server, scene }) {
       let shown = 0;
-      for (const [table, action, source] of acts) {
+      const staged = acts.flatMap((act) =>
+        Object.entries(moments)
+          .filter(
+            ([moment]) => moment === 'as it is' || (act[1] === 'document.upload' && moment.includes('exclusivity')),
+          )
+          .map(([moment, change]) => [...act, moment, change] as const),
+      );
+      for (const [table, action, source, moment, change] of staged) {
         const ids = Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith(`${table}/`) ? [id] : []));
         const key = table === 'question_answers' ? 'question_id' : 'id';
+        // An act that counts, and two that do not: it is long ago, or was refused.
+        const add = (
+          who: string,
+          whens: string,
+        ) => `insert into audit_records (deal_id, user_id, action, subject_id, outcome, at, details)
+          select r.deal_id, ${who}, '${action}', r.${key}, w.outcome, w.at, '{"source": "${source}"}' from ${table} r, (values ${whens}) w (outcome, at)
+          where r.${key} = any ('{${ids.join(',')}}')`;
         await server.query('begin');
         try {
           await server.query('select app.as_owner($1, null)', [
-            `insert into audit_records (deal_id, action, subject_id, outcome, details)
-             select r.deal_id, '${action}', r.${key}, 'done', '{"source": "${source ?? ''}"}' from ${table} r
-             where r.${key} = any ('{${ids.join(',')}}')`,
+            add('null', `('done', app.now()), ('done', app.now() - interval '31 days'), ('refused', app.now())`),
           ]);
+          if (change) await server.query('select app.as_owner($1, null)', [change]);
           for (const caller of callers) {
             if (scene.people[caller] === undefined) continue;
             await server.query('savepoint caller');
             await server.query(
               `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
             );
+            await server.query('select app.as_owner($1, null)', [
+              add(`'${scene.people[caller]}'`, `('done', app.now())`),
+            ]);
             await server.query('select app.enter_as($1, null, null)', [scene.people[caller]]);
             const listed = await server.query(
               'select subject_id as id from app.activity_in_sight() where action = $1',
@@ -145,13 +162,14 @@ export const notifiedChecks: Check[] = [
               [ids],
             );
             const sorted = (found: pg.QueryResult) => found.rows.map(({ id }) => String(id)).toSorted();
-            assert.deepEqual(sorted(listed), sorted(seen), `${caller}: ${table}`);
+            assert.deepEqual(sorted(listed), sorted(seen), `${caller}, ${moment}: ${table}`);
             shown += listed.rows.length;
             await server.query('rollback to caller');
             for (const deal of [scene.deal, scene.idle]) {
               await server.query('select app.enter_within($1, $2)', [scene.people[caller], deal]);
               const onDeal = await server.query(
-                'select subject_id as id from app.deal_activity_in_sight($1, null, null, 200) where action = $2',
+                `select subject_id as id from app.deal_activity_in_sight($1, null, null, 200)
+                 where action = $2 and at > app.now() - interval '30 days'`,
                 [deal, action],
               );
               const seenThere = await server.query(
