@@ -123,7 +123,7 @@ function ExportCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <Card
       title="Export"
-      description="Deals, people, contacts and documents as one archive (ZIP): every table for spreadsheets and for programs, and the documents themselves. It holds what you may see: of a sale in which you take no part, what its viewers see. Whoever runs this service can export everything."
+      description="Deals, people, contacts and documents as one archive (ZIP): every table for spreadsheets and for programs, and the documents themselves. It holds what you may see: of a sale in which you take no part, what its viewers see. Who did what on a deal stands in the audit trail. Whoever runs this service can export everything."
     >
       <Button pending={askExport.isPending} onClick={() => void download()}>
         Download the archive
