@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { appliedMigrations } from '../database/migrate.ts';
-import { inTransaction } from '../database/transaction.ts';
+import { inTransaction, snapshot } from '../database/transaction.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
   backupName,
@@ -122,7 +122,7 @@ async function copyDatabase({ client, place, key, release }: BackupTask, name: s
       documents: { ...documents, count: 0, body_bytes: 0, missing: [] },
     };
   };
-  return inTransaction(client, copy, 'begin transaction isolation level repeatable read, read only');
+  return inTransaction(client, copy, snapshot);
 }
 
 /** The most bodies that a backup may lack and still be one. */

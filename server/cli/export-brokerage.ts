@@ -7,6 +7,7 @@ import type pg from 'pg';
 import about from '../../package.json' with { type: 'json' };
 import { textSettings } from '../backup/rows.ts';
 import type { Statement } from '../database/statement.ts';
+import { snapshot } from '../database/transaction.ts';
 import { brokerageNamed, NotPossible, record, type Brokerage } from '../domain/accounts/administration.ts';
 import { exportBrokerage, type ExportManifest, type ExportSource } from '../export/brokerage.ts';
 import { openStorage } from '../storage/open.ts';
@@ -42,7 +43,7 @@ async function writeExport(
   file: string,
 ): Promise<ExportManifest> {
   await client.query(textSettings);
-  await client.query('begin transaction isolation level repeatable read, read only');
+  await client.query(snapshot);
   let manifest: ExportManifest | undefined;
   const task = {
     brokerage,

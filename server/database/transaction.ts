@@ -2,6 +2,9 @@
 
 import type pg from 'pg';
 
+/** Begins a transaction that reads what there is at one moment. */
+export const snapshot = 'begin transaction isolation level repeatable read, read only';
+
 /** Runs `work` between `begin`, which may name an isolation level, and commit. Rejects as `work` does, with everything taken back. */
 export async function inTransaction<T>(client: pg.ClientBase, work: () => Promise<T>, begin = 'begin'): Promise<T> {
   await client.query(begin);

@@ -46,22 +46,25 @@ export function told({ details, object_name: name, ...activity }: Found): Activi
 export const objectName = (record: string): string =>
   `app.name_in_sight(app.subject_of(${record}.action, ${record}.details), ${record}.subject_id, ${record}.deal_id)`;
 
-// Who declined is known by the name that was typed alone.
-/** SQL for the name of user `u`, who did what a record tells. */
-export const actor = (record: string): string =>
-  `coalesce(u.name, case when ${record}.action = 'invitation.decline' then ${record}.details ->> 'name' end)`;
+// Who declined is known by the name that was typed alone; of somebody of whom the reader may not know on the deal nothing is told but that they did it.
+/** SQL for the columns user_id, user_name and client_name of whoever did what a record with `is_own` tells; needs the joins of {@link actorJoins}. */
+export const actorColumns = (record: string): string =>
+  `case when ${record}.is_own or known.name is not null then ${record}.user_id end as user_id,
+     case when ${record}.is_own then coalesce(u.name, case when ${record}.action = 'invitation.decline' then ${record}.details ->> 'name' end)
+       else coalesce(known.name, case when ${record}.user_id is not null then 'Someone' end) end as user_name,
+     c.name as client_name`;
 
-// Of somebody of whom the reader may not know on this deal nothing is told but that they did it.
-/** SQL for the name of `known`, somebody of the deal, who did what a record tells. */
-export const seenActor = (record: string): string =>
-  `coalesce(known.name, case when ${record}.user_id is not null then 'Someone' end)`;
+// Looked up for each record alone: a join of whole tables would ask their policies of everybody.
+/** SQL that joins what {@link actorColumns} reads. */
+export const actorJoins = (record: string): string =>
+  `left join lateral (select name from users where id = ${record}.user_id and ${record}.is_own limit 1) u on true
+   left join lateral (select app.person_in_sight(${record}.user_id, ${record}.deal_id) as name where not ${record}.is_own) known on true
+   left join lateral (select name from connected_clients where id = ${record}.client_id limit 1) c on true`;
 
-// What the policies show, and what others did to records that the reader could open. What is joined is looked up for each record alone: a join of
-// whole tables would ask their policies of everybody.
+// What the policies show, and what others did to records that the reader could open.
 const ofDeal = rows<Placed<Found>>(
   'activity_of_deal',
-  `select a.id, a.at, case when a.is_own or known.name is not null then a.user_id end as user_id,
-     case when a.is_own then ${actor('a')} else ${seenActor('a')} end as user_name, c.name as client_name, a.deal_id, d.title as deal_title, a.action,
+  `select a.id, a.at, ${actorColumns('a')}, a.deal_id, d.title as deal_title, a.action,
      a.outcome, a.details, ${objectName('a')} as object_name, a.at::text as place from (
      select * from (
        (select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details, true as is_own
@@ -72,9 +75,7 @@ const ofDeal = rows<Placed<Found>>(
        select s.id, s.at, s.user_id, s.client_id, s.deal_id, s.action, s.subject_id, s.outcome, s.details, false
        from app.deal_activity_in_sight($1, $2::timestamptz, $3::uuid, $4::int) s) found
      order by at desc, id desc limit $4::int) a
-   left join lateral (select name from users where id = a.user_id and a.is_own limit 1) u on true
-   left join lateral (select app.person_in_sight(a.user_id, a.deal_id) as name where not a.is_own) known on true
-   left join lateral (select name from connected_clients where id = a.client_id limit 1) c on true
+   ${actorJoins('a')}
    left join lateral (select title from deals where id = a.deal_id limit 1) d on true
    order by a.at desc, a.id desc`,
 );

@@ -1,7 +1,14 @@
 /** The first page: what waits for the caller on each deal, how their deals stand, and what was done lately. */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
-import { actor, objectName, told, type Activity, type Found as FoundActivity } from '../audit/activity.ts';
+import {
+  actorColumns,
+  actorJoins,
+  objectName,
+  told,
+  type Activity,
+  type Found as FoundActivity,
+} from '../audit/activity.ts';
 import type { DealState } from './deals.ts';
 
 export type QueueKind =
@@ -51,20 +58,13 @@ type Found =
   | { part: 'exclusivity'; deal_id: string; deal_title: string; due_at: string }
   | ({ part: 'activity' } & FoundActivity);
 
-// Of somebody of whom the reader may not know on this deal nothing is told but that they did it.
-const seenActor = `coalesce(known.name, case when h.user_id is not null then 'Someone' end)`;
-
-// What is joined is looked up for each act alone: a join of whole tables would ask their policies of the platform.
 const found = rows<Found, [withFindings: boolean]>(
   'home',
   `select h.part, h.kind, h.deal_id, h.deal_title, h.count, h.due_at, h.waiting_since, h.id, h.at,
-     case when h.is_own or known.name is not null then h.user_id end as user_id, case when h.is_own then ${actor('h')} else ${seenActor} end as user_name,
-     c.name as client_name, h.action, h.outcome, h.details,
+     ${actorColumns('h')}, h.action, h.outcome, h.details,
      case when h.part = 'activity' then ${objectName('h')} end as object_name
    from app.home($1) with ordinality h
-   left join lateral (select name from users where id = h.user_id and h.is_own limit 1) u on true
-   left join lateral (select app.person_in_sight(h.user_id, h.deal_id) as name where not h.is_own) known on true
-   left join lateral (select name from connected_clients where id = h.client_id limit 1) c on true
+   ${actorJoins('h')}
    order by h.ordinality`,
 );
 
