@@ -16,67 +16,38 @@ import {
 import type { Origin } from '../domain/audit/audited.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, problemOf } from '../http/problem.ts';
-import { deploymentSealer, type Sealer, type Unsealed } from '../http/sealed-cursor.ts';
 import { isUuid } from '../http/uuid.ts';
 import { readBody } from './body.ts';
 import { unknownKey, type Callers } from './caller.ts';
-import { placeOf, positionOf } from './cursor.ts';
 import { invalid, isKnown } from './envelope.ts';
-import { contactCreate } from './schemas.ts';
+import { headerParameter, location, replayed, type Operation } from './operation.ts';
+import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
+import { contact, contactCreate, contactList } from './schemas.ts';
 
-const list = 'contacts';
-
-const badLimit = () => invalid([{ in: 'query', path: 'limit', message: 'Send one whole number from 1 to 200.' }]);
-const badCursor = () =>
-  invalid([
-    {
-      in: 'query',
-      path: 'cursor',
-      message: 'Send nextCursor of an earlier answer to this brokerage, unchanged, or start again without it.',
-    },
-  ]);
 const notFound = () => new Problem(404, 'contact_not_found', 'There is no such contact.');
 
-/** `limit`: 1 to 200, default 50; never clamped. */
-function readLimit(c: Context): number {
-  const [given, ...others] = c.req.queries('limit') ?? [];
-  if (given === undefined) return 50;
-  const limit = /^[1-9]\d{0,2}$/.test(given) ? Number(given) : 0;
-  if (limit < 1 || limit > 200 || others.length > 0) throw badLimit();
-  return limit;
-}
+const limit = limitOf('contacts');
+const newest: List<Contact, Position> = { name: 'contacts', rows: contactsPage, place: byTime };
 
-/** The position to go on from; whether it was given out for this list is not known before it is known who asks. */
-function readCursor(c: Context, sealer: Sealer): (Unsealed & { readonly position: Position }) | null {
-  const [given, ...others] = c.req.queries('cursor') ?? [];
-  if (given === undefined) return null;
-  const unsealed = sealer.unseal(given);
-  const position = unsealed && positionOf(unsealed.place);
-  if (!unsealed || !position || others.length > 0) throw badCursor();
-  return { ...unsealed, position };
-}
-
-function readIdempotencyKey(c: Context): string | null {
-  const key = c.req.header('idempotency-key');
-  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) {
-    const message = 'Send one key of 1 to 255 visible ASCII characters, or leave the header out.';
-    throw invalid([{ in: 'header', path: 'Idempotency-Key', message }]);
-  }
-  return key ?? null;
-}
+const idempotencyKey = headerParameter(
+  'Idempotency-Key',
+  {
+    description:
+      'Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+    message: 'Send one key of 1 to 255 visible ASCII characters, or leave the header out.',
+  },
+  (value) => (/^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined),
+);
 
 /** An idempotency key that stands for another body is a fault of the request. */
 const faultOfCreate = (fault: unknown): unknown =>
   fault instanceof Refusal ? invalid([{ in: 'header', path: 'Idempotency-Key', message: fault.message }]) : fault;
 
-export interface ContactEndpoints {
-  list(c: Context): Promise<Response>;
-  get(c: Context): Promise<Response>;
-  create(c: Context): Promise<Response>;
-}
-
-export function contactEndpoints({ database, secrets, log }: Services, callers: Callers): ContactEndpoints {
-  const sealerOf = deploymentSealer({ database, secrets });
+/** List, create and get. */
+export function contactOperations(services: Services, callers: Callers): readonly Operation[] {
+  const { database, log } = services;
+  const pages = openPages(services, callers);
 
   async function recordFailure(digest: Buffer, error: unknown, from: Origin): Promise<void> {
     const problem = problemOf(error);
@@ -87,62 +58,85 @@ export function contactEndpoints({ database, secrets, log }: Services, callers: 
     });
   }
 
-  return {
-    async list(c) {
-      const sealer = await sealerOf();
-      const { caller, answer } = await callers.ask(c, 'contacts:read', () => {
-        const limit = readLimit(c);
-        const cursor = readCursor(c, sealer);
-        return mapped(contactsPage(limit + 1, cursor?.position ?? null), (found) => ({ limit, cursor, found }));
+  async function create(c: Context): Promise<Response> {
+    const from = originOf(c);
+    const { answer } = await callers
+      .ask(
+        c,
+        'contacts:write',
+        async () => {
+          const key = idempotencyKey.read(c);
+          const { type, displayName, email = null, phone = null } = await readBody(c, contactCreate);
+          const given = { type, displayName, email, phone };
+          return mapped(createContact(given, key, from), (made) => ({ made, given }));
+        },
+        async (digest, fault) => {
+          // A database that is away takes no record either, and the caller has waited for it long enough.
+          if (!(fault instanceof Unavailable)) await recordFailure(digest, faultOfCreate(fault), from);
+        },
+      )
+      .catch((fault: unknown) => {
+        throw faultOfCreate(fault);
       });
-      const { limit, cursor, found } = answer;
-      const tenant = caller.brokerage_id;
-      if (cursor !== null && !cursor.isFor(list, tenant)) throw badCursor();
-      const hasMore = found.length > limit;
-      const data = hasMore ? found.slice(0, limit) : found;
-      const last = data.at(-1);
-      const nextCursor = hasMore && last ? sealer.seal(list, tenant, placeOf(last)) : null;
-      return c.json({ data, pagination: { hasMore, nextCursor } });
-    },
+    const { made, given } = answer;
+    if (made === null) throw unknownKey();
+    const { id, created_at: createdAt, repeated } = made;
+    const { type, displayName, email, phone } = given;
+    const created: Contact = { id, type, displayName, email, phone, createdAt, updatedAt: createdAt };
+    c.header('Location', `/api/v1/contacts/${id}`);
+    if (repeated) c.header('Idempotent-Replayed', 'true');
+    return c.json(created, 201);
+  }
 
-    async get(c) {
-      const id = c.req.param('contactId') ?? '';
-      const { answer: found } = await callers.ask(c, 'contacts:read', () => {
-        if (!isUuid(id)) throw notFound();
-        return contactById(id);
-      });
-      if (found === null) throw notFound();
-      return c.json(found);
-    },
+  async function get(c: Context): Promise<Response> {
+    const id = c.req.param('contactId') ?? '';
+    const { answer: found } = await callers.ask(c, 'contacts:read', () => {
+      if (!isUuid(id)) throw notFound();
+      return contactById(id);
+    });
+    if (found === null) throw notFound();
+    return c.json(found);
+  }
 
-    async create(c) {
-      const from = originOf(c);
-      const { answer } = await callers
-        .ask(
-          c,
-          'contacts:write',
-          async () => {
-            const idempotencyKey = readIdempotencyKey(c);
-            const { type, displayName, email = null, phone = null } = await readBody(c, contactCreate);
-            const given = { type, displayName, email, phone };
-            return mapped(createContact(given, idempotencyKey, from), (made) => ({ made, given }));
-          },
-          async (digest, fault) => {
-            // A database that is away takes no record either, and the caller has waited for it long enough.
-            if (!(fault instanceof Unavailable)) await recordFailure(digest, faultOfCreate(fault), from);
-          },
-        )
-        .catch((fault: unknown) => {
-          throw faultOfCreate(fault);
-        });
-      const { made, given } = answer;
-      if (made === null) throw unknownKey();
-      const { id, created_at: createdAt, repeated } = made;
-      const { type, displayName, email, phone } = given;
-      const contact: Contact = { id, type, displayName, email, phone, createdAt, updatedAt: createdAt };
-      c.header('Location', `/api/v1/contacts/${id}`);
-      if (repeated) c.header('Idempotent-Replayed', 'true');
-      return c.json(contact, 201);
+  return [
+    {
+      method: 'get',
+      path: '/contacts',
+      id: 'listContacts',
+      tag: 'Contacts',
+      summary: 'List contacts',
+      description: 'Newest first. Needs the scope contacts:read. Rows that are added meanwhile shift nothing.',
+      scope: 'contacts:read',
+      parameters: [cursor, limit],
+      answers: { 200: { description: 'A page of contacts.', schema: contactList } },
+      handle: (c) => pages.answer(c, 'contacts:read', limit, () => newest),
     },
-  };
+    {
+      method: 'post',
+      path: '/contacts',
+      id: 'createContact',
+      tag: 'Contacts',
+      summary: 'Create a contact',
+      description: 'Needs the scope contacts:write.',
+      scope: 'contacts:write',
+      parameters: [idempotencyKey],
+      body: contactCreate,
+      answers: {
+        201: { description: 'The contact.', schema: contact, headers: { ...location('contact'), ...replayed } },
+      },
+      handle: create,
+    },
+    {
+      method: 'get',
+      path: '/contacts/{contactId}',
+      id: 'getContact',
+      tag: 'Contacts',
+      summary: 'Get a contact',
+      description: 'Needs the scope contacts:read.',
+      scope: 'contacts:read',
+      answers: { 200: { description: 'The contact.', schema: contact } },
+      errors: ['contact_not_found'],
+      handle: get,
+    },
+  ];
 }

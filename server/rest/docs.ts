@@ -7,6 +7,7 @@ import type { Handler, Hono } from 'hono';
 import { html } from '../http/html.ts';
 import { only } from './methods.ts';
 import { openApiDocument } from './openapi.ts';
+import type { Operation } from './operation.ts';
 
 const require = createRequire(import.meta.url);
 /** The files of Swagger UI that we serve, in the compiled server; from its sources they are in node_modules. */
@@ -55,9 +56,9 @@ const files = [
   { name: 'start.js', type: 'text/javascript', text: () => start },
 ];
 
-/** Adds /openapi.json and /docs to the routes; `baseUrl` is our public origin. */
-export function serveDocs(routes: Hono, baseUrl: string): void {
-  const document = JSON.stringify(openApiDocument(baseUrl));
+/** Adds /openapi.json and /docs of the operations to the routes; `baseUrl` is our public origin. */
+export function serveDocs(routes: Hono, baseUrl: string, operations: readonly Operation[]): void {
+  const document = JSON.stringify(openApiDocument(baseUrl, operations));
   const serve = (path: string, handler: Handler) => routes.get(path, handler).all(path, only('GET', 'HEAD'));
   serve('/openapi.json', (c) =>
     c.body(document, 200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache' }),

@@ -16,8 +16,24 @@ export const errorCodes = [
   'internal_error',
 ] as const;
 
+interface OperationError {
+  readonly status: number;
+  /** Its name in the OpenAPI document. */
+  readonly name: string;
+  readonly meaning: string;
+}
+
+const error = (status: number, name: string, meaning: string): OperationError => ({ status, name, meaning });
+
+/** The errors of single operations, by code. Contacts' three operations keep to {@link errorCodes}. */
+export const operationErrors = {
+  contact_not_found: error(404, 'ContactNotFound', 'There is no such contact, or the key does not see it'),
+} satisfies Record<string, OperationError>;
+
+export type ErrorCode = keyof typeof operationErrors;
+
 const passing = ['busy', 'unavailable', 'storage_full'];
-const known: readonly string[] = [...errorCodes, ...passing];
+const known: readonly string[] = [...errorCodes, ...Object.keys(operationErrors), ...passing];
 
 /** Whether an envelope can say what the code means. */
 export const isKnown = (code: string): boolean => known.includes(code);

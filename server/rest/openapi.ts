@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { largestBody } from './body.ts';
-import { contactCreate, contactList, contact, errorEnvelope, pagination } from './schemas.ts';
-
-type Json = Record<string, unknown>;
+import { errorCodes, operationErrors, type ErrorCode } from './envelope.ts';
+import type { Answer, Json, Operation } from './operation.ts';
+import { errorEnvelope, errorEnvelopeOf } from './schemas.ts';
 
 const schemaAt = '#/components/schemas/';
 const json = (schema: string) => ({ 'application/json': { schema: { $ref: `${schemaAt}${schema}` } } });
@@ -25,7 +25,6 @@ const responses = {
   ValidationError: failure('The request is not valid: validation_error.', limitHeaders),
   InvalidToken: failure('The API key is missing or not valid: invalid_token.', challenge),
   InsufficientScope: failure('The API key lacks the scope: insufficient_scope.', { ...limitHeaders, ...challenge }),
-  ContactNotFound: failure('There is no such contact, or the key does not see it: contact_not_found.', limitHeaders),
   TooLarge: failure(`The body is larger than ${largestBody} bytes: validation_error.`, limitHeaders),
   UnsupportedType: failure('The body is not application/json in UTF-8: validation_error.', limitHeaders),
   RateLimited: failure('Too many requests of this key or this address: rate_limited.', {
@@ -49,97 +48,118 @@ const failures = {
   503: ref('responses', 'Unavailable'),
 };
 
-const paths = {
-  '/contacts': {
-    get: {
-      operationId: 'listContacts',
-      tags: ['Contacts'],
-      summary: 'List contacts',
-      description: 'Newest first. Needs the scope contacts:read. Rows that are added meanwhile shift nothing.',
-      parameters: [
-        {
-          name: 'cursor',
-          in: 'query',
-          description: 'nextCursor of an earlier answer.',
-          schema: { type: 'string' },
-        },
-        {
-          name: 'limit',
-          in: 'query',
-          description: 'How many contacts a page holds.',
-          schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
-        },
-      ],
-      responses: {
-        200: { description: 'A page of contacts.', headers: limitHeaders, content: json('ContactList') },
-        ...failures,
-      },
-    },
-    post: {
-      operationId: 'createContact',
-      tags: ['Contacts'],
-      summary: 'Create a contact',
-      description: 'Needs the scope contacts:write.',
-      parameters: [
-        {
-          name: 'Idempotency-Key',
-          in: 'header',
-          description:
-            'Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again.',
-          schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
-        },
-      ],
-      requestBody: { required: true, content: json('ContactCreate') },
-      responses: {
-        201: {
-          description: 'The contact.',
-          headers: {
-            ...limitHeaders,
-            Location: { description: 'The path of the contact.', schema: { type: 'string' } },
-            'Idempotent-Replayed': {
-              description: 'true when this is the first answer again.',
-              schema: { type: 'string', enum: ['true'] },
-            },
-          },
-          content: json('Contact'),
-        },
-        ...failures,
-        507: ref('responses', 'StorageFull'),
-        413: ref('responses', 'TooLarge'),
-        415: ref('responses', 'UnsupportedType'),
-      },
-    },
-  },
-  '/contacts/{contactId}': {
-    get: {
-      operationId: 'getContact',
-      tags: ['Contacts'],
-      summary: 'Get a contact',
-      description: 'Needs the scope contacts:read.',
-      parameters: [{ name: 'contactId', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }],
-      responses: {
-        200: { description: 'The contact.', headers: limitHeaders, content: json('Contact') },
-        401: failures[401],
-        403: failures[403],
-        404: ref('responses', 'ContactNotFound'),
-        429: failures[429],
-        500: failures[500],
-        503: failures[503],
-      },
-    },
-  },
+const errorBodies = new Map<string, z.ZodType>();
+
+/** The body of an error that an operation names: of contacts' first ones any ErrorEnvelope, of others one with this code. */
+function errorBody(code: ErrorCode): z.ZodType {
+  if ((errorCodes as readonly string[]).includes(code)) return errorEnvelope;
+  const body = errorBodies.get(code) ?? errorEnvelopeOf(code, `${operationErrors[code].name}Error`);
+  errorBodies.set(code, body);
+  return body;
+}
+
+function errorResponse(code: ErrorCode): readonly [name: string, response: Json] {
+  const { name, meaning } = operationErrors[code];
+  return [name, { description: `${meaning}: ${code}.`, headers: limitHeaders, content: json(idOf(errorBody(code))) }];
+}
+
+const bodyFailures = {
+  413: ref('responses', 'TooLarge'),
+  415: ref('responses', 'UnsupportedType'),
 };
 
-/** The document for a server whose public origin is `baseUrl`. */
-export function openApiDocument(baseUrl: string): Json {
+function answerOf({ description, schema, types = [], headers = {} }: Answer): Json {
+  const content = schema
+    ? json(idOf(schema))
+    : Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]));
+  return { description, headers: { ...limitHeaders, ...headers }, ...(Object.keys(content).length > 0 && { content }) };
+}
+
+function failuresOf({ method, parameters = [], body, errors = [] }: Operation): Json {
+  const taken = { ...failures, ...(method !== 'get' && { 507: ref('responses', 'StorageFull') }) };
+  const { 400: invalid, ...others } = taken;
+  const own = errors.map((code) => [operationErrors[code].status, ref('responses', operationErrors[code].name)]);
+  return {
+    ...(parameters.length > 0 || body ? { 400: invalid } : {}),
+    ...others,
+    ...(body && bodyFailures),
+    ...Object.fromEntries(own),
+  };
+}
+
+/** What the path, the query and the headers of an operation carry. */
+function parametersOf({ path, pathParameters = {}, parameters = [] }: Operation): Json[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: pathParameters[name] ?? { type: 'string', format: 'uuid' },
+  }));
+  return [
+    ...inPath,
+    ...parameters.map(({ in: where, name, description, schema }) => ({ name, in: where, description, schema })),
+  ];
+}
+
+function describeOperation(operation: Operation): Json {
+  const { id, tag, summary, description, body, bodyTypes = ['application/json'], answers } = operation;
+  const parameters = parametersOf(operation);
+  const answered = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(bodyTypes.map((type) => [type, { schema: { $ref: `${schemaAt}${idOf(body)}` } }])),
+      },
+    }),
+    responses: { ...Object.fromEntries(answered), ...failuresOf(operation) },
+  };
+}
+
+/** The `id` under which a schema stands in the document. */
+function idOf(schema: z.ZodType): string {
+  const id = schema.meta()?.id;
+  if (id === undefined) throw new Error('A body or an answer has a schema without an id');
+  return id;
+}
+
+/** The schemas with an `id` within a schema, and itself. */
+function namedWithin(schema: z.ZodType): z.ZodType[] {
+  const { def } = schema as unknown as { def: Record<string, unknown> };
+  const parts = [
+    def['element'],
+    def['innerType'],
+    def['in'],
+    def['valueType'],
+    ...Object.values((def['shape'] as object | undefined) ?? {}),
+    ...((def['options'] as unknown[] | undefined) ?? []),
+  ];
+  const within = parts.filter((part): part is z.ZodType => part instanceof z.ZodType).flatMap(namedWithin);
+  return schema.meta()?.id === undefined ? within : [schema, ...within];
+}
+
+/** The document of these operations for a server whose public origin is `baseUrl`. */
+export function openApiDocument(baseUrl: string, operations: readonly Operation[]): Json {
   const registry = z.registry<{ id: string }>();
-  for (const schema of [contact, contactCreate, pagination, contactList, errorEnvelope])
-    registry.add(schema, { id: schema.meta()?.id ?? '' });
+  const codes = [...new Set(operations.flatMap(({ errors = [] }) => errors))];
+  const shown = operations.flatMap(({ body, answers }) => [
+    ...(body ? [body] : []),
+    ...Object.values(answers).flatMap(({ schema }) => (schema ? [schema] : [])),
+  ]);
+  for (const schema of new Set([...shown.flatMap(namedWithin), errorEnvelope, ...codes.map(errorBody)]))
+    registry.add(schema, { id: idOf(schema) });
   const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: (id) => `${schemaAt}${id}` });
   for (const schema of Object.values(schemas)) {
     delete schema.$schema;
     delete schema.$id;
   }
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = describeOperation(operation);
   return {
     openapi: '3.1.0',
     info: {
@@ -153,7 +173,7 @@ export function openApiDocument(baseUrl: string): Json {
     paths,
     components: {
       schemas,
-      responses,
+      responses: { ...responses, ...Object.fromEntries(codes.map(errorResponse)) },
       headers: {
         RateLimitLimit: integerHeader('Requests allowed in the window of a minute.'),
         RateLimitRemaining: integerHeader('Requests left in the window.'),

@@ -86,14 +86,21 @@ export const pagination = z
 
 export const contactList = z.object({ data: z.array(contact), pagination }).meta({ id: 'ContactList' });
 
-export const errorEnvelope = z
-  .object({
-    error: z.object({
-      code: z.enum(errorCodes),
-      message: z.string().meta({ description: 'A summary for people.' }),
-      details: z.record(z.string(), z.unknown()).optional().meta({
-        description: 'Structured context. Of a validation_error: `faults`, each with `in`, `path` and `message`.',
+const envelopeWith = (code: z.ZodType, id: string) =>
+  z
+    .object({
+      error: z.object({
+        code,
+        message: z.string().meta({ description: 'A summary for people.' }),
+        details: z.record(z.string(), z.unknown()).optional().meta({
+          description: 'Structured context. Of a validation_error: `faults`, each with `in`, `path` and `message`.',
+        }),
       }),
-    }),
-  })
-  .meta({ id: 'ErrorEnvelope' });
+    })
+    .meta({ id });
+
+/** Of an error that any operation may have, and of all errors of contacts' three first operations. */
+export const errorEnvelope = envelopeWith(z.enum(errorCodes), 'ErrorEnvelope');
+
+/** The envelope of an error with this code alone. */
+export const errorEnvelopeOf = (code: string, id: string) => envelopeWith(z.literal(code), id);

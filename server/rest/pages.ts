@@ -1,0 +1,94 @@
+/** Pages of lists: `limit` and `cursor`, and the answer with its pagination (specification, section 4.1). */
+
+import type { Context } from 'hono';
+import { mapped, type Statement } from '../database/statement.ts';
+import type { KeyScope } from '../domain/clients/api-keys.ts';
+import type { Position } from '../domain/contacts/contacts.ts';
+import { deploymentSealer, type Unsealed } from '../http/sealed-cursor.ts';
+import type { Services } from '../services.ts';
+import type { Callers } from './caller.ts';
+import { placeOf, positionOf } from './cursor.ts';
+import { invalid } from './envelope.ts';
+import { queryParameter, type Parameter } from './operation.ts';
+
+/** `limit`: 1 to 200, default 50; never clamped. */
+export const limitOf = (things: string): Parameter<number> =>
+  queryParameter(
+    'limit',
+    {
+      description: `How many ${things} a page holds.`,
+      schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+      message: 'Send one whole number from 1 to 200.',
+    },
+    (value) => (/^[1-9]\d{0,2}$/.test(value) && Number(value) <= 200 ? Number(value) : undefined),
+    50,
+  );
+
+const cursorMessage = 'Send nextCursor of an earlier answer to this brokerage, unchanged, or start again without it.';
+
+/** `cursor`: what {@link Pages.answer} reads and gives out. */
+export const cursor = queryParameter(
+  'cursor',
+  { description: 'nextCursor of an earlier answer.', schema: { type: 'string' }, message: cursorMessage },
+  (value) => value,
+  null,
+);
+
+const badCursor = () => invalid([{ in: 'query', path: 'cursor', message: cursorMessage }]);
+
+/** A list as one request asks for it, with places of type `P` in it. */
+export interface List<Row extends P, P> {
+  /** Names the list with its filters and order: a cursor is good for the list that it was given out for. */
+  readonly name: string;
+  /** The first `count` rows after a place, or from the beginning. */
+  readonly rows: (count: number, after: P | null) => Statement<Row[]>;
+  /** Places as bytes, and back; null for bytes that are none. */
+  readonly place: { readonly write: (row: P) => Buffer; readonly read: (bytes: Buffer) => P | null };
+}
+
+/** Places in a list that goes by time and id, newest or oldest first. */
+export const byTime: List<Position, Position>['place'] = { write: placeOf, read: positionOf };
+
+export interface Pages {
+  /** Answers a page of what `list` makes of the request; what it throws is told to none but a key with the scope. */
+  answer<Row extends P, P>(
+    c: Context,
+    scope: KeyScope,
+    limit: Parameter<number>,
+    list: () => List<Row, P>,
+    show?: (row: Row) => unknown,
+  ): Promise<Response>;
+}
+
+export function openPages({ database, secrets }: Services, callers: Callers): Pages {
+  const sealerOf = deploymentSealer({ database, secrets });
+  return {
+    async answer<Row extends P, P>(
+      c: Context,
+      scope: KeyScope,
+      limit: Parameter<number>,
+      list: () => List<Row, P>,
+      show: (row: Row) => unknown = (row) => row,
+    ) {
+      const sealer = await sealerOf();
+      const { caller, answer } = await callers.ask(c, scope, () => {
+        const count = limit.read(c);
+        const { name, rows, place } = list();
+        const given = cursor.read(c);
+        const from: Unsealed | null = given === null ? null : sealer.unseal(given);
+        const after = from && place.read(from.place);
+        // Whether it was given out for this list is not known before it is known who asks.
+        if (given !== null && after === null) throw badCursor();
+        return mapped(rows(count + 1, after), (found) => ({ count, name, place, from, found }));
+      });
+      const { count, name, place, from, found } = answer;
+      const tenant = caller.brokerage_id;
+      if (from !== null && !from.isFor(name, tenant)) throw badCursor();
+      const hasMore = found.length > count;
+      const data = hasMore ? found.slice(0, count) : found;
+      const last = data.at(-1);
+      const nextCursor = hasMore && last ? sealer.seal(name, tenant, place.write(last)) : null;
+      return c.json({ data: data.map(show), pagination: { hasMore, nextCursor } });
+    },
+  };
+}
