@@ -86,7 +86,7 @@ export const pagination = z
 
 export const contactList = z.object({ data: z.array(contact), pagination }).meta({ id: 'ContactList' });
 
-const envelopeWith = (code: z.ZodType, id: string) =>
+const envelopeWith = (code: z.ZodType, name: string) =>
   z
     .object({
       error: z.object({
@@ -97,10 +97,10 @@ const envelopeWith = (code: z.ZodType, id: string) =>
         }),
       }),
     })
-    .meta({ id });
+    .meta({ id: name });
 
 /** Of an error that any operation may have, and of all errors of contacts' three first operations. */
 export const errorEnvelope = envelopeWith(z.enum(errorCodes), 'ErrorEnvelope');
 
 /** The envelope of an error with this code alone. */
-export const errorEnvelopeOf = (code: string, id: string) => envelopeWith(z.literal(code), id);
+export const errorEnvelopeOf = (code: string, name: string) => envelopeWith(z.literal(code), name);
