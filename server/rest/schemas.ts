@@ -2,28 +2,10 @@
 
 import { z } from 'zod';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
+import { absent, id, text, time } from './fields.ts';
 import { errorCodes } from './envelope.ts';
 
-const absent = (sentence: string) => (issue: { input?: unknown }) =>
-  issue.input === undefined ? `Required. ${sentence}` : sentence;
-
-/** A text that can be stored, as long as the body may be. */
-const text = (sentence: string) =>
-  z
-    .string({ error: absent(sentence) })
-    .refine((value) => !value.includes('\0'), {
-      error: 'It contains a null character (U+0000): leave it out.',
-      abort: true,
-    })
-    .refine((value) => value.isWellFormed(), {
-      error: 'It contains half of a surrogate pair, which is no character: send whole characters.',
-      abort: true,
-    });
-
 const asLongAsTheBody = 'Of any length that the body of the request holds.';
-
-const id = z.string().meta({ format: 'uuid' });
-const time = z.string().meta({ format: 'date-time' });
 
 export const contactCreate = z
   .strictObject(
