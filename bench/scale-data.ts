@@ -237,6 +237,8 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
           `${directory} holds ${found || 'no'} deals, or not all of them: remove it, and it is made again.`,
         );
       }
+      // A search for plans that was interrupted has left PostgreSQL telling all of them, which costs more than the calls.
+      await client.query(`alter role ${postgres.server.user} reset all`);
       await client.query(wake);
       // Copied, it goes with the store beside the copy.
       await client.query('delete from vault.document_store');

@@ -2398,8 +2398,14 @@ begin
         o.side in ('broker', 'seller', 'viewer')
           or (select d.organization_id from public.deals d where d.id = o.deal_id) = any (administered) as sees_all
       from (
-        select p.deal_id, p.principal_id, p.side from app.own_parts(me, barred, null) p
-        where p.role <> 'broker' order by p.participant_id desc limit 50) o)
+        select p.deal_id, p.principal_id, s.side from (
+          select o.deal_id, o.id, o.role, o.advises, coalesce(o.advises, o.id) as principal_id from public.participants o
+          where o.user_id = me and o.status = 'active' and o.role <> 'broker'
+            and (barred = '{}' or (select d.organization_id from public.deals d where d.id = o.deal_id) <> all (barred))
+          order by o.id desc offset 0) p
+        cross join lateral (select case when p.advises is null then p.role
+          else (select a.role from public.participants a where a.id = p.advises and a.status = 'active') end as side offset 0) s
+        where s.side is not null order by p.id desc limit 50) o)
     select s.id, s.at, s.user_id, s.client_id, own.deal_id, s.action, s.subject_id, s.outcome, s.details
     from own
     cross join lateral (
@@ -5574,80 +5580,90 @@ begin
     return;
   end if;
   return query
-    with own as materialized (select p.* from app.own_parts(me, barred, narrowed) p),
-    d as materialized (
-      select p.deal_id as id, t.state, t.organization_id, p.participant_id, p.role, p.principal_id, p.side, true as mine, t.state not in ('closed', 'withdrawn') as goes_on,
-        t.organization_id = any (administered) as by_brokerage
-      from own p
-      join (select t.id, t.state, t.organization_id from public.deals t where t.id = any (array(select own.deal_id from own))) t on t.id = p.deal_id
-      union all
-      select t.id, t.state, t.organization_id, null, null, null, null, false, false, true from public.deals t
-      where t.organization_id = any (administered) and not exists (select from own where own.deal_id = t.id)),
+    with mine as materialized (
+      select p.deal_id as id, t.state, p.role, p.principal_id, p.side, t.state not in ('closed', 'withdrawn') as goes_on,
+        t.state not in ('draft', 'listed', 'withdrawn', 'closed') as is_sold, t.organization_id = any (administered) as by_brokerage
+      from app.own_parts(me, barred, narrowed) p
+      join (select t.id, t.state, t.organization_id from public.deals t
+        where t.id = any (array(select o.deal_id from public.participants o where o.user_id = me and o.status = 'active'))) t on t.id = p.deal_id),
+    administered_only as materialized (
+      select t.id, t.state, t.state not in ('draft', 'listed', 'withdrawn', 'closed') as is_sold from public.deals t
+      where t.organization_id = any (administered) and not exists (select from mine where mine.id = t.id)),
+    -- Which deals each of the queries below is about, from one pass.
+    lists as materialized (
+      select array_agg(m.id) filter (where m.role = 'broker' and m.goes_on) as run,
+        array_agg(m.id) filter (where m.role = 'seller' and m.goes_on) as sells,
+        array_agg(m.id) filter (where m.side = 'buyer' and m.goes_on) as bought,
+        array_agg(m.principal_id) filter (where m.side = 'buyer' and m.goes_on) as principals,
+        array_agg(m.principal_id) filter (where m.role = 'buyer' and m.goes_on) as signers,
+        array_agg(m.id) filter (where m.state = 'listed' and m.role in ('broker', 'seller')) as listed,
+        array_agg(m.id) filter (where m.role = 'broker') as brokered,
+        array_agg(m.id) filter (where m.role <> 'broker') as taken_part
+      from mine m),
     -- Deals before an offer was accepted have neither a stage nor an exclusivity that has not ended.
+    sold_ids as materialized (
+      select array(select m.id from mine m where m.is_sold union all select b.id from administered_only b where b.is_sold) as deals),
     sold as materialized (
       select d.*, g.state as stage, x.participant_id as holder, x.granted_at, x.expires_at, coalesce(x.expires_at > now, false) as runs
-      from d
-      left join (select s.deal_id, s.state from public.deal_stages s
-        where s.deal_id = any (array(select d.id from d where d.state not in ('draft', 'listed', 'withdrawn', 'closed')))) g on g.deal_id = d.id
+      from (select m.id, m.state, m.role, m.principal_id, m.side, true as mine, m.by_brokerage from mine m where m.is_sold
+        union all select b.id, b.state, null, null, null, false, true from administered_only b where b.is_sold) d
+      left join (select s.deal_id, s.state from public.deal_stages s where s.deal_id = any ((select sold_ids.deals from sold_ids)::uuid[])) g
+        on g.deal_id = d.id
       left join (select e.deal_id, e.participant_id, e.granted_at, e.expires_at from public.exclusivities e
-        where e.deal_id = any (array(select d.id from d where d.state not in ('draft', 'listed', 'withdrawn', 'closed')))
-          and e.ended_at is null) x on x.deal_id = d.id
-      where d.state not in ('draft', 'listed', 'withdrawn', 'closed')),
-    run as materialized (select array(select d.id from d where d.role = 'broker' and d.goes_on) as deals),
-    bought as materialized (
-      select array_agg(d.id) as deals, array_agg(d.principal_id) as principals from d where d.side = 'buyer' and d.goes_on),
+        where e.deal_id = any ((select sold_ids.deals from sold_ids)::uuid[]) and e.ended_at is null) x on x.deal_id = d.id),
+    -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
+    held as materialized (select array(select s.id from sold s where s.mine and s.holder is not null) as deals),
     waiting (kind, deal_id, count, due_at, since) as (
       select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
           null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
         from public.questions t
-        where t.deal_id = any ((select run.deals from run)::uuid[]) and t.status in ('pending_broker_review', 'answered') group by t.deal_id, t.status
+        where t.deal_id = any ((select l.run from lists l)::uuid[]) and t.status in ('pending_broker_review', 'with_seller', 'answered') and t.status <> 'with_seller'
+        group by t.deal_id, t.status
       union all
       select 'questions_to_answer', t.deal_id, count(*), null, min(t.updated_at)
         from public.questions t
-        where t.deal_id = any (array(select d.id from d where d.role = 'seller' and d.goes_on)) and t.status = 'with_seller' group by t.deal_id
+        where t.deal_id = any ((select l.sells from lists l)::uuid[]) and t.status = 'with_seller' group by t.deal_id
       union all
       select 'answers_to_read', t.deal_id, count(*), null, min(t.distributed_at)
         from public.questions t
         left join (select r.deal_id, r.read_until from public.answer_readings r
-          where r.deal_id = any ((select bought.deals from bought)::uuid[]) and r.user_id = me) r on r.deal_id = t.deal_id
-        where t.status = 'distributed' and t.participant_id = any ((select bought.principals from bought)::uuid[])
+          where r.deal_id = any ((select l.bought from lists l)::uuid[]) and r.user_id = me) r on r.deal_id = t.deal_id
+        where t.status = 'distributed' and t.participant_id = any ((select l.principals from lists l)::uuid[])
           and (r.read_until is null or r.read_until < coalesce(t.distributed_at, '-infinity'))
         group by t.deal_id
       union all
       select 'ndas_to_sign', t.deal_id, count(*), null, min(t.sent_at)
         from public.ndas t
         where t.status = 'sent' and (t.expires_at is null or t.expires_at > now)
-          and t.participant_id = any (array(select d.participant_id from d where d.role = 'buyer' and d.goes_on))
+          and t.participant_id = any ((select l.signers from lists l)::uuid[])
         group by t.deal_id
       union all
       select 'ndas_unsigned', t.deal_id, count(*), null, min(t.sent_at)
         from public.ndas t
-        where t.status = 'sent' and (t.expires_at is null or t.expires_at > now) and t.deal_id = any ((select run.deals from run)::uuid[])
+        where t.status = 'sent' and (t.expires_at is null or t.expires_at > now) and t.deal_id = any ((select l.run from lists l)::uuid[])
         group by t.deal_id
       union all
       -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
       select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
         from public.offers t
-        where t.is_current and t.deal_id = any (array(
-          select d.id from d where d.role in ('broker', 'seller') and d.state = 'listed'
-          union all
-          select s.id from sold s where s.role in ('broker', 'seller') and s.state = 'under_offer'
-            and (s.stage is null or (s.stage = 'exclusivity' and not s.runs))))
+        where t.is_current and t.deal_id = any (array_cat((select l.listed from lists l),
+          array(select s.id from sold s where s.role in ('broker', 'seller') and s.state = 'under_offer'
+            and (s.stage is null or (s.stage = 'exclusivity' and not s.runs)))))
         group by t.deal_id
       union all
       -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
       select change.kind, t.deal_id, count(*), null, min(t.submitted_at)
         from sold s
         join (select o.id, o.deal_id, o.participant_id, o.submitted_at from public.offers o
-          where o.deal_id = any (array(select sold.id from sold where sold.mine and sold.holder is not null)) and o.is_current) t
+          where o.deal_id = any ((select held.deals from held)::uuid[]) and o.is_current) t
           on t.participant_id = s.holder
         cross join lateral (select case when s.role = 'broker' then 'offer_changes_to_decide'
           when s.role = 'seller' or s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
         where s.mine and change.kind is not null and (s.runs or s.stage in ('diligence', 'closing'))
           and not exists (select from public.offer_decisions c
-            where c.deal_id = any (array(select sold.id from sold where sold.mine and sold.holder is not null)) and c.offer_id = t.id)
+            where c.deal_id = any ((select held.deals from held)::uuid[]) and c.offer_id = t.id)
           and exists (select from public.offer_decisions c
-            where c.deal_id = any (array(select sold.id from sold where sold.mine and sold.holder is not null))
+            where c.deal_id = any ((select held.deals from held)::uuid[])
               and c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
         group by change.kind, t.deal_id
       union all
@@ -5655,7 +5671,7 @@ begin
       select 'conditions_due', t.deal_id, count(*), app.end_of(min(t.deadline)), null
         from (
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
-          left join d on d.id = c.deal_id and d.goes_on
+          left join mine d on d.id = c.deal_id and d.goes_on
           left join sold s on s.id = d.id and d.side = 'buyer' and s.holder = d.principal_id and (s.runs or s.stage is distinct from 'exclusivity')
           where c.owner_user_id = me and c.status in ('open', 'in_progress') and c.deadline <= due_by
             and (d.side in ('broker', 'seller', 'viewer') or s.id is not null
@@ -5663,13 +5679,13 @@ begin
                 where a.id = c.deal_id and a.organization_id = any (administered) and a.state not in ('closed', 'withdrawn'))))
           union
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
-          where c.deal_id = any ((select run.deals from run)::uuid[]) and c.status in ('open', 'in_progress') and c.deadline <= due_by
+          where c.deal_id = any ((select l.run from lists l)::uuid[]) and c.status in ('open', 'in_progress') and c.deadline <= due_by
             and (c.owner_user_id is null or c.deadline <= overdue_by)) t
         group by t.deal_id
       union all
       select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
         from public.findings t
-        join d on d.id = t.deal_id and d.goes_on
+        join mine d on d.id = t.deal_id and d.goes_on
         where with_findings and t.status = 'open' and t.owner_user_id = me
           and (d.side in ('broker', 'seller') or t.participant_id = d.principal_id)
         group by t.deal_id),
@@ -5691,11 +5707,11 @@ begin
       order by s.expires_at, s.id limit 20),
     -- The last eight records of activity are on the eight deals with the last ones.
     busiest as materialized (
-      select a.deal_id from vault.deal_activity a where a.deal_id = any (array(select own.deal_id from own where own.role = 'broker'))
+      select a.deal_id from vault.deal_activity a where a.deal_id = any ((select l.brokered from lists l)::uuid[])
       order by a.at desc, a.record_id desc limit 8),
     own_busiest as materialized (
       select array(select a.deal_id from vault.own_activity a
-        where a.user_id = me and a.deal_id = any (array(select own.deal_id from own where own.role <> 'broker'))
+        where a.user_id = me and a.deal_id = any ((select l.taken_part from lists l)::uuid[])
         order by a.at desc, a.record_id desc limit 8) as deals),
     acts as materialized (
       select c.*, true as is_own from (
@@ -5728,7 +5744,8 @@ begin
      from first f join named n on n.id = f.deal_id order by coalesce(f.due_at, f.since), f.deal_id, f.kind)
     union all
     (select 'state', c.state, null, null, sum(c.count)::int, null, null, null, null, null, null, null, null, null, null, null
-     from (select d.state, count(*) as count from d group by d.state
+     from (select m.state, count(*) as count from mine m group by m.state
+       union all select b.state, count(*) from administered_only b group by b.state
        union all select s.state_for_all, - count(*) from staged s group by s.state_for_all
        union all select s.state, count(*) from staged s group by s.state) c
      group by c.state having sum(c.count) > 0 order by c.state)
@@ -7687,7 +7704,7 @@ BEGIN ATOMIC
                        WHERE ((p.id = o.advises) AND (p.status = 'active'::text)))
                  END AS side
             FROM public.participants o
-           WHERE ((o.user_id = own_parts.me) AND (o.status = 'active'::text) AND ((own_parts.narrowed IS NULL) OR (o.deal_id = own_parts.narrowed)) AND ((own_parts.barred = '{}'::uuid[]) OR (( SELECT d.organization_id
+           WHERE ((o.user_id = own_parts.me) AND (o.status = 'active'::text) AND ((own_parts.narrowed IS NULL) OR (o.deal_id = own_parts.narrowed)) AND (( SELECT (own_parts.barred = '{}'::uuid[])) OR (( SELECT d.organization_id
                     FROM public.deals d
                    WHERE (d.id = o.deal_id)) <> ALL (own_parts.barred))))
           OFFSET 0) s
@@ -10633,3 +10650,4 @@ $procedure$;
 -- 03bacbc278d5f50de068ee0df7523a5a1ded6ae0bed6eba7a68d919b6c44d3db  067_unread_notifications.sql
 -- bf3611960a708bbc4f3f7091600e7845711083f78fb7283b8ee214976e98aed7  068_people_in_exports.sql
 -- ff2183bc696ae041949f23bbe6be73847f55c2f02997aa3a539d88f2ce724f3f  069_notifications_by_deal.sql
+-- 34fdeb1c28d2a1a58bbe174f47df549cf6e4fddb14db6dad43f642afecf61685  072_first_page_by_lists.sql
