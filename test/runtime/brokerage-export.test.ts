@@ -8,7 +8,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { unzipSync } from 'fflate';
-import type { ClientConfig } from 'pg';
+import pg, { type ClientConfig } from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { ExportManifest } from '../../server/export/brokerage.ts';
 import { zipped, type FileToArchive } from '../../server/export/zip.ts';
@@ -209,6 +209,64 @@ test('in the settings an admin exports what they may see, and of a sale in which
       adminId,
     ]),
   ).toEqual([{ count: 2 }]);
+});
+
+test('a node writes two archives at once and of a brokerage one, whenever they were asked for, and none for who asks for the head alone', async () => {
+  await service.sql(`insert into brokerages (slug, name) values ('third', 'Third')`);
+  const others = await service.sql<{ id: string }>('select id from brokerages where id <> $1', [brokerage.id]);
+  const ids = [brokerage.id, ...others.map(({ id }) => id)];
+  expect(ids).toHaveLength(3);
+  for (const { id } of others)
+    await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [id, adminId]);
+  const urlOfExport = (id: string) => `${service.origin}/api/web/brokerages/${id}/export`;
+  const noted = async () =>
+    (
+      await service.sql<{ count: number }>(
+        `select count(*)::int from audit_records where action = 'brokerage.export' and user_id = $1`,
+        [adminId],
+      )
+    )[0]!.count;
+  const before = await noted();
+  for (const id of [...ids, ...ids]) {
+    const head = await fetch(urlOfExport(id), { method: 'HEAD', headers: admin.headers });
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/zip']);
+  }
+  expect(await noted()).toBe(before);
+
+  // What is being written waits for this table, so that none is done before the last one is asked for.
+  const holder = new pg.Client(service.connections.owner);
+  await holder.connect();
+  const stops = new Map<Response, AbortController>();
+  const begin = async (id: string) => {
+    const stop = new AbortController();
+    const response = await fetch(urlOfExport(id), { headers: admin.headers, signal: stop.signal });
+    if (response.status !== 200) await response.arrayBuffer();
+    stops.set(response, stop);
+    return response;
+  };
+  try {
+    await holder.query('begin; lock table contacts in access exclusive mode');
+    const answers = await Promise.all([...ids, ...ids].map(begin));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 503, 503, 503, 503]);
+    const begun = answers.filter(({ status }) => status === 200);
+    expect(new Set(begun.map(({ url }) => url)).size).toBe(2);
+    expect(await noted()).toBe(before + 2);
+    const third = ids.find((id) => begun.every(({ url }) => url !== urlOfExport(id)))!;
+    expect((await begin(third)).status).toBe(503);
+    expect(await admin.ask(`/brokerages/${third}/export`, {})).toMatchObject({
+      status: 503,
+      body: { error: { code: 'busy' } },
+    });
+    // Whoever goes away gives their place to another.
+    stops.get(begun[0]!)!.abort();
+    let next: Response | undefined;
+    await expect.poll(async () => (next = await begin(third)).status, { timeout: 60_000, interval: 100 }).toBe(200);
+    await holder.query('rollback');
+    for (const response of [begun[1]!, next!]) checkManifest(unzipSync(new Uint8Array(await response.arrayBuffer())));
+    await expect.poll(async () => (await download(admin)).status, { timeout: 60_000, interval: 100 }).toBe(200);
+  } finally {
+    await holder.end();
+  }
 });
 
 test('nobody else exports it, nor an admin whose sign-in is a while ago', async () => {

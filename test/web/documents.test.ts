@@ -226,8 +226,9 @@ describe('opening documents', () => {
     expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'.*; sandbox$/);
   });
 
-  test('tells of a file, to whom asks for the head alone, without opening the body', async () => {
+  test('tells of a file, to whom asks for the head alone, without opening it', async () => {
     const { headers } = await web.as('other buyer');
+    const before = (await openings()).body.items;
     const { storage } = web.service.nodes[0]!.services;
     const { read } = storage;
     let reads = 0;
@@ -243,6 +244,9 @@ describe('opening documents', () => {
       const part = await fetch(url, { method: 'HEAD', headers: { ...headers, range: 'bytes=0-3' } });
       expect([part.status, part.headers.get('content-length')]).toEqual([206, '4']);
       expect(reads).toBe(0);
+      expect((await openings()).body.items).toEqual(before);
+      const hidden = await fetch(url, { method: 'HEAD', headers: (await web.as('new buyer')).headers });
+      expect(hidden.status).toBe(404);
     } finally {
       storage.read = read;
     }

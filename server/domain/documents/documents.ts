@@ -233,6 +233,17 @@ export const openDocument = row<OpenedDocument, [source: DocumentSource, id: str
   'select filename, media_type, size_bytes, sha256, storage_key from app.open_document($1, $2, $3)',
 );
 
+const head = bySource((source) =>
+  row<OpenedDocument, [id: string]>(
+    `head_of_${source}_document`,
+    `select filename, media_type, size_bytes, encode(sha256, 'hex') as sha256, '' as storage_key from ${tables[source]} where id = $1`,
+  ),
+);
+
+/** The same, without a record and without the place of the body: nobody opens a document by asking for the head alone. */
+export const headOfDocument = (source: DocumentSource, id: string): Statement<OpenedDocument | null> =>
+  head(source, id);
+
 export interface DocumentOpening {
   id: string;
   /** Null when the caller may not know of them. */

@@ -7,8 +7,9 @@ import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import { openDocument } from '../../domain/documents/documents.ts';
 import { beginExport, mayExport } from '../../domain/people/brokerage-export.ts';
-import { brokerageOfCaller } from '../../domain/people/brokerages.ts';
+import { brokerageOfCaller, type BrokerageOfCaller } from '../../domain/people/brokerages.ts';
 import { exportBrokerage, type ExportSource } from '../../export/brokerage.ts';
+import { responseOf } from '../../http/held-answer.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, retryAfter } from '../../http/problem.ts';
@@ -16,7 +17,7 @@ import { requestIdOf } from '../../http/request-id.ts';
 import { isStorageKey } from '../../storage/storage.ts';
 import { pathId } from './input.ts';
 
-/** How many are written at once by a node: each reads all that a brokerage has. */
+/** How many are written at once by a node, of each brokerage one: each reads all that a brokerage has. */
 const atOnce = 2;
 
 const sight =
@@ -42,29 +43,44 @@ function personsSource(services: Services, c: Context, brokerageId: string): Exp
 }
 
 export function brokerageExportRoutes(services: Services) {
-  let running = 0;
+  /** The brokerages whose archives are being written. */
+  const running = new Set<string>();
+
+  /** The brokerage, to whoever may take along what it has. Throws 404 and 403, and 503 while there is no place for one more. */
+  async function exportable(c: Context, brokerageId: string): Promise<BrokerageOfCaller> {
+    const [brokerage, may] = await asPerson(services, c, brokerageOfCaller(brokerageId), mayExport(brokerageId));
+    if (!brokerage) throw nothingThere();
+    if (!may) throw notAllowed();
+    if (running.size >= atOnce || running.has(brokerageId))
+      throw new Problem(503, 'busy', 'Other exports are being made. Try again in some minutes.', retryAfter(60));
+    return brokerage;
+  }
+
+  /** Takes a place until the answer is closed, however that comes. Nothing may be awaited since {@link exportable}. */
+  function takePlace(c: Context, brokerageId: string): void {
+    const response = responseOf(c);
+    if (response.destroyed) return;
+    running.add(brokerageId);
+    response.once('close', () => running.delete(brokerageId));
+  }
+
   return new Hono()
     .post('/brokerages/:id/export', async (c) => {
-      const brokerageId = pathId(c);
-      const [brokerage, may] = await asPerson(services, c, brokerageOfCaller(brokerageId), mayExport(brokerageId));
-      if (!may) throw brokerage ? notAllowed() : nothingThere();
-      return c.json({ may });
+      await exportable(c, pathId(c));
+      return c.json({ may: true });
     })
 
     .get('/brokerages/:id/export', async (c) => {
       const brokerageId = pathId(c);
-      if (running >= atOnce)
-        throw new Problem(503, 'busy', 'Other exports are being made. Try again in some minutes.', retryAfter(60));
-      const [brokerage, begun] = await asPerson(
-        services,
-        c,
-        brokerageOfCaller(brokerageId),
-        beginExport(brokerageId, originOf(c)),
-      );
-      if (!brokerage) throw nothingThere();
-      if (!begun) throw notAllowed();
+      const { id, slug, name } = await exportable(c, brokerageId);
       const now = services.clock();
-      const { id, slug, name } = brokerage;
+      c.header('Content-Type', 'application/zip');
+      c.header('Content-Disposition', `attachment; filename="${slug}-${now.toISOString().slice(0, 10)}.zip"`);
+      // Who asks for the head alone gets no archive: nothing is written, and nothing noted.
+      if (c.req.method === 'HEAD') return c.body(null);
+      takePlace(c, brokerageId);
+      const [begun] = await asPerson(services, c, beginExport(brokerageId, originOf(c)));
+      if (!begun) throw notAllowed();
       const task = {
         brokerage: { id, slug, name },
         source: personsSource(services, c, brokerageId),
@@ -74,18 +90,15 @@ export function brokerageExportRoutes(services: Services) {
         without: ['audit_records'],
       };
       async function* body(): AsyncGenerator<Uint8Array> {
-        running += 1;
         try {
           yield* exportBrokerage(task);
         } catch (error) {
-          services.log.warn({ err: error, requestId: requestIdOf(c) }, 'the export of a brokerage broke off');
+          // Whoever goes away is no failure of ours.
+          if (!responseOf(c).destroyed)
+            services.log.warn({ err: error, requestId: requestIdOf(c) }, 'the export of a brokerage broke off');
           throw error;
-        } finally {
-          running -= 1;
         }
       }
-      c.header('Content-Type', 'application/zip');
-      c.header('Content-Disposition', `attachment; filename="${slug}-${now.toISOString().slice(0, 10)}.zip"`);
       return c.body(Readable.toWeb(Readable.from(body(), { objectMode: false })) as ReadableStream<Uint8Array>);
     });
 }

@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import type { Services } from '../../services.ts';
-import { openDocument, previewedTypes, type DocumentSource } from '../../domain/documents/documents.ts';
+import { headOfDocument, openDocument, previewedTypes, type DocumentSource } from '../../domain/documents/documents.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { isStorageKey, type Span } from '../../storage/storage.ts';
 import { withinDocument } from '../../domain/visibility/within.ts';
@@ -63,7 +63,10 @@ export async function sendDocument(
   id: string,
   how: 'attachment' | 'inline',
 ): Promise<Response> {
-  const [opened] = await asPersonWithin(services, c, withinDocument(source, id), openDocument(source, id, readsOn(c)));
+  // Of a request for the head alone nobody would read the body to its end, and so close it; nor was anything opened.
+  const headOnly = c.req.method === 'HEAD';
+  const asked = headOnly ? headOfDocument(source, id) : openDocument(source, id, readsOn(c));
+  const [opened] = await asPersonWithin(services, c, withinDocument(source, id), asked);
   if (!opened) throw nothingThere();
   const { filename, media_type, sha256, storage_key } = opened;
   if (how === 'inline' && !(previewedTypes as readonly string[]).includes(media_type))
@@ -77,11 +80,8 @@ export async function sendDocument(
     c.header('Content-Range', `bytes */${size}`);
     throw new Problem(416, 'no_such_part', 'The file has no such part.');
   }
-  // Of a request for the head alone nobody would read the body to its end, and so close it.
-  const headOnly = c.req.method === 'HEAD';
   // A record that was brought in by hand may name a place where no body can be: nothing is there.
-  const body =
-    headOnly || !isStorageKey(storage_key) ? null : await services.storage.read(storage_key, span ?? undefined);
+  const body = isStorageKey(storage_key) ? await services.storage.read(storage_key, span ?? undefined) : null;
   if (body === null && !headOnly) {
     services.log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
     const message =
