@@ -2,13 +2,11 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../app.ts';
+import { startBackground } from '../background.ts';
 import { settled, type Config } from '../config.ts';
 import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
 import { checkStore } from '../documents/one-store.ts';
-import { startDelivery } from '../mail/delivery.ts';
-import { startNotifier } from '../notifier.ts';
 import { openServices } from '../services.ts';
-import { startWritingUses } from '../uses.ts';
 import { listen } from './listen.ts';
 import type { Observation } from './observation.ts';
 import { openPrepared, opening, opensPortFirst, prepareWeb, type Prepare, type Running } from './preparation.ts';
@@ -46,10 +44,7 @@ export function start(
     signal.throwIfAborted();
     const open = (listener ??= await listen(config.host, config.port));
     open.answerWith(app, services.load);
-    const stopWritingUses = startWritingUses(services);
-    closers.push(startDelivery(services));
-    closers.push(startNotifier(services));
-    closers.push(async () => stopWritingUses());
+    closers.push(startBackground(services));
     const drain = async (seconds: number, hurry: AbortSignal) => {
       leave();
       open.leave();

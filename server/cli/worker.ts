@@ -2,12 +2,10 @@
 
 import type { ClientConfig } from 'pg';
 import { createApp } from '../app.ts';
+import { startBackground } from '../background.ts';
 import { readConfig, settled } from '../config.ts';
 import type { MetricsReader } from '../http/operations.ts';
-import { startDelivery } from '../mail/delivery.ts';
-import { startNotifier } from '../notifier.ts';
 import { openServices, type OpenServices } from '../services.ts';
-import { startWritingUses } from '../uses.ts';
 import { listen, type Listener } from './listen.ts';
 import { openObservation } from './observation.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
@@ -28,17 +26,13 @@ export async function runWorker(id: number): Promise<never> {
   const log = logOfAll.child({ worker: id });
   let listener: Listener | undefined;
   let opened: OpenServices | undefined;
-  let stopDelivery = async () => {};
-  let stopNotifier = async () => {};
-  let stopWritingUses = () => {};
+  let stopBackground = async () => {};
   let ending: Promise<void> | undefined;
   const over = Promise.withResolvers<void>();
   const end = (code: number) =>
     (ending ??= (async () => {
       process.exitCode = code;
-      stopWritingUses();
-      const drained = async () =>
-        void (await Promise.all([listener?.close(config.shutdownSeconds), stopDelivery(), stopNotifier()]));
+      const drained = async () => void (await Promise.all([listener?.close(config.shutdownSeconds), stopBackground()]));
       await (opened ? opened.close(drained) : drained());
       over.resolve();
     })());
@@ -79,9 +73,7 @@ export async function runWorker(id: number): Promise<never> {
     const app = createApp(opened.services, metricsOfAll);
     const open = await opensPort();
     open?.answerWith(app, opened.services.load);
-    stopDelivery = startDelivery(opened.services);
-    stopNotifier = startNotifier(opened.services);
-    stopWritingUses = startWritingUses(opened.services);
+    stopBackground = startBackground(opened.services);
     return say({ is: 'answering', port: open?.port ?? port });
   }
   async function obey(message: ToWorker): Promise<void> {

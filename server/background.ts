@@ -1,0 +1,16 @@
+/** What a process that answers requests does besides. */
+
+import { startDelivery } from './mail/delivery.ts';
+import { startNotifier } from './notifier.ts';
+import type { Services } from './services.ts';
+import { startWritingUses } from './uses.ts';
+
+/** Delivers mails, tells people of what happened and writes down the last use of credentials; the function returned ends all of it. */
+export function startBackground(services: Services): () => Promise<void> {
+  const stopWritingUses = startWritingUses(services);
+  const stops = [startDelivery(services), startNotifier(services)];
+  return async () => {
+    stopWritingUses();
+    await Promise.all(stops.map((stop) => stop()));
+  };
+}
