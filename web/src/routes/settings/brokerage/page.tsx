@@ -16,6 +16,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { formatDate } from '../../../lib/format.ts';
 import { memberRoles } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
+import { ConfirmationCard } from '../confirmation-card.tsx';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
@@ -132,37 +133,19 @@ function ExportCard({ brokerage }: { brokerage: Brokerage }) {
   );
 }
 
-/** Asking for the brokerage to be deleted, for admins: what they type says that they mean it. */
+/** Asking for the brokerage to be deleted, for admins. */
 function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   const { askDeletion } = useMemberActions(brokerage.id);
-  const withRecentSignIn = useRecentSignIn();
-  const form = useForm({
-    initial: { confirmation: '' },
-    draft: null,
-    check: (values) =>
-      values.confirmation.trim() === brokerage.slug
-        ? required(values, {})
-        : { confirmation: `Type ${brokerage.slug} to say that you mean it.` },
-    about: { validation_error: 'confirmation' },
-    submit: ({ confirmation }) => withRecentSignIn(() => askDeletion.mutateAsync(confirmation.trim())),
-    onDone: () => toast('The admins are told by mail'),
-  });
   return (
-    <Card
+    <ConfirmationCard
       title="Delete the brokerage"
       description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can take it back. Every admin is told by mail. People who are with another brokerage keep their account; the accounts of all others are emptied."
-    >
-      <FormFields form={form} className="max-w-md">
-        <Field label={`Type ${brokerage.slug} to confirm`} error={form.errors.confirmation}>
-          <Input {...form.text('confirmation')} autoComplete="off" maxLength={64} />
-        </Field>
-        <div>
-          <Button type="submit" kind="danger" pending={form.pending} disabled={!form.dirty}>
-            Delete the brokerage
-          </Button>
-        </div>
-      </FormFields>
-    </Card>
+      word={brokerage.slug}
+      wrong={`Type ${brokerage.slug} to say that you mean it.`}
+      action="Delete the brokerage"
+      submit={(confirmation) => askDeletion.mutateAsync(confirmation)}
+      onDone={() => toast('The admins are told by mail')}
+    />
   );
 }
 

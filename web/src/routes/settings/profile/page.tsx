@@ -15,6 +15,7 @@ import { forgetDrafts } from '../../../lib/drafts.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
 import { chooseTheme, useTheme } from '../../../lib/theme.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
+import { ConfirmationCard } from '../confirmation-card.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
 function NameCard() {
@@ -106,38 +107,20 @@ function DataCard() {
 function EraseCard() {
   const { user } = useMe();
   const { erase } = useSecurityActions();
-  const withRecentSignIn = useRecentSignIn();
-  const form = useForm({
-    initial: { confirmation: '' },
-    draft: null,
-    check: (values) =>
-      values.confirmation.trim().toLowerCase() === user.email
-        ? required(values, {})
-        : { confirmation: 'Type your own e-mail address to say that you mean it.' },
-    about: { validation_error: 'confirmation' },
-    submit: ({ confirmation }) => withRecentSignIn(() => erase.mutateAsync(confirmation)),
-    onDone: () => {
-      forgetDrafts();
-      leaveFreely();
-      window.location.assign('/sign-in');
-    },
-  });
   return (
-    <Card
+    <ConfirmationCard
       title="Erase your account"
       description="Your name, address, sign-in and connected clients are erased at once and for good, and you leave every deal and brokerage. What you did on deals stays there under a pseudonym."
-    >
-      <FormFields form={form} className="max-w-md">
-        <Field label={`Type ${user.email} to confirm`} error={form.errors.confirmation}>
-          <Input {...form.text('confirmation')} autoComplete="off" maxLength={254} />
-        </Field>
-        <div>
-          <Button type="submit" kind="danger" pending={form.pending} disabled={!form.dirty}>
-            Erase my account
-          </Button>
-        </div>
-      </FormFields>
-    </Card>
+      word={user.email}
+      wrong="Type your own e-mail address to say that you mean it."
+      action="Erase my account"
+      submit={(confirmation) => erase.mutateAsync(confirmation)}
+      onDone={() => {
+        forgetDrafts();
+        leaveFreely();
+        window.location.assign('/sign-in');
+      }}
+    />
   );
 }
 

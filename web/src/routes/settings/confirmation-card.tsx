@@ -1,0 +1,49 @@
+import { Button } from '../../components/button.tsx';
+import { Card } from '../../components/card.tsx';
+import { Field } from '../../components/field.tsx';
+import { FormFields } from '../../components/form-fields.tsx';
+import { Input } from '../../components/input.tsx';
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
+import { required, useForm } from '../../lib/use-form.ts';
+
+interface ConfirmationCardProps {
+  title: string;
+  description: string;
+  /** What there is to type. */
+  word: string;
+  /** What is said when something else was typed. */
+  wrong: string;
+  /** What the button says. */
+  action: string;
+  /** Given what was typed. */
+  submit: (confirmation: string) => Promise<unknown>;
+  onDone: () => void;
+}
+
+/** Something that cannot be taken back: typing a name says that one means it, and it takes a recent sign-in. */
+export function ConfirmationCard({ title, description, word, wrong, action, submit, onDone }: ConfirmationCardProps) {
+  const withRecentSignIn = useRecentSignIn();
+  const form = useForm({
+    initial: { confirmation: '' },
+    draft: null,
+    check: (values) =>
+      values.confirmation.trim().toLowerCase() === word ? required(values, {}) : { confirmation: wrong },
+    about: { validation_error: 'confirmation' },
+    submit: ({ confirmation }) => withRecentSignIn(() => submit(confirmation.trim().toLowerCase())),
+    onDone,
+  });
+  return (
+    <Card title={title} description={description}>
+      <FormFields form={form} className="max-w-md">
+        <Field label={`Type ${word} to confirm`} error={form.errors.confirmation}>
+          <Input {...form.text('confirmation')} autoComplete="off" maxLength={254} />
+        </Field>
+        <div>
+          <Button type="submit" kind="danger" pending={form.pending} disabled={!form.dirty}>
+            {action}
+          </Button>
+        </div>
+      </FormFields>
+    </Card>
+  );
+}
