@@ -52,5 +52,8 @@ type Input<E> = E extends { input: infer I }
 /** What a request takes besides its path: the ids in it, its query, its body. */
 export type RequestOptions<M extends Method, P extends PathOf<M>> = Input<Endpoint<M, P>>;
 
+/** What the service does by the clock. */
+export type { JobName } from './domain/service/status.ts';
+
 /** What GET /api/web/events sends as the data of each event. */
 export type { SeenChange as LiveEvent } from './domain/visibility/changes.ts';

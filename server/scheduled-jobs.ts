@@ -1,31 +1,38 @@
 /** What the service does by the clock: writes down what time has done, and clears away what can never be used again. */
 
 import type { CoreServices } from './services.ts';
-import { row } from './database/statement.ts';
+import { row, type Statement } from './database/statement.ts';
 import { traced } from './tracing.ts';
 import { deleteBrokerages } from './documents/brokerage-deletion.ts';
 import { clearBodies } from './documents/clearing.ts';
-import { noteJobRun } from './domain/service/status.ts';
+import { noteJobRun, type JobName } from './domain/service/status.ts';
 import { mailDirectory, removeMailsNaming } from './mail/files.ts';
 import { purgeNotifications, queueReminders } from './domain/notifications/events.ts';
 
 const minute = 60_000;
 
-/** What is done how often, in milliseconds. */
-export const scheduledJobs = [
-  { every: minute, job: row('sweep', 'select app.sweep()') },
-  { every: minute, job: queueReminders },
-  { every: 10 * minute, job: purgeNotifications },
-  { every: 10 * minute, job: row('purge_sign_in', 'select app.purge_sign_in()') },
-  { every: 10 * minute, job: row('purge_authorization', 'select app.purge_authorization()') },
-  { every: 60 * minute, job: row('purge_mails', 'select app.purge_mails()') },
-  { every: 10 * minute, job: row('purge_idempotency_keys', 'select app.purge_idempotency_keys()') },
-  { every: 10 * minute, job: row('fail_abandoned_snapshots', 'select app.fail_abandoned_snapshots()') },
-  { every: 60 * minute, job: row('keep_audit_months', 'select app.keep_audit_months()') },
-  {
-    every: 10 * minute,
-    job: row('purge_limits', 'delete from limits.counters where expire < extract(epoch from now()) * 1000'),
-  },
+const byStatement = (every: number, name: JobName, text: string) => ({ every, name, job: row(name, text) });
+
+/** What is done in the database how often, in milliseconds. */
+export const scheduledJobs: readonly {
+  readonly every: number;
+  readonly name: JobName;
+  readonly job: () => Statement<unknown>;
+}[] = [
+  byStatement(minute, 'sweep', 'select app.sweep()'),
+  { every: minute, name: 'queue_reminders', job: queueReminders },
+  { every: 10 * minute, name: 'purge_notifications', job: purgeNotifications },
+  byStatement(10 * minute, 'purge_sign_in', 'select app.purge_sign_in()'),
+  byStatement(10 * minute, 'purge_authorization', 'select app.purge_authorization()'),
+  byStatement(60 * minute, 'purge_mails', 'select app.purge_mails()'),
+  byStatement(10 * minute, 'purge_idempotency_keys', 'select app.purge_idempotency_keys()'),
+  byStatement(10 * minute, 'fail_abandoned_snapshots', 'select app.fail_abandoned_snapshots()'),
+  byStatement(60 * minute, 'keep_audit_months', 'select app.keep_audit_months()'),
+  byStatement(
+    10 * minute,
+    'purge_limits',
+    'delete from limits.counters where expire < extract(epoch from now()) * 1000',
+  ),
 ];
 
 /** Deletes the brokerages whose time has come, and the mails in files that name them. Rejects when store, database or files fail. */
@@ -37,7 +44,7 @@ export const deleteDueBrokerages = (services: CoreServices): Promise<void> =>
 /** Starts it; the function returned stops it. Every node does it, once for all of its processes: what one has done, the next finds done. */
 export function startScheduledJobs(services: CoreServices): () => void {
   const { database, log, clock, measures, tracing } = services;
-  async function run(job: string, work: () => Promise<unknown>): Promise<void> {
+  async function run(job: JobName, work: () => Promise<unknown>): Promise<void> {
     const began = performance.now();
     let succeeded = true;
     try {
@@ -51,14 +58,11 @@ export function startScheduledJobs(services: CoreServices): () => void {
       .run(noteJobRun(job, succeeded))
       .catch((error: unknown) => log.warn({ err: error, job }, 'when a scheduled job ran could not be noted'));
   }
-  const start = (job: string, every: number, work: () => Promise<unknown>) => {
+  const start = (job: JobName, every: number, work: () => Promise<unknown>) => {
     void run(job, work);
     return setInterval(() => void run(job, work), every).unref();
   };
-  const timers = scheduledJobs.map(({ every, job }) => {
-    const statement = job();
-    return start(statement.name, every, () => database.run(statement));
-  });
+  const timers = scheduledJobs.map(({ every, name, job }) => start(name, every, () => database.run(job())));
   timers.push(start('clear_store', 60 * minute, () => clearBodies(services)));
   timers.push(start('delete_brokerages', 10 * minute, () => deleteDueBrokerages(services)));
   return () => timers.forEach(clearInterval);

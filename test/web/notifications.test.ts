@@ -267,8 +267,8 @@ describe('who hears of it', () => {
 
     const pass = async (days: number) => {
       service.clock.set(at(days));
-      for (const { job } of scheduledJobs)
-        if (/sweep|queue_reminders/.test(job().name)) await service.database.run(job());
+      for (const { name, job } of scheduledJobs)
+        if (/sweep|queue_reminders/.test(name)) await service.database.run(job());
       await service.database.run(queueReminders());
       return told();
     };

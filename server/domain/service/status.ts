@@ -2,10 +2,29 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 
+/** What the service does by the clock, by the names in the log, the metrics and the page Status. */
+export type JobName =
+  | 'sweep'
+  | 'queue_reminders'
+  | 'purge_notifications'
+  | 'purge_sign_in'
+  | 'purge_authorization'
+  | 'purge_mails'
+  | 'purge_idempotency_keys'
+  | 'fail_abandoned_snapshots'
+  | 'keep_audit_months'
+  | 'purge_limits'
+  | 'clear_store'
+  | 'delete_brokerages';
+
+/** The name under which it is noted that a backup was made, or failed. */
+export const backupJob = 'backup';
+
 const note = row<unknown, [job: string, succeeded: boolean]>('note_job_run', 'select app.note_job_run($1, $2)');
 
 /** Notes that a scheduled job has run. */
-export const noteJobRun = (job: string, succeeded: boolean): Statement<unknown> => note(job, succeeded);
+export const noteJobRun = (job: JobName | typeof backupJob, succeeded: boolean): Statement<unknown> =>
+  note(job, succeeded);
 
 export interface MailCounts {
   waiting: number;
@@ -42,7 +61,7 @@ const state = row<ServiceState, []>(
 export const serviceState = (): Statement<ServiceState | null> => state();
 
 export interface JobStatus {
-  /** Its name, as in the log and the metrics. */
+  /** A {@link JobName}, or what another release that works on this database calls a job of its own. */
   job: string;
   last_run_at: string;
   last_success_at: string | null;
@@ -83,9 +102,6 @@ export const backupStatus = row<BackupStatus, [brokerageId: string]>(
   'backup_status',
   'select last_success_at, last_failure_at from app.backup_status($1)',
 );
-
-/** The name under which it is noted that a backup was made, or failed. */
-export const backupJob = 'backup';
 
 export interface DatabaseVersions {
   /** The release of PostgreSQL. */

@@ -4,9 +4,9 @@
  */
 import type { Answer, PathOf, RequestBody, RequestQuery } from '../../../server/contract.ts';
 
-import type { LiveEvent } from '../../../server/contract.ts';
+import type { JobName, LiveEvent } from '../../../server/contract.ts';
 
-export type { LiveEvent };
+export type { JobName, LiveEvent };
 export type Topic = LiveEvent['topic'];
 
 export type Id = string;

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useBrokerage } from '../../../api/me.ts';
 import { statusQuery } from '../../../api/settings.ts';
-import type { ServiceStatus } from '../../../api/shapes.ts';
+import type { JobName, ServiceStatus } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
@@ -11,8 +11,8 @@ import { paths } from '../../../paths.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
-/** What the jobs do, by their names in the log; one that is not here is shown by its name. */
-const jobLabels: Readonly<Record<string, string>> = {
+/** What the jobs do, by their names in the log. */
+const jobLabels: Readonly<Record<JobName, string>> = {
   sweep: 'End what has expired',
   queue_reminders: 'Remind of deadlines',
   purge_notifications: 'Clear old notifications',
@@ -27,6 +27,9 @@ const jobLabels: Readonly<Record<string, string>> = {
   clear_store: 'Clear documents taken out long ago',
 };
 
+/** A job of another release on the same database is shown by its name. */
+const labelOf = (job: string): string => (Object.hasOwn(jobLabels, job) ? jobLabels[job as JobName] : job);
+
 type Job = ServiceStatus['jobs'][number];
 
 const hasFailed = ({ last_failure_at: failed, last_run_at: ran }: Job): boolean => failed !== null && failed === ran;
@@ -34,7 +37,7 @@ const hasFailed = ({ last_failure_at: failed, last_run_at: ran }: Job): boolean 
 function JobRow({ job }: { job: Job }) {
   return (
     <li className="flex flex-wrap items-center gap-x-3.5 gap-y-1 px-4 py-2.5 sm:px-5">
-      <span className="min-w-0 flex-1 basis-56 break-words">{jobLabels[job.job] ?? job.job}</span>
+      <span className="min-w-0 flex-1 basis-56 break-words">{labelOf(job.job)}</span>
       {hasFailed(job) && <Badge tone="bad">Failed</Badge>}
       <span className="text-sm text-faint">
         {job.last_success_at ? (
