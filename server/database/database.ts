@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { classify, NotWritable, unavailable } from './errors.ts';
-import { bound, forgetPrepared, oneSync, type Bound } from './one-sync.ts';
+import { bound, forgetPrepared, oneSync, TakenBack, type Bound, type Next } from './one-sync.ts';
 import { openLine, type RunKind } from './line.ts';
 import { row, type Row, type Statement } from './statement.ts';
 
@@ -16,6 +16,14 @@ export interface Database {
   run<T>(statement: Statement<T>): Promise<T>;
   /** The answers of several statements, sent together in one transaction: all or nothing. Rejects with a class of errors.ts. */
   together<const S extends readonly Statement<unknown>[]>(...statements: S): Promise<Results<S>>;
+  /**
+   * The same with one more statement, which `next` makes of the answers: a second round trip in the same transaction. What
+   * `next` throws takes everything back, and is what this rejects with. `next` does nothing but make a statement.
+   */
+  followed<const S extends readonly Statement<unknown>[], T>(
+    statements: S,
+    next: (answers: Results<S>) => Statement<T>,
+  ): Promise<T>;
   /** How many connections are open, unused, and how many runs wait for one. */
   connections(): { total: number; idle: number; waiting: number };
   /** Waits for the runs under way, then closes every connection. */
@@ -146,23 +154,28 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function transact(statements: readonly Bound[], answered: number[] | undefined): Promise<Row[][]> {
+  async function transact(
+    statements: readonly Bound[],
+    answered: number[] | undefined,
+    next: Next | undefined,
+  ): Promise<Row[][]> {
     const client = await connected();
     const silence = setTimeout(() => client.connection.stream.destroy(new Error('No answer in time.')), silenceMillis);
     let usable = false;
     try {
-      const answers = await oneSync(client, statements, { prepare, answered }).catch((error: unknown) => {
+      const answers = await oneSync(client, statements, { prepare, answered, next }).catch((error: unknown) => {
         if (!isStale(error)) throw error;
         // The server itself refused and rolled back, so sending it once more is safe.
         forgetPrepared(client);
         answered?.splice(0);
-        return oneSync(client, statements, { prepare, answered });
+        return oneSync(client, statements, { prepare, answered, next });
       });
       usable = client.getTransactionStatus() === 'I';
       if (!usable) throw new Error('A statement opened a transaction of its own: leave out begin.');
       return answers;
     } catch (error) {
-      usable = error instanceof pg.DatabaseError && client.getTransactionStatus() === 'I';
+      const isTakenBack = error instanceof pg.DatabaseError || error instanceof TakenBack;
+      usable = isTakenBack && client.getTransactionStatus() === 'I';
       if (error instanceof pg.DatabaseError && error.code === '25006') {
         usable = false;
         leaveServer('The server takes no writes any more: it was demoted. Its connections are left.');
@@ -174,9 +187,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function send(statements: readonly Statement<unknown>[]): Promise<Row[][]> {
+  async function send(
+    statements: readonly Statement<unknown>[],
+    followedBy?: (answers: Row[][]) => Statement<unknown>,
+  ): Promise<Row[][]> {
     const sent = statements.map(bound);
     if (clock) sent.unshift(bound(setClock(clock().toISOString())));
+    const next: Next | undefined = followedBy && ((answers) => [bound(followedBy(clock ? answers.slice(1) : answers))]);
     const asked = performance.now();
     const waitsBefore = line.waits();
     const entered = line.enter(kindOf(statements));
@@ -187,7 +204,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     let succeeded = false;
     let failure: unknown;
     try {
-      const answers = await transact(sent, answered);
+      const answers = await transact(sent, answered, next);
       succeeded = true;
       if (clock) answers.shift();
       for (const [index, { isUse, holder }] of statements.entries()) {
@@ -195,7 +212,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
       return answers;
     } catch (error) {
-      failure = classify(error);
+      failure = error instanceof TakenBack ? error.cause : classify(error);
       throw failure;
     } finally {
       giveBack(succeeded);
@@ -216,13 +233,23 @@ export function openDatabase(options: DatabaseOptions): Database {
       return statement.read(found as Row[]);
     },
     async together<const S extends readonly Statement<unknown>[]>(...statements: S) {
-      const answers = await send(statements);
-      return statements.map((statement, index) => statement.read(answers[index] as Row[])) as Results<S>;
+      return readAll(statements, await send(statements));
+    },
+    async followed<const S extends readonly Statement<unknown>[], T>(
+      statements: S,
+      next: (answers: Results<S>) => Statement<T>,
+    ) {
+      let last: Statement<T> | undefined;
+      const answers = await send(statements, (found) => (last = next(readAll(statements, found))));
+      return (last as Statement<T>).read(answers.at(-1) as Row[]);
     },
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: line.waiting() }),
     close: () => (closed ??= pool.end()),
   };
 }
+
+const readAll = <const S extends readonly Statement<unknown>[]>(statements: S, answers: readonly Row[][]): Results<S> =>
+  statements.map((statement, index) => statement.read(answers[index] as Row[])) as Results<S>;
 
 /** The name of the statement that a run is made for; those before it enter with a credential. */
 function purposeOf(statements: readonly Statement<unknown>[]): string {

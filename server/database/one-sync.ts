@@ -16,6 +16,7 @@ interface Wire {
   describe(message: { type: 'P' }): void;
   execute(message: object): void;
   close(message: { type: 'S'; name: string }): void;
+  flush(): void;
   sync(): void;
   sendCopyFail(message: string): void;
   once(event: 'readyForQuery' | 'end', listener: () => void): void;
@@ -53,8 +54,20 @@ export function forgetPrepared(client: pg.Client): void {
   prepared.delete(client.connection);
 }
 
+/** The transaction was rolled back because of what `next` threw, which is the cause. */
+export class TakenBack extends Error {
+  override readonly name = 'TakenBack';
+}
+
+/** Makes of the answers to the first statements what ends the transaction; what it throws takes everything back. */
+export type Next = (answers: Row[][]) => readonly Bound[];
+
 class OneSync {
-  readonly #statements: readonly Bound[];
+  #statements: readonly Bound[];
+  /** Until the answers to the first statements are there. */
+  #next: Next | undefined;
+  #isSynced = false;
+  #takenBack: TakenBack | null = null;
   readonly #prepare: boolean;
   readonly #resolve: (answers: Row[][]) => void;
   readonly #reject: (error: Error) => void;
@@ -69,10 +82,12 @@ class OneSync {
     statements: readonly Bound[],
     prepare: boolean,
     answered: number[] | undefined,
+    next: Next | undefined,
     resolve: (answers: Row[][]) => void,
     reject: (error: Error) => void,
   ) {
     this.#statements = statements;
+    this.#next = next;
     this.#prepare = prepare;
     this.#answered = answered;
     this.#resolve = resolve;
@@ -82,10 +97,16 @@ class OneSync {
   submit(connection: unknown): void {
     const wire = connection as Wire;
     if (this.#prepare) this.#known = preparedOn(wire);
+    this.#send(wire, this.#statements);
+    this.#begin();
+  }
+
+  /** Sends the statements, and what ends the transaction with them when nothing follows. */
+  #send(wire: Wire, statements: readonly Bound[]): void {
     const sent = new Set<string>();
     wire.stream.cork();
     try {
-      for (const { name, text, parameters } of this.#statements) {
+      for (const { name, text, parameters } of statements) {
         const statement = this.#prepare ? name : '';
         const fresh = !this.#prepare || !(this.#known.has(name) || sent.has(name));
         if (fresh) {
@@ -98,9 +119,34 @@ class OneSync {
         if (fresh) wire.describe({ type: 'P' });
         wire.execute({});
       }
-      wire.sync();
+      if (this.#next) wire.flush();
+      else this.#sync(wire);
     } finally {
       wire.stream.uncork();
+    }
+  }
+
+  #sync(wire: Wire): void {
+    this.#isSynced = true;
+    wire.sync();
+  }
+
+  /** Goes on when the first statements are answered: PostgreSQL holds their transaction open until the `sync`. */
+  #goOn(wire: Wire): void {
+    const next = this.#next;
+    if (!next || this.#answers.length < this.#statements.length) return;
+    this.#next = undefined;
+    try {
+      if (this.#undecodable) throw this.#undecodable;
+      const more = next(this.#answers);
+      this.#statements = [...this.#statements, ...more];
+      this.#send(wire, more);
+    } catch (error) {
+      this.#takenBack = new TakenBack('It was taken back.', { cause: error });
+      wire.parse({ name: '', text: 'rollback' });
+      wire.bind({ statement: '', values: [] });
+      wire.execute({});
+      this.#sync(wire);
     }
     this.#begin();
   }
@@ -127,16 +173,17 @@ class OneSync {
     }
   }
 
-  handleCommandComplete(): void {
+  handleCommandComplete(_message: unknown, connection: unknown): void {
     const statement = this.#statements[this.#answers.length];
     if (this.#prepare && statement) this.#known.set(statement.name, this.#shape);
     this.#answers.push(this.#rows);
     this.#answered?.push(performance.now());
     this.#begin();
+    this.#goOn(connection as Wire);
   }
 
-  handleEmptyQuery(): void {
-    this.handleCommandComplete();
+  handleEmptyQuery(connection: unknown): void {
+    this.handleCommandComplete(null, connection);
   }
 
   handlePortalSuspended(): void {}
@@ -150,12 +197,15 @@ class OneSync {
   handleCopyData(): void {}
 
   handleReadyForQuery(): void {
-    if (this.#undecodable) this.#reject(this.#undecodable);
+    if (this.#takenBack) this.#reject(this.#takenBack);
+    else if (this.#undecodable) this.#reject(this.#undecodable);
     else this.#resolve(this.#answers);
   }
 
   /** An error of the server is reported once the connection is ready again, that is, once the rollback is done. */
   handleError(error: Error, connection: Wire): void {
+    // Until a sync, PostgreSQL passes over whatever comes after an error.
+    if (!this.#isSynced && error instanceof pg.DatabaseError) this.#sync(connection);
     if (!(error instanceof pg.DatabaseError)) {
       this.#reject(new ConnectionLost('The connection to the database broke.', { cause: error }));
       return;
@@ -189,14 +239,20 @@ function decoded(fields: (string | null)[], shape: Shape): Row {
  * Runs the statements on `client` as one transaction and returns the rows of each. `prepare: false` leaves nothing
  * behind on the connection, as a transaction-mode pooler needs. Rejects with pg's DatabaseError when the server refused
  * (everything is rolled back, and the client is ready for the next run) or `ConnectionLost` (the client is of no more use).
- * Into `answered` goes when the answer to each statement was read (`performance.now()`).
+ * Into `answered` goes when the answer to each statement was read (`performance.now()`). With `next` the transaction takes
+ * a second round trip, for the statements that it makes of the answers to the first; it may be called again when a
+ * connection's prepared statements have gone stale.
  */
 export function oneSync(
   client: pg.Client,
   statements: readonly Bound[],
-  { prepare = true, answered }: { prepare?: boolean; answered?: number[] | undefined } = {},
+  {
+    prepare = true,
+    answered,
+    next,
+  }: { prepare?: boolean; answered?: number[] | undefined; next?: Next | undefined } = {},
 ): Promise<Row[][]> {
   return new Promise((resolve, reject) => {
-    client.query(new OneSync(statements, prepare, answered, resolve, reject));
+    client.query(new OneSync(statements, prepare, answered, next, resolve, reject));
   });
 }

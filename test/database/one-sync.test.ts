@@ -56,6 +56,55 @@ describe('one transaction', () => {
     await database.together(link(1, 2), link(2, 1));
   });
 
+  test.each([true, false])(
+    'what follows from the answers is done in the same transaction (prepared: %s)',
+    async (prepare) => {
+      const database = open({ prepare });
+      const begun = mapped(row<{ at: string }>('t_begun', 'select now()::text as at')(), (found) => found?.at ?? '');
+      const later = row<{ at: string; n: string }>(
+        't_later',
+        'select now()::text as at, (select count(*) from jottings)::text || $1 as n',
+      );
+      for (let id = 1; id < 4; id += 1) {
+        let first = '';
+        const found = await database.followed([write(id, 'a'), begun, series(2)], ([, at, two]) => {
+          first = at;
+          return later(` of ${two.length}`);
+        });
+        expect(found).toEqual({ at: first, n: `${id} of 2` });
+      }
+      expect(await countJottings()).toBe(3);
+    },
+  );
+
+  test.each([true, false])('what is thrown at the answers takes everything back (prepared: %s)', async (prepare) => {
+    const database = open({ prepare });
+    const [pid] = await database.together(backend);
+    const fault = new Error('Not so.');
+    for (const statements of [[write(1, 'a')], [one(), write(1, 'a'), one()]] as const) {
+      const next = () => {
+        throw fault;
+      };
+      await expect(database.followed(statements, next)).rejects.toBe(fault);
+    }
+    // The connection is of use.
+    expect(await database.together(backend)).toEqual([pid]);
+    expect(await countJottings()).toBe(0);
+  });
+
+  test('an error of a first statement, or of the one that follows, takes everything back', async () => {
+    const database = open();
+    let asked = 0;
+    await expect(database.followed([write(1, 'a'), divide(0), one()], () => ((asked += 1), one()))).rejects.toThrow(
+      Invalid,
+    );
+    expect(asked).toBe(0);
+    await expect(database.followed([write(1, 'a')], () => divide(0))).rejects.toThrow(Invalid);
+    await expect(database.followed([write(1, 'a'), link(1, 2)], () => one())).rejects.toThrow(Invalid);
+    expect(await database.followed([write(1, 'a')], () => one())).toEqual({ answer: 1 });
+    expect(await countJottings()).toBe(1);
+  });
+
   test('a statement that opens a transaction of its own is refused, and its connection is not used again', async () => {
     const database = open();
     const pid = await database.run(backend);
