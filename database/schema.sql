@@ -1644,8 +1644,9 @@ CREATE TABLE vault.idempotency_keys (
     key_id uuid NOT NULL,
     idempotency_key text NOT NULL,
     body_digest bytea NOT NULL,
-    contact_id uuid NOT NULL,
+    contact_id uuid,
     made_at timestamp(3) with time zone NOT NULL,
+    answer text,
     CONSTRAINT idempotency_keys_pkey PRIMARY KEY (key_id, idempotency_key),
     CONSTRAINT idempotency_keys_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
     CONSTRAINT idempotency_keys_body_digest_check CHECK (length(body_digest) = 32),
@@ -3523,6 +3524,35 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.choose_notification(text,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.claim_idempotency_key(idempotency_key text, body_digest bytea)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  caller constant uuid := app.key_id();
+  now constant timestamptz(3) := app.now();
+begin
+  if caller is null then
+    return;
+  end if;
+  insert into vault.idempotency_keys as kept (key_id, idempotency_key, body_digest, made_at)
+  values (caller, claim_idempotency_key.idempotency_key, claim_idempotency_key.body_digest, now)
+  on conflict on constraint idempotency_keys_pkey do update
+    set body_digest = excluded.body_digest, contact_id = null, answer = null, made_at = excluded.made_at
+    where kept.made_at <= now - interval '24 hours';
+  if not found then
+    perform app.refuse('idempotency_key_used', 'This Idempotency-Key was used within the last 24 hours.');
+  end if;
+  delete from vault.idempotency_keys k using (
+    select o.key_id, o.idempotency_key from vault.idempotency_keys o
+    where o.made_at <= now - interval '24 hours' order by o.made_at limit 5 for update skip locked) o
+  where k.key_id = o.key_id and k.idempotency_key = o.idempotency_key;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.claim_idempotency_key(text,bytea) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.claim_mails(most integer)
  RETURNS TABLE(id uuid, kind text, recipient text, brokerage_name text, deal_id uuid, facts jsonb, secret text, attempts integer, created_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -5358,6 +5388,30 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.first_answer(idempotency_key text, body_digest bytea, action text, address inet, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  earlier vault.idempotency_keys;
+begin
+  select k.* into earlier from vault.idempotency_keys k
+  where k.key_id = app.key_id() and k.idempotency_key = first_answer.idempotency_key and k.made_at > app.now() - interval '24 hours';
+  if not found then
+    return null;
+  end if;
+  if earlier.body_digest <> first_answer.body_digest then
+    perform app.refuse('idempotency_key_reused',
+      'This Idempotency-Key was used with another body within the last 24 hours: send the same body, or use a new key.');
+  end if;
+  perform app.audit(action, null, 'repeated', null, null, address, request_id, '{}');
+  return earlier.answer;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.first_answer(text,bytea,text,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.forget_answers(overlap double precision)
  RETURNS boolean
@@ -8752,6 +8806,17 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.refuse_value(text,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.remember_answer(idempotency_key text, answer text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+BEGIN ATOMIC
+ UPDATE vault.idempotency_keys k SET answer = remember_answer.answer
+   WHERE ((k.key_id = app.key_id()) AND (k.idempotency_key = remember_answer.idempotency_key) AND (k.answer IS NULL) AND (k.contact_id IS NULL));
+END;
+GRANT EXECUTE ON FUNCTION app.remember_answer(text,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.remind(of_table text, record uuid, address inet, request_id text)
  RETURNS integer
  LANGUAGE plpgsql
@@ -10651,3 +10716,4 @@ $procedure$;
 -- bf3611960a708bbc4f3f7091600e7845711083f78fb7283b8ee214976e98aed7  068_people_in_exports.sql
 -- ff2183bc696ae041949f23bbe6be73847f55c2f02997aa3a539d88f2ce724f3f  069_notifications_by_deal.sql
 -- 34fdeb1c28d2a1a58bbe174f47df549cf6e4fddb14db6dad43f642afecf61685  072_first_page_by_lists.sql
+-- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql

@@ -11,18 +11,39 @@ import { openHolders } from '../http/token-holders.ts';
 import { Problem } from '../http/problem.ts';
 import { insufficientScope, unauthorized } from './envelope.ts';
 
+/** What a key must have: one scope, all of several, or, with null, none. */
+export type Scopes = KeyScope | readonly KeyScope[] | null;
+
+/** A request whose key is counted, but not let in yet. */
+export interface Entry {
+  /** Enters with the key: the first statement of a transaction, whose answer is for {@link admit}. */
+  readonly enter: Statement<KeyCaller | null>;
+  /** The key that was entered with. Throws a problem of 401 when there is none, of 403 when it lacks a scope. */
+  readonly admit: (found: KeyCaller | null) => KeyCaller;
+  /** Asks the database who is calling, and throws as {@link admit} does. */
+  readonly check: () => Promise<void>;
+  /** Reads the request; what is wrong with it is told to none but a key with the scopes. */
+  readonly reading: <T>(read: () => T | Promise<T>) => Promise<T>;
+  /** Counts so many requests more for the key. Throws a problem of 429 when they are too many. */
+  readonly count: (more: number) => Promise<void>;
+}
+
+/** Hears first of whatever goes wrong once a key is counted, also of a 403 but not of a 401, with the digest of the key. */
+export type Tell = (digest: Buffer, fault: unknown) => Promise<void>;
+
 export interface Callers {
   /**
    * Answers the query that `read` makes of the request, to its key, both in one round trip and one transaction. What
-   * `read` throws is told to none but a key with the scope. Throws a problem of 401, 403 or 429. `tell` hears first of
-   * whatever else goes wrong once the key is counted, also of a 403, with the digest of the key.
+   * `read` throws is told to none but a key with the scopes. Throws a problem of 401, 403 or 429.
    */
   ask<T>(
     c: Context,
-    scope: KeyScope,
+    scopes: Scopes,
     read: () => Statement<T> | Promise<Statement<T>>,
-    tell?: (digest: Buffer, fault: unknown) => Promise<void>,
+    tell?: Tell,
   ): Promise<{ caller: KeyCaller; answer: T }>;
+  /** Does `work` for a request once its key is counted. Throws a problem of 401, 403 or 429. */
+  enter<T>(c: Context, scopes: Scopes, work: (entry: Entry) => Promise<T>, tell?: Tell): Promise<T>;
 }
 
 function limited(count: Count, who: string): Problem {
@@ -39,10 +60,15 @@ const missingKey = (): Problem => unauthorized('Send an API key in the header Au
 export const unknownKey = (): Problem =>
   unauthorized('This API key is not valid: it is unknown, expired, revoked or replaced.', true);
 
-/** Throws 403 when the key lacks the scope. */
-function requireScope(caller: KeyCaller, scope: KeyScope): void {
-  if (!caller.scopes.includes(scope)) throw insufficientScope(scope);
+/** Throws 403 when the key lacks a scope. */
+function requireScopes(caller: KeyCaller, scopes: Scopes): void {
+  const needed = scopes === null ? [] : typeof scopes === 'string' ? [scopes] : scopes;
+  const missing = needed.find((scope) => !caller.scopes.includes(scope));
+  if (missing !== undefined) throw insufficientScope(missing);
 }
+
+/** There is no key that is good for what was presented, which is not counted yet. */
+class NoKey extends Error {}
 
 /** Which key a token belongs to, and the key's own ceiling: neither ever changes. */
 interface Holder {
@@ -123,56 +149,90 @@ export function openCallers({ database, limits, config, clock }: Services): Call
 
   /** The key with this digest, from the database. Throws 401 when there is none that is good. */
   async function enter(c: Context, digest: Buffer): Promise<KeyCaller> {
-    return known(c, digest, await database.run(enterWithApiKey(digest)));
+    try {
+      return known(c, digest, await database.run(enterWithApiKey(digest)));
+    } catch (fault) {
+      throw await counted(c, fault);
+    }
   }
 
-  /** What the database found for a digest, remembered. Throws 401 when that is nothing. */
-  async function known(c: Context, digest: Buffer, found: KeyCaller | null): Promise<KeyCaller> {
+  /** What the database found for a digest, remembered. Throws {@link NoKey} when that is nothing. */
+  function known(c: Context, digest: Buffer, found: KeyCaller | null): KeyCaller {
     if (found !== null) {
       holders.set(digest, holderOf(found));
       return found;
     }
     holders.forget(digest);
     tellLimit(c, null);
-    throw await failed(c, unknownKey());
+    throw new NoKey();
   }
+
+  /** A fault, where it is that there is no such key counted as a failure of the address. */
+  const counted = async (c: Context, fault: unknown): Promise<unknown> =>
+    fault instanceof NoKey ? failed(c, unknownKey()) : fault;
 
   /**
    * Counts the request for its key, before anything else is asked of the database: a key over its ceiling costs no more
    * than its counting. What was found of a key that this node had not seen before; null of one that it had.
    */
-  async function countForKey(c: Context, digest: Buffer): Promise<KeyCaller | null> {
+  async function countForKey(c: Context, digest: Buffer): Promise<{ found: KeyCaller | null; holder: Holder }> {
     const remembered = holders.get(digest);
     const found = remembered ? null : await enter(c, digest);
     const holder = remembered ?? holderOf(found!);
-    const { keyId, ceiling } = holder;
     raise(c, holder);
-    const used = await limits.take('rest_key', keyId, ceiling ?? undefined);
-    tellLimit(c, used);
-    if (!used.allowed) throw limited(used, 'API key');
-    return found;
+    await take(c, holder, 1);
+    return { found, holder };
+  }
+
+  /** Counts requests of a key. Throws 429 with the first that is over its ceiling. */
+  async function take(c: Context, { keyId, ceiling }: Holder, requests: number): Promise<void> {
+    for (let n = 0; n < requests; n += 1) {
+      const used = await limits.take('rest_key', keyId, ceiling ?? undefined);
+      if (n === requests - 1 || !used.allowed) tellLimit(c, used);
+      if (!used.allowed) throw limited(used, 'API key');
+    }
+  }
+
+  async function letIn<T>(c: Context, scopes: Scopes, work: (entry: Entry) => Promise<T>, tell?: Tell): Promise<T> {
+    const digest = await digestOf(c);
+    const { found: first, holder } = await countForKey(c, digest);
+    const check = async (caller?: KeyCaller | null) => requireScopes(caller ?? (await enter(c, digest)), scopes);
+    const entry: Entry = {
+      enter: enterWithApiKey(digest),
+      admit(found) {
+        const caller = known(c, digest, found);
+        requireScopes(caller, scopes);
+        return caller;
+      },
+      check,
+      async reading(read) {
+        try {
+          return await read();
+        } catch (fault) {
+          await check(first);
+          throw fault;
+        }
+      },
+      count: (more) => take(c, holder, more),
+    };
+    try {
+      return await work(entry);
+    } catch (raised) {
+      const fault = await counted(c, raised);
+      if (!(fault instanceof Problem && fault.status === 401)) await tell?.(digest, fault);
+      throw fault;
+    }
   }
 
   return {
-    async ask(c, scope, read, tell) {
-      const digest = await digestOf(c);
-      const first = await countForKey(c, digest);
-      try {
-        let query;
-        try {
-          query = await read();
-        } catch (fault) {
-          requireScope(first ?? (await enter(c, digest)), scope);
-          throw fault;
-        }
-        const [found, answer] = await database.together(enterWithApiKey(digest), query);
-        const caller = await known(c, digest, found);
-        requireScope(caller, scope);
-        return { caller, answer };
-      } catch (fault) {
-        if (!(fault instanceof Problem && fault.status === 401)) await tell?.(digest, fault);
-        throw fault;
-      }
+    enter: letIn,
+    ask(c, scopes, read, tell) {
+      const work = async ({ enter: entering, admit, reading }: Entry) => {
+        const query = await reading(read);
+        const [found, answer] = await database.together(entering, query);
+        return { caller: admit(found), answer };
+      };
+      return letIn(c, scopes, work, tell);
     },
   };
 }

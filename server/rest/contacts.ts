@@ -2,61 +2,27 @@
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
-import { Refusal, Unavailable } from '../database/errors.ts';
 import { mapped } from '../database/statement.ts';
-import { enterWithApiKey } from '../domain/clients/api-keys.ts';
-import {
-  contactById,
-  contactsPage,
-  createContact,
-  recordNotCreated,
-  type Contact,
-  type Position,
-} from '../domain/contacts/contacts.ts';
-import type { Origin } from '../domain/audit/audited.ts';
+import { contactById, contactsPage, createContact, type Contact, type Position } from '../domain/contacts/contacts.ts';
 import { originOf } from '../http/origin.ts';
-import { Problem, problemOf } from '../http/problem.ts';
+import { Problem } from '../http/problem.ts';
 import { isUuid } from '../http/uuid.ts';
+import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
 import { unknownKey, type Callers } from './caller.ts';
-import { invalid, isKnown } from './envelope.ts';
-import { headerParameter, location, replayed, type Operation } from './operation.ts';
+import { location, replayed, type Operation } from './operation.ts';
 import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
 import { contact, contactCreate, contactList } from './schemas.ts';
+import { faultOf, idempotencyKey, recordFailure } from './writes.ts';
 
 const notFound = () => new Problem(404, 'contact_not_found', 'There is no such contact.');
 
 const limit = limitOf('contacts');
 const newest: List<Contact, Position> = { name: 'contacts', rows: contactsPage, place: byTime };
 
-const idempotencyKey = headerParameter(
-  'Idempotency-Key',
-  {
-    description:
-      'Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again.',
-    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
-    message: 'Send one key of 1 to 255 visible ASCII characters, or leave the header out.',
-  },
-  (value) => (/^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined),
-);
-
-/** An idempotency key that stands for another body is a fault of the request. */
-const faultOfCreate = (fault: unknown): unknown =>
-  fault instanceof Refusal ? invalid([{ in: 'header', path: 'Idempotency-Key', message: fault.message }]) : fault;
-
 /** List, create and get. */
 export function contactOperations(services: Services, callers: Callers): readonly Operation[] {
-  const { database, log } = services;
   const pages = openPages(services, callers);
-
-  async function recordFailure(digest: Buffer, error: unknown, from: Origin): Promise<void> {
-    const problem = problemOf(error);
-    const { status, code } = problem && isKnown(problem.code) ? problem : { status: 500, code: 'internal_error' };
-    const record = recordNotCreated(status < 500 ? 'refused' : 'failed', { status, code }, from);
-    await database.together(enterWithApiKey(digest), record).catch((lost: unknown) => {
-      log.error({ err: lost, requestId: from.requestId }, 'A refused contact left no audit record');
-    });
-  }
 
   async function create(c: Context): Promise<Response> {
     const from = originOf(c);
@@ -70,13 +36,10 @@ export function contactOperations(services: Services, callers: Callers): readonl
           const given = { type, displayName, email, phone };
           return mapped(createContact(given, key, from), (made) => ({ made, given }));
         },
-        async (digest, fault) => {
-          // A database that is away takes no record either, and the caller has waited for it long enough.
-          if (!(fault instanceof Unavailable)) await recordFailure(digest, faultOfCreate(fault), from);
-        },
+        recordFailure(services, 'contact.create', from, faultOf),
       )
       .catch((fault: unknown) => {
-        throw faultOfCreate(fault);
+        throw faultOf(fault);
       });
     const { made, given } = answer;
     if (made === null) throw unknownKey();
@@ -95,7 +58,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
       return contactById(id);
     });
     if (found === null) throw notFound();
-    return c.json(found);
+    return answerJson(c, { status: 200, body: found });
   }
 
   return [

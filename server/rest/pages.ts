@@ -2,11 +2,11 @@
 
 import type { Context } from 'hono';
 import { mapped, type Statement } from '../database/statement.ts';
-import type { KeyScope } from '../domain/clients/api-keys.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
 import { deploymentSealer, type Unsealed } from '../http/sealed-cursor.ts';
 import type { Services } from '../services.ts';
-import type { Callers } from './caller.ts';
+import { answerJson } from './answer.ts';
+import type { Callers, Scopes } from './caller.ts';
 import { placeOf, positionOf } from './cursor.ts';
 import { invalid } from './envelope.ts';
 import { queryParameter, type Parameter } from './operation.ts';
@@ -53,7 +53,7 @@ export interface Pages {
   /** Answers a page of what `list` makes of the request; what it throws is told to none but a key with the scope. */
   answer<Row extends P, P>(
     c: Context,
-    scope: KeyScope,
+    scope: Scopes,
     limit: Parameter<number>,
     list: () => List<Row, P>,
     show?: (row: Row) => unknown,
@@ -65,7 +65,7 @@ export function openPages({ database, secrets }: Services, callers: Callers): Pa
   return {
     async answer<Row extends P, P>(
       c: Context,
-      scope: KeyScope,
+      scope: Scopes,
       limit: Parameter<number>,
       list: () => List<Row, P>,
       show: (row: Row) => unknown = (row) => row,
@@ -88,7 +88,7 @@ export function openPages({ database, secrets }: Services, callers: Callers): Pa
       const data = hasMore ? found.slice(0, count) : found;
       const last = data.at(-1);
       const nextCursor = hasMore && last ? sealer.seal(name, tenant, place.write(last)) : null;
-      return c.json({ data: data.map(show), pagination: { hasMore, nextCursor } });
+      return answerJson(c, { status: 200, body: { data: data.map(show), pagination: { hasMore, nextCursor } } });
     },
   };
 }

@@ -74,6 +74,8 @@ function check(operation: string, answer: { status: number; headers: Headers; bo
 
 describe('answers', () => {
   test('of every operation and status are as the document says, and all that it announces were seen', async () => {
+    // Those over a limit stay so for the whole test: it begins with a minute.
+    service.clock.advance(60_000 - (service.clock.now().getTime() % 60_000));
     const key = await tenant.key();
     const full = as(key, service.restUrl);
     const person = { type: 'person', displayName: 'Ada' };

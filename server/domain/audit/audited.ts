@@ -1,6 +1,6 @@
 /** Changes that leave a record of themselves: the change and its record in the audit trail are one statement. */
 
-import { mapped, type Statement, type Value } from '../../database/statement.ts';
+import { mapped, row, type Statement, type Value } from '../../database/statement.ts';
 import type { Action, DealAction } from './actions.ts';
 
 /** From where a change was asked for, for the audit trail. */
@@ -48,3 +48,13 @@ export const addedId = (addition: Statement<{ id: string } | null>): Statement<s
     if (added === null) throw new Error('Something was added without an id.');
     return added.id;
   });
+
+const notDone = row('not_done', 'select app.audit($1, null, $2, null, null, $3, $4, $5)');
+
+/** Leaves a record of what the caller wanted and did not get: refused by us, or failed on our side. */
+export const recordNotDone = (
+  action: Action,
+  outcome: 'refused' | 'failed',
+  why: { readonly status: number; readonly code: string },
+  origin: Origin,
+): Statement<unknown> => notDone(action, outcome, origin.address, origin.requestId, why);

@@ -80,17 +80,6 @@ export function createContact(
   return create(type, displayName, email, phone, idempotencyKey, digest, origin.address, origin.requestId);
 }
 
-const record = row('contact_create_not_done', `select app.audit('contact.create', null, $1, null, null, $2, $3, $4)`);
-
-/** Leaves a record of a contact that the caller wanted to add and did not: refused by us, or failed on our side. */
-export function recordNotCreated(
-  outcome: 'refused' | 'failed',
-  why: { status: number; code: string },
-  origin: Origin,
-): Statement<unknown> {
-  return record(outcome, origin.address, origin.requestId, why);
-}
-
 export interface ListedContact {
   id: string;
   type: ContactType;

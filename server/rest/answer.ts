@@ -1,0 +1,99 @@
+/** Answers in JSON: with an entity tag, so that nobody is sent what they have, and compressed for whoever can read that. */
+
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Context } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+
+/** What is answered, before it is written for one request. */
+export interface Answered {
+  readonly status: ContentfulStatusCode;
+  /** Any value of JSON. */
+  readonly body: unknown;
+  /** Headers beside those that every answer has; `ETag`, where the tag is more than that of the body's text. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type Encoding = 'br' | 'gzip';
+
+/** Below this, compressing saves no packet. */
+const leastCompressed = 1_024;
+/** Above this, compressing one answer would take a processor for too long. */
+const mostCompressed = 4_194_304;
+
+const compress: Readonly<Record<Encoding, (text: string) => Promise<Buffer>>> = {
+  br: (text) => promisify(brotliCompress)(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  gzip: promisify<string, Buffer>(gzip),
+};
+
+/** How much a client wants each encoding: RFC 9110, section 12.5.3. */
+function weights(accepted: string): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const part of accepted.slice(0, 1_000).toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim());
+    const weight = parameters.find((piece) => piece.startsWith('q='))?.slice(2);
+    found.set(name, weight === undefined ? 1 : Number(weight) || 0);
+  }
+  return found;
+}
+
+/** The encoding that the client wants most, or null for none; brotli, which is smaller, when it wants both as much. */
+function encodingFor(c: Context): Encoding | null {
+  const accepted = c.req.header('accept-encoding');
+  if (accepted === undefined) return null;
+  const wanted = weights(accepted);
+  const of = (name: string) => wanted.get(name) ?? wanted.get('*') ?? 0;
+  const [br, gz] = [of('br'), of('gzip')];
+  if (Math.max(br, gz) === 0 || (wanted.get('identity') ?? 0) > Math.max(br, gz)) return null;
+  return br >= gz ? 'br' : 'gzip';
+}
+
+/** The entity tag of a text. */
+const tagOf = (text: string): string => `"${hash('sha256', text, 'base64url').slice(0, 27)}"`;
+
+/** A strong tag stands for one sequence of bytes, so that the compressed answer has another (RFC 9110, section 8.8.3.3). */
+const encodedTag = (tag: string, encoding: Encoding): string => `${tag.slice(0, -1)}-${encoding}"`;
+
+/** The entity tags of a list of them, those of compressed answers as that of the answer itself; '*' for any. */
+export function tagsIn(header: string): readonly string[] | '*' {
+  if (header.trim() === '*') return '*';
+  return [...header.slice(0, 8_000).matchAll(/(W\/)?"([\x21\x23-\x7e]*?)(?:-(?:br|gzip))?"/g)].map(
+    ([, weak = '', text]) => `${weak}"${text}"`,
+  );
+}
+
+/** Whether the client has this already (If-None-Match, which compares weakly: RFC 9110, section 13.1.2). */
+function isKnown(c: Context, tag: string): boolean {
+  const header = c.req.header('if-none-match');
+  if (header === undefined) return false;
+  const tags = tagsIn(header);
+  return tags === '*' || tags.some((one) => one.replace(/^W\//, '') === tag);
+}
+
+/**
+ * Writes an answer in JSON. One to GET or HEAD of status 200 carries an entity tag, and is 304 for whoever has it; one of 1 KB to 4 MB is compressed as
+ * `Accept-Encoding` says. Nothing secret is in these answers, nor of the request what its sender has not stored before, so that
+ * their length gives nothing away (BREACH).
+ */
+export async function answerJson(c: Context, { status, body, headers = {} }: Answered): Promise<Response> {
+  const text = JSON.stringify(body);
+  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+  if (!isRead && text.length < leastCompressed) return c.body(text, status, { 'Content-Type': 'application/json' });
+  const size = Buffer.byteLength(text);
+  const encoding = size >= leastCompressed && size <= mostCompressed ? encodingFor(c) : null;
+  c.header('Vary', 'Accept-Encoding');
+  const tag = headers['ETag'] ?? (isRead ? tagOf(text) : undefined);
+  if (tag !== undefined) c.header('ETag', encoding ? encodedTag(tag, encoding) : tag);
+  if (isRead && tag !== undefined && isKnown(c, tag)) return c.body(null, 304);
+  c.header('Content-Type', 'application/json');
+  if (encoding === null) {
+    if (c.req.method === 'HEAD') c.header('Content-Length', String(size));
+    return c.body(text, status);
+  }
+  const bytes = await compress[encoding](text);
+  c.header('Content-Encoding', encoding);
+  if (c.req.method === 'HEAD') c.header('Content-Length', String(bytes.byteLength));
+  return c.body(new Uint8Array(bytes), status);
+}

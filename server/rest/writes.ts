@@ -1,0 +1,170 @@
+/** What operations change: each change in one transaction with its record, and done once however often it is asked for under one `Idempotency-Key`. */
+
+import { hash } from 'node:crypto';
+import type { Context } from 'hono';
+import type { Services } from '../services.ts';
+import type { Results } from '../database/database.ts';
+import { Busy, Denied, Refusal, Unavailable } from '../database/errors.ts';
+import type { Statement } from '../database/statement.ts';
+import type { Action } from '../domain/audit/actions.ts';
+import { recordNotDone, type Origin } from '../domain/audit/audited.ts';
+import { enterWithApiKey, type KeyCaller } from '../domain/clients/api-keys.ts';
+import { claimIdempotencyKey, firstAnswer, rememberAnswer } from '../domain/clients/repeated-requests.ts';
+import { originOf } from '../http/origin.ts';
+import { problemOf } from '../http/problem.ts';
+import { answerJson, type Answered } from './answer.ts';
+import type { Callers, Entry, Scopes, Tell } from './caller.ts';
+import { invalid, isKnown } from './envelope.ts';
+import { headerParameter } from './operation.ts';
+
+/** `Idempotency-Key`, of every operation that {@link Writes} carries out. */
+export const idempotencyKey = headerParameter(
+  'Idempotency-Key',
+  {
+    description:
+      'Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+    message: 'Send one key of 1 to 255 visible ASCII characters, or leave the header out.',
+  },
+  (value) => (/^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined),
+);
+
+/** One change as one request asks for it. */
+export interface Write<S extends readonly Statement<unknown>[]> {
+  /** What makes the change, and the record of it in the audit trail: all of them or none. */
+  readonly statements: S;
+  /** What was asked for, as it was validated: the body, and what of query and headers decides what is done. Any value of JSON. */
+  readonly said: unknown;
+  /**
+   * The answer to what came of it. It throws a Problem only where nothing was changed, and does nothing but make the answer,
+   * since it may be called twice.
+   */
+  readonly answer: (results: Results<S>, caller: KeyCaller) => Answered;
+}
+
+export interface Writes {
+  /**
+   * Carries out the change that `read` makes of the request, by a key with these scopes, and answers. `action` names it in the
+   * audit trail, which also tells what was refused or failed. An operation that uses this names {@link idempotencyKey} among its
+   * `parameters` and `replayed` among the headers of its answer, and has nothing else to do for it:
+   *
+   * ```ts
+   * handle: (c) =>
+   *   writes.run(c, { scopes: 'deals:write', action: 'deal.edit' }, async () => {
+   *     const given = await readBody(c, dealChange);
+   *     return {
+   *       statements: [changeDeal(id, given, originOf(c))],
+   *       said: given,
+   *       answer: ([deal]) => {
+   *         if (deal === null) throw notFound();
+   *         return { status: 200, body: deal };
+   *       },
+   *     };
+   *   });
+   * ```
+   *
+   * With an `Idempotency-Key` the answer is remembered in the transaction of the change, for 24 hours, by API key, method, path
+   * and `said`, and is given again with `Idempotent-Replayed: true`; asked with anything else, the key is refused with 400. Only
+   * an answer is remembered, never an error.
+   */
+  run<const S extends readonly Statement<unknown>[]>(
+    c: Context,
+    of: { readonly scopes: Scopes; readonly action: Action },
+    read: (entry: Entry) => Write<S> | Promise<Write<S>>,
+  ): Promise<Response>;
+}
+
+/** A value with the properties of its objects in alphabetical order. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(
+    entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => [name, inOrder(one)]),
+  );
+}
+
+/** The SHA-256 digest (32 bytes) of what a request asks for, however it is written. */
+const digestOf = (c: Context, said: unknown): Buffer =>
+  hash('sha256', JSON.stringify([c.req.method, c.req.path, inOrder(said)]), 'buffer');
+
+/** An idempotency key that stands for another request is a fault of this one. */
+export const faultOf = (fault: unknown): unknown =>
+  fault instanceof Refusal && fault.reason === 'idempotency_key_reused'
+    ? invalid([{ in: 'header', path: 'Idempotency-Key', message: fault.message }])
+    : fault;
+
+/** What leaves a record of `action` where it was refused or failed; `faultOf` says what the fault means to the caller. */
+export const recordFailure =
+  ({ database, log }: Services, action: Action, from: Origin, meaning: (fault: unknown) => unknown): Tell =>
+  async (digest, fault) => {
+    // A database that is away takes no record either, and the caller has waited for it long enough.
+    if (fault instanceof Unavailable) return;
+    const problem = problemOf(meaning(fault));
+    const { status, code } = problem && isKnown(problem.code) ? problem : { status: 500, code: 'internal_error' };
+    const record = recordNotDone(action, status < 500 ? 'refused' : 'failed', { status, code }, from);
+    await database.together(enterWithApiKey(digest), record).catch((lost: unknown) => {
+      log.error({ err: lost, requestId: from.requestId }, 'What was refused left no audit record');
+    });
+  };
+
+export function openWrites(services: Services, callers: Callers): Writes {
+  const { database } = services;
+
+  /** Makes the change and remembers its answer; gives the answer of an earlier request with the same key where there was one. */
+  async function once<const S extends readonly Statement<unknown>[]>(
+    { enter, admit }: Entry,
+    { statements, answer }: Write<S>,
+    key: string,
+    digest: Buffer,
+    again: Statement<Answered | null>,
+  ): Promise<{ answered: Answered; isRepeated: boolean }> {
+    try {
+      let answered: Answered | undefined;
+      await database.followed([enter, claimIdempotencyKey(key, digest), ...statements], ([found, , ...results]) => {
+        const caller = admit(found);
+        answered = answer(results as unknown as Results<S>, caller);
+        return rememberAnswer(key, JSON.stringify(answered));
+      });
+      return { answered: answered as Answered, isRepeated: false };
+    } catch (fault) {
+      if (!(fault instanceof Refusal && fault.reason === 'idempotency_key_used')) throw fault;
+      const [found, first] = await database.together(enter, again);
+      admit(found);
+      // It lapsed between the two, or nobody knows any more what was answered.
+      if (first === null) throw new Busy('Somebody else is changing it: try again in a moment.', { cause: fault });
+      return { answered: first, isRepeated: true };
+    }
+  }
+
+  return {
+    async run(c, { scopes, action }, read) {
+      const from = originOf(c);
+      const work = async (entry: Entry) => {
+        const { key, write } = await entry.reading(async () => ({
+          key: idempotencyKey.read(c),
+          write: await read(entry),
+        }));
+        try {
+          if (key !== null) {
+            const digest = digestOf(c, write.said);
+            return await once(entry, write, key, digest, firstAnswer(key, digest, action, from));
+          }
+          const [found, ...results] = await database.together(entry.enter, ...write.statements);
+          const caller = entry.admit(found);
+          return { answered: write.answer(results as never, caller), isRepeated: false };
+        } catch (fault) {
+          // What the key may not, the policies refuse before it is known what it may.
+          if (fault instanceof Denied) await entry.check();
+          throw fault;
+        }
+      };
+      const tell = recordFailure(services, action, from, faultOf);
+      const { answered, isRepeated } = await callers.enter(c, scopes, work, tell).catch((fault: unknown) => {
+        throw faultOf(fault);
+      });
+      if (isRepeated) c.header('Idempotent-Replayed', 'true');
+      return answerJson(c, answered);
+    },
+  };
+}
