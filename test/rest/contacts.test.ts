@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
@@ -23,6 +26,19 @@ async function limits() {
   const { readConfig } = await import('../../server/config.ts');
   return { ...readConfig({}).rateLimits, rest_ip: 1_000_000, rest_auth_failure_ip: 1_000_000 };
 }
+
+/** One request as it is, without what fetch adds and unpacks. */
+const request = (url: string, method: string, headers: Record<string, string>) =>
+  new Promise<{ status: number; headers: IncomingHttpHeaders & Record<string, string>; bytes: Buffer }>(
+    (resolve, reject) => {
+      httpRequest(url, { method, headers }, (response) => {
+        const answered = { status: response.statusCode ?? 0, headers: response.headers as Record<string, string> };
+        buffer(response).then((bytes) => resolve({ ...answered, bytes }), reject);
+      })
+        .on('error', reject)
+        .end();
+    },
+  );
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -339,6 +355,80 @@ describe('methods and paths', () => {
     expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST, OPTIONS']);
     for (const { headers } of [head, options])
       expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+});
+
+describe('what is read again', () => {
+  const raw = (key: { token: string }, path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    request(service.restUrl + path, method, { Authorization: `Bearer ${key.token}`, ...headers });
+
+  test('whoever has an answer already is told so, until it changes', async () => {
+    const tenant = await brokerage(service);
+    const key = await tenant.key();
+    const made = await as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'Ada' });
+    for (const path of ['/contacts', '/contacts?limit=3', `/contacts/${made.body!.id}`]) {
+      const first = await raw(key, path);
+      const tag = first.headers['etag']!;
+      expect([first.status, tag]).toEqual([200, expect.stringMatching(/^"[\w.-]+"$/)]);
+      expect(first.headers['vary']).toBe('Accept-Encoding');
+      for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+        const again = await raw(key, path, { 'If-None-Match': known });
+        expect([again.status, again.bytes.length, again.headers['etag']]).toEqual([304, 0, tag]);
+        expect(again.headers['x-ratelimit-limit']).toBe('100000');
+      }
+      for (const other of ['"other"', tag.slice(1, -1), '', ','.repeat(5_000)])
+        expect((await raw(key, path, { 'If-None-Match': other })).status).toBe(200);
+      const head = await raw(key, path, {}, 'HEAD');
+      expect([head.status, head.headers['etag'], head.bytes.length]).toEqual([200, tag, 0]);
+      expect(head.headers['content-length']).toBe(first.headers['content-length']);
+      expect((await raw(key, path, { 'If-None-Match': tag }, 'HEAD')).status).toBe(304);
+    }
+    const tag = (await raw(key, '/contacts')).headers['etag']!;
+    await as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'Bo' });
+    expect((await raw(key, '/contacts', { 'If-None-Match': tag })).status).toBe(200);
+    // Only somebody who may read it is told that it is as it was.
+    const writer = await tenant.key({ scopes: ['contacts:write'] });
+    expect((await raw(writer, '/contacts', { 'If-None-Match': '*' })).status).toBe(403);
+  });
+
+  test('longer answers are compressed as the client can read them', async () => {
+    const tenant = await brokerage(service);
+    const key = await tenant.key();
+    const short = await raw(key, '/contacts', { 'Accept-Encoding': 'br, gzip' });
+    expect([short.headers['content-encoding'], short.headers['vary']]).toEqual([undefined, 'Accept-Encoding']);
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'Zoë ' || n from generate_series(1, 60) n`,
+      [tenant.id],
+    );
+    const plain = await raw(key, '/contacts');
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    const unpacked = { br: brotliDecompressSync, gzip: gunzipSync };
+    for (const [accepted, encoding] of [
+      ['gzip', 'gzip'],
+      ['gzip, deflate, br', 'br'],
+      ['br;q=0.5, gzip;q=1.0', 'gzip'],
+      ['GZIP;q=0.1', 'gzip'],
+      ['*', 'br'],
+      ['*, br;q=0', 'gzip'],
+    ] as const) {
+      const packed = await raw(key, '/contacts', { 'Accept-Encoding': accepted });
+      expect([accepted, packed.headers['content-encoding']]).toEqual([accepted, encoding]);
+      expect(unpacked[encoding](packed.bytes).equals(plain.bytes)).toBe(true);
+      expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 3);
+      expect(packed.headers['etag']).toBe(`${plain.headers['etag']!.slice(0, -1)}-${encoding}"`);
+      for (const known of [packed.headers['etag']!, plain.headers['etag']!])
+        expect((await raw(key, '/contacts', { 'Accept-Encoding': accepted, 'If-None-Match': known })).status).toBe(304);
+      const head = await raw(key, '/contacts', { 'Accept-Encoding': accepted }, 'HEAD');
+      expect([head.headers['content-encoding'], head.headers['etag']]).toEqual([encoding, packed.headers['etag']]);
+      expect(head.bytes.length).toBe(0);
+    }
+    for (const accepted of ['', 'identity', 'gzip;q=0', 'br;q=x', 'zstd', 'identity, gzip;q=0.5', ';,q=1'.repeat(400)])
+      expect(
+        (await raw(key, '/contacts', { 'Accept-Encoding': accepted })).headers['content-encoding'],
+      ).toBeUndefined();
+    // What is wrong is told as it is.
+    const refused = await raw(key, `/contacts?cursor=${'x'.repeat(3_000)}`, { 'Accept-Encoding': 'gzip' });
+    expect([refused.status, refused.headers['content-encoding']]).toEqual([400, undefined]);
   });
 });
 
