@@ -217,8 +217,8 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     };
     try {
       return await work(entry);
-    } catch (raised) {
-      const fault = await counted(c, raised);
+    } catch (thrown) {
+      const fault = await counted(c, thrown);
       if (!(fault instanceof Problem && fault.status === 401)) await tell?.(digest, fault);
       throw fault;
     }

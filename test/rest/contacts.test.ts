@@ -509,8 +509,8 @@ describe('the three first operations stay as they are, to the byte', () => {
       `{"in":"${where}","path":"${path}","message":"${message}"}`;
     const invalid = (where: string, path: string, message: string) =>
       envelope('validation_error', `${path}: ${message}`, `{"faults":[${fault(where, path, message)}]}`);
-    const refuse = async (request: Promise<unknown>, status: number, headers: object, text: string) =>
-      expect(await request).toEqual({ status, headers: sized(headers, text), text });
+    const refuse = async (asked: Promise<unknown>, status: number, headers: object, text: string) =>
+      expect(await asked).toEqual({ status, headers: sized(headers, text), text });
     const realm = 'Bearer realm="dealkeep"';
 
     await refuse(
