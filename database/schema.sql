@@ -898,6 +898,7 @@ CREATE TABLE public.ndas (
 );
 CREATE INDEX ndas_by_deal ON public.ndas USING btree (deal_id, sent_at DESC);
 CREATE INDEX ndas_by_participant ON public.ndas USING btree (participant_id);
+CREATE INDEX ndas_ending ON public.ndas USING btree (deal_id) INCLUDE (expires_at, participant_id, signed_at, id) WHERE status = 'active'::text AND expires_at IS NOT NULL;
 CREATE INDEX ndas_running_out ON public.ndas USING btree (expires_at) WHERE status = ANY (ARRAY['sent'::text, 'active'::text]);
 CREATE INDEX ndas_sent ON public.ndas USING btree (deal_id) INCLUDE (participant_id, sent_at, expires_at) WHERE status = 'sent'::text;
 CREATE INDEX ndas_sent_to ON public.ndas USING btree (participant_id) INCLUDE (deal_id, sent_at, expires_at) WHERE status = 'sent'::text;
@@ -1009,6 +1010,7 @@ CREATE TABLE public.offers (
 );
 CREATE INDEX offers_by_deal ON public.offers USING btree (deal_id, submitted_at DESC, id DESC);
 CREATE INDEX offers_current ON public.offers USING btree (deal_id) INCLUDE (id, participant_id, submitted_at) WHERE is_current;
+CREATE INDEX offers_ending ON public.offers USING btree (deal_id) WHERE is_current AND (payload ->> 'expires_at'::text) IS NOT NULL;
 CREATE UNIQUE INDEX one_current_offer_a_buyer ON public.offers USING btree (deal_id, buyer_user_id) WHERE is_current;
 ALTER TABLE public.offers ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.offers FORCE ROW LEVEL SECURITY;
@@ -4040,49 +4042,53 @@ AS $function$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
   now constant timestamptz := app.now();
   until constant timestamptz := now + interval '2 years';
   deals uuid[];
   principals uuid[];
   sides text[];
+  bought uuid[];
 begin
-  if app.client_id() is not null then
+  if me is null or app.client_id() is not null then
     return;
   end if;
-  select array_agg(p.deal_id), array_agg(p.principal_id), array_agg(p.principal_role) into deals, principals, sides
-    from app.participations() p
-    join (select d.id from public.deals d where d.state not in ('closed', 'withdrawn')) d on d.id = p.deal_id;
+  select array_agg(p.deal_id), array_agg(p.principal_id), array_agg(p.side), array_agg(p.deal_id) filter (where p.side = 'buyer')
+    into deals, principals, sides, bought
+    from app.own_parts(me, barred, narrowed) p
+    join (select d.id from public.deals d
+      where d.id = any (array(select o.deal_id from public.participants o where o.user_id = me and o.status = 'active'))
+        and d.state not in ('closed', 'withdrawn')) d on d.id = p.deal_id;
   return query
-    with own as materialized (
-      select o.deal_id, o.principal_id, o.side from unnest(deals, principals, sides) o (deal_id, principal_id, side)
-    ), due (subject, subject_id, deal_id, due_at, due_on, own, begun_at, changed_at) as (
-      select 'offers', t.id, t.deal_id, t.expires_at, null::date, t.participant_id = o.principal_id, t.submitted_at, t.submitted_at
+    -- `participant_id`: whose side it concerns, where the others on the buyers' side do not see it.
+    with due (subject, subject_id, deal_id, participant_id, due_at, due_on, owner_user_id, begun_at, changed_at) as (
+      select 'offers', t.id, t.deal_id, t.participant_id, t.expires_at, null::date, null::uuid, t.submitted_at, t.submitted_at
         from (select c.id, c.deal_id, c.participant_id, c.submitted_at, app.time_in(c.payload ->> 'expires_at') as expires_at
-          from public.offers c where c.deal_id = any (deals) and c.is_current) t
-        join own o on o.deal_id = t.deal_id and (o.side in ('broker', 'seller') or o.principal_id = t.participant_id)
+          from public.offers c where c.deal_id = any (deals) and c.is_current and c.payload ->> 'expires_at' is not null
+          offset 0) t
         where t.expires_at > now and t.expires_at <= until
           and t.id <> all (array(select x.offer_id from public.offer_decisions x where x.deal_id = any (deals)))
       union all
-      select 'exclusivities', t.id, t.deal_id, t.expires_at, null, t.participant_id = o.principal_id, t.granted_at,
-          coalesce(t.changed_at, t.granted_at)
-        from (select x.* from public.exclusivities x where x.deal_id = any (deals) and x.ended_at is null) t
-        join own o on o.deal_id = t.deal_id and (o.side in ('broker', 'seller', 'viewer') or o.principal_id = t.participant_id)
-        where t.expires_at > now and t.expires_at <= until
+      select 'exclusivities', x.id, x.deal_id, x.participant_id, x.expires_at, null, null, x.granted_at, coalesce(x.changed_at, x.granted_at)
+        from public.exclusivities x
+        where x.deal_id = any (deals) and x.ended_at is null and x.expires_at > now and x.expires_at <= until
       union all
-      select 'ndas', t.id, t.deal_id, t.expires_at, null, t.participant_id = o.principal_id, t.signed_at, t.signed_at
-        from (select n.* from public.ndas n where n.deal_id = any (deals) and n.status = 'active') t
-        join own o on o.deal_id = t.deal_id and (o.side in ('broker', 'seller') or o.principal_id = t.participant_id)
-        where t.expires_at > now and t.expires_at <= until
+      select 'ndas', n.id, n.deal_id, n.participant_id, n.expires_at, null, null, n.signed_at, n.signed_at
+        from public.ndas n
+        where n.deal_id = any (deals) and n.status = 'active' and n.expires_at > now and n.expires_at <= until
       union all
-      select 'closing_conditions', t.id, t.deal_id, app.end_of(t.deadline), t.deadline, t.owner_user_id is not distinct from me,
-          t.created_at, t.updated_at
+      select 'closing_conditions', c.id, c.deal_id, b.participant_id, app.end_of(c.deadline), c.deadline, c.owner_user_id, c.created_at, c.updated_at
         from (select c.* from public.closing_conditions c
           where c.deal_id = any (deals) and c.status in ('open', 'in_progress')
-            and c.deadline between (now - interval '60 days')::date and until::date) t
-        join own o on o.deal_id = t.deal_id
-        left join (select s.* from vault.selected_buyers s where s.deal_id = any (deals)) b on b.deal_id = t.deal_id
-        where o.side in ('broker', 'seller', 'viewer') or o.principal_id = b.participant_id),
-    first as (select w.* from due w order by w.due_at, w.subject_id limit 1000)
+            and c.deadline between (now - interval '60 days')::date and until::date) c
+        left join (select s.* from vault.selected_buyers s where s.deal_id = any (bought)) b on b.deal_id = c.deal_id),
+    first as (
+      select w.*, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else w.participant_id = o.principal_id end as own
+      from due w join unnest(deals, principals, sides) o (deal_id, principal_id, side) on o.deal_id = w.deal_id
+      where o.side in ('broker', 'seller') or o.principal_id = w.participant_id
+        or (o.side = 'viewer' and w.subject in ('exclusivities', 'closing_conditions'))
+      order by w.due_at, w.subject_id limit 1000)
     select f.subject, f.subject_id, f.deal_id, d.title, f.due_at, f.due_on, f.own, f.begun_at, f.changed_at
     from first f join (select d.id, d.title from public.deals d where d.id = any (array(select first.deal_id from first))) d on d.id = f.deal_id
     order by f.due_at, f.subject_id;
@@ -4785,7 +4791,7 @@ CREATE OR REPLACE FUNCTION app.end_of(day date)
  RETURNS timestamp with time zone
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN ((((day + 1))::timestamp without time zone AT TIME ZONE 'UTC'::text) + '12:00:00'::interval);
+RETURN ((((day + 1))::timestamp without time zone + '12:00:00'::interval) AT TIME ZONE 'UTC'::text);
 GRANT EXECUTE ON FUNCTION app.end_of(date) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.end_parts_of_member()
@@ -6650,7 +6656,7 @@ CREATE OR REPLACE FUNCTION app.last_day_over(at timestamp with time zone)
  RETURNS date
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN ((((at - '12:00:00'::interval) AT TIME ZONE 'UTC'::text))::date - 1);
+RETURN ((((at AT TIME ZONE 'UTC'::text) - '12:00:00'::interval))::date - 1);
 
 CREATE OR REPLACE FUNCTION app.latest_activity()
  RETURNS SETOF uuid
@@ -10715,5 +10721,7 @@ $procedure$;
 -- 03bacbc278d5f50de068ee0df7523a5a1ded6ae0bed6eba7a68d919b6c44d3db  067_unread_notifications.sql
 -- bf3611960a708bbc4f3f7091600e7845711083f78fb7283b8ee214976e98aed7  068_people_in_exports.sql
 -- ff2183bc696ae041949f23bbe6be73847f55c2f02997aa3a539d88f2ce724f3f  069_notifications_by_deal.sql
+-- 5acda5061b5751e879967bd1ec8556b3c5c3b943b8fceaaade0497325fc431c0  072_deadlines_by_deal.sql
 -- 34fdeb1c28d2a1a58bbe174f47df549cf6e4fddb14db6dad43f642afecf61685  072_first_page_by_lists.sql
+-- 8f8026707e7ce9de5dad272a7dd237f6ecf69e0b5a8cbb733c185557afa10068  073_indexes_of_what_ends.sql
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
