@@ -2449,7 +2449,6 @@ begin
       order by a.at desc, a.id desc limit 8) s;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.activity_in_sight() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.actual_state(deal_id uuid)
  RETURNS text
@@ -5269,64 +5268,52 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.export_people(uuid,uuid[]) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.export_rows(of_table text, brokerage uuid, deals uuid[], after text[], most integer)
+CREATE OR REPLACE FUNCTION app.export_rows(query text, brokerage uuid, deals uuid[], after text[], most integer)
  RETURNS TABLE(content text, cells text[], place text[])
  LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
-declare
-  condition text;
-  columns text[];
-  taken text;
-  key text[];
-  beyond text;
 begin
-  select r.condition into condition from app.rows_of_brokerage('any ($2)', false) r where r.name = 'public.' || of_table;
-  select t.columns into columns from app.export_tables() t where t.name = of_table;
-  if condition is null or columns is null then
-    raise exception 'There is no table % to export.', of_table;
-  end if;
-  select string_agg(
-      case when exists (
-        select from pg_catalog.pg_constraint k join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
-        where k.contype = 'f' and array_length(k.conkey, 1) = 1 and k.conrelid = ('public.' || of_table)::regclass
-          and k.confrelid = 'public.users'::regclass and a.attname = c.name)
-      then format('case when %s then t.%I end as %I', case
-          when of_table = 'deals' or 'deal_id' = any (columns) then 'app.user_id() is null'
-          else format('exists (select from public.users u where u.id = t.%I)', c.name) end, c.name, c.name)
-      else format('t.%I', c.name) end, ', ' order by c.nth) into taken
-    from unnest(columns) with ordinality c (name, nth);
-  select array_agg(format('t.%I', a.attname) order by k.place),
-      string_agg(format('$3[%s]::%s', k.place, format_type(a.atttypid, a.atttypmod)), ', ' order by k.place) into key, beyond
-    from pg_catalog.pg_index i cross join lateral unnest(i.indkey) with ordinality k (attnum, place)
-      join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
-    where i.indrelid = ('public.' || of_table)::regclass and i.indisprimary;
-  return query execute format(
-    'select to_jsonb(r)::text, array[%s], array[%s] from public.%I t cross join lateral (select %s) r
-      where (%s) and ($3 is null or (%s) > (%s)) order by %s limit $4',
-    (select string_agg(format('r.%I::text', c), ', ') from unnest(columns) c),
-    (select string_agg(k || '::text', ', ') from unnest(key) k),
-    of_table, taken, condition, array_to_string(key, ', '), beyond, array_to_string(key, ', '))
-    using brokerage, deals, after, most;
+  return query execute export_rows.query using brokerage, deals, after, most;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.export_rows(text,uuid,uuid[],text[],integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.export_tables()
- RETURNS TABLE(name text, columns text[], texts boolean[], by_deal boolean)
+ RETURNS TABLE(name text, columns text[], texts boolean[], by_deal boolean, query text)
  LANGUAGE sql
  STABLE
  SET search_path TO ''
 AS $function$
-  select split_part(r.name, '.', 2), a.columns, a.texts, strpos(r.condition, '$1') = 0
+  select t.name, c.columns, c.texts, strpos(r.condition, '$1') = 0,
+    format('select to_jsonb(r)::text, array[%s], array[%s] from public.%I t cross join lateral (select %s) r
+      where (%s) and ($3 is null or (%s) > (%s)) order by %s limit $4',
+      c.cells, k.place, t.name, c.taken, r.condition, k.key, k.beyond, k.key)
   from app.rows_of_brokerage('any ($2)', false) r
+    cross join lateral (select split_part(r.name, '.', 2) as name, case when r.name like 'public.%' then r.name::regclass end as id) t
     cross join lateral (
-      select array_agg(a.attname::text order by a.attnum) as columns, array_agg(t.typcategory in ('S', 'U', 'A') order by a.attnum) as texts
-      from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
-      where a.attrelid = case when r.name like 'public.%' then r.name::regclass end and a.attnum > 0 and not a.attisdropped and a.attname not in ('storage_key', 'body_cleared_at') and not (a.attname = 'user_id' and r.name in ('public.members', 'public.participants'))
-        and has_column_privilege(a.attrelid, a.attnum, 'select')) a
-  where r.name like 'public.%' and a.columns is not null
+      select array_agg(a.attname::text order by a.attnum) as columns, array_agg(y.typcategory in ('S', 'U', 'A') order by a.attnum) as texts,
+        string_agg(format('r.%I::text', a.attname), ', ' order by a.attnum) as cells,
+        string_agg(
+          case when exists (
+            select from pg_catalog.pg_constraint k where k.contype = 'f' and k.conrelid = t.id and k.confrelid = 'public.users'::regclass
+              and k.conkey = array[a.attnum])
+          then format('case when %s then t.%I end as %I', case
+              when t.name = 'deals' or exists (select from pg_catalog.pg_attribute d where d.attrelid = t.id and d.attname = 'deal_id') then 'app.user_id() is null'
+              else format('exists (select from public.users u where u.id = t.%I)', a.attname) end, a.attname, a.attname)
+          else format('t.%I', a.attname) end, ', ' order by a.attnum) as taken
+      from pg_catalog.pg_attribute a join pg_catalog.pg_type y on y.oid = a.atttypid
+      where a.attrelid = t.id and a.attnum > 0 and not a.attisdropped and a.attname not in ('storage_key', 'body_cleared_at')
+        and not (a.attname = 'user_id' and t.name in ('members', 'participants')) and has_column_privilege(a.attrelid, a.attnum, 'select')) c
+    cross join lateral (
+      select string_agg(format('t.%I', a.attname), ', ' order by p.place) as key,
+        string_agg(format('t.%I::text', a.attname), ', ' order by p.place) as place,
+        string_agg(format('$3[%s]::%s', p.place, format_type(a.atttypid, a.atttypmod)), ', ' order by p.place) as beyond
+      from pg_catalog.pg_index i cross join lateral unnest(i.indkey) with ordinality p (attnum, place)
+        join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = p.attnum
+      where i.indrelid = t.id and i.indisprimary) k
+  where t.id is not null and c.columns is not null
   order by 1
 $function$;
 GRANT EXECUTE ON FUNCTION app.export_tables() TO dealkeep_server;
@@ -5819,62 +5806,6 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.home(boolean) TO dealkeep_server;
-
-CREATE OR REPLACE FUNCTION app.home_deals()
- RETURNS TABLE(state text, count integer, deal_id uuid, deal_title text, expires_at timestamp with time zone)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
- SET enable_nestloop TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
-AS $function$
-#variable_conflict use_column
-declare
-  administered constant uuid[] := app.brokerages_as('admin');
-begin
-  return query
-    with own as materialized (
-      select p.deal_id, p.principal_id, p.principal_role as side from app.participations() p
-      where p.principal_role in ('broker', 'seller', 'buyer', 'viewer')),
-    d as materialized (
-      select d.id, d.state, d.organization_id = any (administered) as administered
-      from public.deals d where d.id = any (array(select own.deal_id from own))
-      union all
-      select d.id, d.state, true from public.deals d
-      where d.organization_id = any (administered) and not exists (select from own where own.deal_id = d.id)),
-    stages as materialized (
-      select s.deal_id, s.state from public.deal_stages s
-      where s.deal_id = any (array(select d.id from d where d.state not in ('draft', 'listed', 'withdrawn', 'closed')))),
-    -- Of a deal without a stage everybody sees the same state.
-    staged as materialized (
-      select d.id, d.state as state_for_all, k.expires_at,
-        case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then k.stage else d.state end as state,
-        (k.of_the_deal or k.of_the_exclusive_buyer) and (k.runs or (k.knows_stage and k.stage <> 'exclusivity')) as shows_exclusivity
-      from d
-      join stages g on g.deal_id = d.id
-      left join own on own.deal_id = d.id
-      left join (select e.deal_id, e.participant_id, e.expires_at from public.exclusivities e
-        where e.deal_id = any (array(select stages.deal_id from stages)) and e.ended_at is null) x on x.deal_id = d.id
-      cross join lateral (select g.state as stage, x.expires_at, coalesce(own.side in ('broker', 'seller', 'viewer') or d.administered, false) as of_the_deal,
-        coalesce(x.participant_id = own.principal_id, false) as of_the_exclusive_buyer, coalesce(x.expires_at > app.now(), false) as runs) w
-      cross join lateral (select w.*, w.of_the_deal or (own.side = 'buyer' and w.of_the_exclusive_buyer and (w.runs or w.stage <> 'exclusivity')) as knows_stage,
-        w.stage = 'exclusivity' and not w.runs as lapsed) k),
-    running as (
-      select s.id, s.expires_at from staged s
-      where s.shows_exclusivity and s.expires_at > app.now() and s.state in ('exclusivity', 'diligence', 'closing')
-      order by s.expires_at, s.id limit 20)
-    (select n.state, sum(n.count)::int, null::uuid, null, null::timestamptz
-     from (select d.state, count(*) as count from d group by d.state
-       union all select s.state_for_all, - count(*) from staged s group by s.state_for_all
-       union all select s.state, count(*) from staged s group by s.state) n
-     group by n.state having sum(n.count) > 0 order by n.state)
-    union all
-    (select null, null, r.id, t.title, r.expires_at
-     from running r join (select d.id, d.title from public.deals d where d.id = any (array(select running.id from running))) t on t.id = r.id
-     order by r.expires_at, r.id);
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.home_deals() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.home_queue(with_findings boolean)
  RETURNS TABLE(kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone)
@@ -7711,37 +7642,6 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.own_data(bytea,inet,text) TO dealkeep_server;
-
-CREATE OR REPLACE FUNCTION app.own_notifications(unread boolean, after_at timestamp with time zone, after_id uuid, most integer)
- RETURNS TABLE(id uuid, kind text, deal_id uuid, subject text, subject_id uuid, actor_id uuid, at timestamp with time zone, read_at timestamp with time zone)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-#variable_conflict use_column
-declare
-  seen constant uuid[] := app.deals_as('broker', 'seller', 'buyer', 'viewer');
-begin
-  if app.client_id() is not null then
-    return;
-  end if;
-  if unread then
-    return query
-      select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at
-      from vault.notifications n where n.user_id = app.user_id() and n.read_at is null
-        and (n.deal_id is null or n.deal_id = any (seen))
-      order by n.at desc, n.id desc limit least(most, 200);
-  else
-    return query
-      select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at
-      from vault.notifications n
-      where n.user_id = app.user_id() and (after_at is null or (n.at, n.id) < (after_at, after_id))
-        and (n.deal_id is null or n.deal_id = any (seen))
-      order by n.at desc, n.id desc limit least(most, 200);
-  end if;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.own_notifications(boolean,timestamp with time zone,uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.own_parts(me uuid, barred uuid[], narrowed uuid)
  RETURNS TABLE(deal_id uuid, participant_id uuid, role text, principal_id uuid, side text)
@@ -10721,6 +10621,7 @@ $procedure$;
 -- 03bacbc278d5f50de068ee0df7523a5a1ded6ae0bed6eba7a68d919b6c44d3db  067_unread_notifications.sql
 -- bf3611960a708bbc4f3f7091600e7845711083f78fb7283b8ee214976e98aed7  068_people_in_exports.sql
 -- ff2183bc696ae041949f23bbe6be73847f55c2f02997aa3a539d88f2ce724f3f  069_notifications_by_deal.sql
+-- 7e1bd0bb7d804bc624bf5e24e26c0b06f553ff8fe5b69aa7c9e82afc7875ef86  070_exports_by_table.sql
 -- 5acda5061b5751e879967bd1ec8556b3c5c3b943b8fceaaade0497325fc431c0  072_deadlines_by_deal.sql
 -- 34fdeb1c28d2a1a58bbe174f47df549cf6e4fddb14db6dad43f642afecf61685  072_first_page_by_lists.sql
 -- 8f8026707e7ce9de5dad272a7dd237f6ecf69e0b5a8cbb733c185557afa10068  073_indexes_of_what_ends.sql

@@ -53,12 +53,11 @@ export interface ExportTask {
 
 /** How many rows are read at once, and held. */
 const portion = 1_000;
-const people: ExportedTable = {
-  name: 'people',
-  columns: ['id', 'name', 'email'],
-  texts: [false, true, true],
-  by_deal: false,
-};
+/** A table with as many characters of JSON is held from its first file to its second. */
+const mostHeld = 2_000_000;
+/** A table as its two files need it. */
+type Columns = Pick<ExportedTable, 'name' | 'columns' | 'texts'>;
+const people: Columns = { name: 'people', columns: ['id', 'name', 'email'], texts: [false, true, true] };
 
 const readme = ({ brokerage, now, sight }: ExportTask): string => `${brokerage.name}, exported on ${now.toISOString()}.
 
@@ -83,7 +82,7 @@ async function* portionsOf(
   async function* within(of: string | null, deals: readonly string[]): AsyncGenerator<readonly ExportedRow[]> {
     for (let after: readonly string[] | null = null; ;) {
       const rows: readonly ExportedRow[] = await source.run(
-        exportRows(table.name, of, [...deals], after && [...after], portion),
+        exportRows(table.query, of, [...deals], after && [...after], portion),
       );
       if (rows.length > 0) yield rows;
       if (rows.length < portion) return;
@@ -115,9 +114,33 @@ async function* everybody(
   for await (const deals of dealsOf(source, brokerage)) yield fresh(await source.run(exportPeople(null, [...deals])));
 }
 
-type Portions = () => AsyncIterable<readonly Omit<ExportedRow, 'place'>[]>;
+type Portion = readonly Omit<ExportedRow, 'place'>[];
+type Portions = () => AsyncIterable<Portion>;
 
-async function* asCsv({ columns, texts }: ExportedTable, portions: Portions, count: (rows: number) => void) {
+/**
+ * The portions of a table for two files, one after the other, as an archive takes them: a table that can be held is read once. Another one is read again
+ * for its second file, so that memory does not grow with it.
+ */
+function heldForTwo(portions: Portions): Portions {
+  let held: Portion[] | null = [];
+  let isWhole = false;
+  async function* read() {
+    let size = 0;
+    for await (const rows of portions()) {
+      size += rows.reduce((sum, { json }) => sum + json.length, 0);
+      if (size > mostHeld) held = null;
+      held?.push(rows);
+      yield rows;
+    }
+    isWhole = held !== null;
+  }
+  async function* again() {
+    yield* held ?? [];
+  }
+  return () => (isWhole ? again() : read());
+}
+
+async function* asCsv({ columns, texts }: Columns, portions: Portions, count: (rows: number) => void) {
   yield csvHeading(columns);
   for await (const rows of portions()) {
     count(rows.length);
@@ -209,12 +232,13 @@ async function* filesOf(
   });
   yield listed({ path: 'README.txt', content: text(readme(task)) });
   const held: ExportManifest['tables'][number][] = [];
-  const all: [ExportedTable, Portions][] = [
-    ...tables.map((table): [ExportedTable, Portions] => [table, () => portionsOf(source, brokerage.id, table)]),
+  const all: [Columns, Portions][] = [
+    ...tables.map((table): [Columns, Portions] => [table, () => portionsOf(source, brokerage.id, table)]),
     [people, () => everybody(source, brokerage.id)],
   ];
-  for (const [table, portions] of all) {
+  for (const [table, read] of all) {
     let rows = 0;
+    const portions = heldForTwo(read);
     yield listed({ path: `data/${table.name}.csv`, content: asCsv(table, portions, (more) => (rows += more)) });
     yield listed({ path: `data/${table.name}.json`, content: asJson(portions) });
     held.push({ name: table.name, columns: table.columns, rows });

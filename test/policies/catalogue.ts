@@ -276,10 +276,7 @@ const forEarlierNodes: readonly string[] = [
   'deal_opted_in',
   'tool_granted',
   'home_queue',
-  'home_deals',
   'latest_activity',
-  'own_notifications',
-  'activity_in_sight',
 ];
 
 /** What the server's own code sends, as one text. */

@@ -158,6 +158,12 @@ async function download(who: SignedIn): Promise<{ status: number; content: Buffe
   return { status: response.status, content: Buffer.from(content) };
 }
 
+/** How many portions of tables the service has read so far for archives of admins. */
+async function portionsRead(): Promise<number> {
+  const metrics = await (await fetch(`${service.origin}/metrics`)).text();
+  return Number(/^dealkeep_statements_total\{statement="export_rows"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+}
+
 test('in the settings an admin exports what they may see, and of a sale in which they take no part what its viewers see', async () => {
   const inside = async () => {
     const { status, content } = await download(admin);
@@ -167,6 +173,8 @@ test('in the settings an admin exports what they may see, and of a sale in which
     return files;
   };
   const files = await inside();
+  // Each table once for both of its files, and those of documents once more for the bodies.
+  expect(await portionsRead()).toBe(manifestOf(files).tables.length - 1 + 2);
   const deals = await service.sql<{ id: string }>('select id from deals where organization_id = $1', [brokerage.id]);
   expect(
     table(files, 'deals')

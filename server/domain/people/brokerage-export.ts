@@ -25,12 +25,14 @@ export interface ExportedTable {
   texts: boolean[];
   /** Its rows are found by their deals; otherwise by the brokerage. */
   by_deal: boolean;
+  /** How its rows are read. */
+  query: string;
 }
 
 /** The tables of a brokerage. */
 export const exportTables = rows<ExportedTable, []>(
   'export_tables',
-  'select name, columns, texts, by_deal from app.export_tables()',
+  'select name, columns, texts, by_deal, query from app.export_tables()',
 );
 
 /** The next deals of a brokerage, by id. */
@@ -48,10 +50,10 @@ export interface ExportedRow {
   place: string[];
 }
 
-/** The next rows of a table: of the brokerage, or of deals. */
+/** The next rows of a table by its query: of the brokerage, or of deals. */
 export const exportRows = rows<
   ExportedRow,
-  [table: string, brokerageId: string | null, deals: string[], after: string[] | null, most: number]
+  [query: string, brokerageId: string | null, deals: string[], after: string[] | null, most: number]
 >('export_rows', 'select content as json, cells, place from app.export_rows($1, $2, $3, $4, $5)');
 
 /** The people of a brokerage, or of deals. */

@@ -27,7 +27,7 @@ const sight =
 function personsSource(services: Services, c: Context, brokerageId: string): ExportSource {
   return {
     async run<T>(statement: Statement<T>) {
-      const [brokerage, answer] = await asPerson(services, c, brokerageOfCaller(brokerageId), statement);
+      const [answer, brokerage] = await asPerson(services, c, statement, brokerageOfCaller(brokerageId));
       if (brokerage?.role !== 'admin') throw nothingThere();
       return answer as T;
     },
