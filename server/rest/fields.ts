@@ -6,6 +6,12 @@ import { z } from 'zod';
 export const absent = (sentence: string) => (issue: { input?: unknown }) =>
   issue.input === undefined ? `Required. ${sentence}` : sentence;
 
+/** What a text that can be stored holds, as a pattern for the document; whole characters cannot be said in one for every engine. */
+const stored = '^[^\\u0000]*$';
+
+/** A pattern for the document of a text that can be stored and has a visible character. */
+export const visible = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
+
 /** A text that can be stored, as long as the body may be. */
 export const text = (sentence: string) =>
   z
@@ -17,7 +23,8 @@ export const text = (sentence: string) =>
     .refine((value) => value.isWellFormed(), {
       error: 'It contains half of a surrogate pair, which is no character: send whole characters.',
       abort: true,
-    });
+    })
+    .meta({ pattern: stored });
 
 /** The id of a record. */
 export const id = z.string().meta({ format: 'uuid' });

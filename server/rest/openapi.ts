@@ -1,99 +1,91 @@
 /** The OpenAPI 3.1 document of the REST API, made of the schemas that validate. */
 
 import { z } from 'zod';
-import { largestBody } from './body.ts';
-import { errorCodes, operationErrors, type ErrorCode } from './envelope.ts';
+import { always, failuresWith, headers, type Failures } from './errors.ts';
+import { operationErrors } from './envelope.ts';
+import { exampleOf } from './examples.ts';
 import type { Answer, Json, Operation } from './operation.ts';
-import { errorEnvelope, errorEnvelopeOf } from './schemas.ts';
+import { errorEnvelope } from './schemas.ts';
+import { tags } from './tags.ts';
 
 const schemaAt = '#/components/schemas/';
-const json = (schema: string) => ({ 'application/json': { schema: { $ref: `${schemaAt}${schema}` } } });
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
-const limitHeaders = {
-  'X-RateLimit-Limit': ref('headers', 'RateLimitLimit'),
-  'X-RateLimit-Remaining': ref('headers', 'RateLimitRemaining'),
-  'X-RateLimit-Reset': ref('headers', 'RateLimitReset'),
-};
-const integerHeader = (description: string) => ({ description, schema: { type: 'integer' } });
-const challenge = { 'WWW-Authenticate': { description: 'What is asked for (RFC 6750).', schema: { type: 'string' } } };
 
-function failure(description: string, headers: Json = {}): Json {
-  return { description, headers, content: json('ErrorEnvelope') };
+/** The schemas of the document by their names, and where an example is missing. */
+interface Parts {
+  readonly schemas: Readonly<Record<string, Json>>;
+  readonly missing: (path: string) => void;
 }
 
-const responses = {
-  ValidationError: failure('The request is not valid: validation_error.', limitHeaders),
-  InvalidToken: failure('The API key is missing or not valid: invalid_token.', challenge),
-  InsufficientScope: failure('The API key lacks the scope: insufficient_scope.', { ...limitHeaders, ...challenge }),
-  TooLarge: failure(`The body is larger than ${largestBody} bytes: validation_error.`, limitHeaders),
-  UnsupportedType: failure('The body is not application/json in UTF-8: validation_error.', limitHeaders),
-  RateLimited: failure('Too many requests of this key or this address: rate_limited.', {
-    'Retry-After': integerHeader('Seconds until the window ends.'),
-  }),
-  InternalError: failure('A failure on our side: internal_error, with the id of the request.'),
-  Unavailable: failure('The service cannot answer at this moment: internal_error. Try again.', {
-    'Retry-After': integerHeader('Seconds to wait before that.'),
-  }),
-  StorageFull: failure('The service has no room left to store this: internal_error.', {
-    'Retry-After': integerHeader('Seconds to wait before trying again.'),
-  }),
-};
-
-const failures = {
-  400: ref('responses', 'ValidationError'),
-  401: ref('responses', 'InvalidToken'),
-  403: ref('responses', 'InsufficientScope'),
-  429: ref('responses', 'RateLimited'),
-  500: ref('responses', 'InternalError'),
-  503: ref('responses', 'Unavailable'),
-};
-
-const errorBodies = new Map<string, z.ZodType>();
-
-/** The body of an error that an operation names: of contacts' first ones any ErrorEnvelope, of others one with this code. */
-function errorBody(code: ErrorCode): z.ZodType {
-  if ((errorCodes as readonly string[]).includes(code)) return errorEnvelope;
-  const body = errorBodies.get(code) ?? errorEnvelopeOf(code, `${operationErrors[code].name}Error`);
-  errorBodies.set(code, body);
-  return body;
+/** A JSON body of a schema with an example of it, or with those that are given. */
+function json(schema: z.ZodType, { schemas, missing }: Parts, examples?: Readonly<Record<string, unknown>>): Json {
+  const name = idOf(schema);
+  const shown = examples
+    ? { examples: Object.fromEntries(Object.entries(examples).map(([key, value]) => [key, { value }])) }
+    : { example: exampleOf({ $ref: schemaAt + name }, schemas, name, missing) };
+  return { schema: { $ref: schemaAt + name }, ...shown };
 }
 
-function errorResponse(code: ErrorCode): readonly [name: string, response: Json] {
-  const { name, meaning } = operationErrors[code];
-  return [name, { description: `${meaning}: ${code}.`, headers: limitHeaders, content: json(idOf(errorBody(code))) }];
+/** Headers by name: those that every such answer carries, and those that some do. */
+function headersOf(required: readonly string[], sometimes: readonly string[] = []): Json {
+  return Object.fromEntries([...required, ...sometimes].map((name) => [name, ref('headers', name)]));
 }
 
-const bodyFailures = {
-  413: ref('responses', 'TooLarge'),
-  415: ref('responses', 'UnsupportedType'),
-};
-
-function answerOf({ description, schema, types = [], headers = {} }: Answer): Json {
+function answerOf({ description, schema, types = [], headers: own = {} }: Answer, parts: Parts): Json {
   const content = schema
-    ? json(idOf(schema))
+    ? { 'application/json': json(schema, parts) }
     : Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]));
-  return { description, headers: { ...limitHeaders, ...headers }, ...(Object.keys(content).length > 0 && { content }) };
-}
-
-function failuresOf({ method, parameters = [], body, errors = [] }: Operation): Json {
-  const taken = { ...failures, ...(method !== 'get' && { 507: ref('responses', 'StorageFull') }) };
-  const { 400: invalid, ...others } = taken;
-  const own = errors.map((code) => [operationErrors[code].status, ref('responses', operationErrors[code].name)]);
   return {
-    ...(parameters.length > 0 || body ? { 400: invalid } : {}),
-    ...others,
-    ...(body && bodyFailures),
-    ...Object.fromEntries(own),
+    description,
+    headers: { ...headersOf(['X-Request-Id', ...always]), ...own },
+    ...(Object.keys(content).length > 0 && { content }),
   };
 }
 
+/** A response for several failures of one status. */
+function eitherOf(names: readonly string[], failures: Failures, parts: Parts): Json {
+  const those = names.map((name) => failures[name]).filter((failure) => failure !== undefined);
+  const schemas = those.map(({ schema }) => ({ $ref: schemaAt + idOf(schema) }));
+  const examples = Object.assign({}, ...those.map((failure) => failure.examples)) as Record<string, unknown>;
+  return {
+    description: those.map(({ description }) => description).join(' Or: '),
+    headers: headersOf(['X-Request-Id', ...always]),
+    content: { 'application/json': { ...json(errorEnvelope, parts, examples), schema: { anyOf: schemas } } },
+  };
+}
+
+/** The responses of what goes wrong, by status. */
+function failuresOf(operation: Operation, failures: Failures, parts: Parts): Json {
+  const { method, parameters = [], body, errors = [] } = operation;
+  const names = [
+    ...(parameters.length > 0 || body ? ['ValidationError'] : []),
+    'InvalidToken',
+    'InsufficientScope',
+    'RateLimited',
+    'InternalError',
+    'Unavailable',
+    ...(method === 'get' ? [] : ['StorageFull']),
+    ...(body ? ['TooLarge', 'UnsupportedType'] : []),
+    ...errors.map((code) => operationErrors[code].name),
+  ];
+  const byStatus = Map.groupBy(names, (name) => failures[name]?.status ?? 500);
+  return Object.fromEntries(
+    [...byStatus].map(([status, those]) => [
+      status,
+      those.length === 1 ? ref('responses', those[0] ?? '') : eitherOf(those, failures, parts),
+    ]),
+  );
+}
+
 /** What the path, the query and the headers of an operation carry. */
-function parametersOf({ path, pathParameters = {}, parameters = [] }: Operation): Json[] {
+function parametersOf({ path, pathParameters = {}, parameters = [] }: Operation, { missing }: Parts): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
+    description: `The id of the ${name.replace(/Id$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}.`,
     schema: pathParameters[name] ?? { type: 'string', format: 'uuid' },
+    example: exampleOf(pathParameters[name] ?? { type: 'string', format: 'uuid' }, {}, name, missing),
   }));
   return [
     ...inPath,
@@ -101,10 +93,10 @@ function parametersOf({ path, pathParameters = {}, parameters = [] }: Operation)
   ];
 }
 
-function describeOperation(operation: Operation): Json {
+function describeOperation(operation: Operation, failures: Failures, parts: Parts): Json {
   const { id, tag, summary, description, body, bodyTypes = ['application/json'], answers } = operation;
-  const parameters = parametersOf(operation);
-  const answered = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]);
+  const parameters = parametersOf(operation, parts);
+  const answered = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer, parts)]);
   return {
     operationId: id,
     tags: [tag],
@@ -114,10 +106,10 @@ function describeOperation(operation: Operation): Json {
     ...(body && {
       requestBody: {
         required: true,
-        content: Object.fromEntries(bodyTypes.map((type) => [type, { schema: { $ref: `${schemaAt}${idOf(body)}` } }])),
+        content: Object.fromEntries(bodyTypes.map((type) => [type, json(body, parts)])),
       },
     }),
-    responses: { ...Object.fromEntries(answered), ...failuresOf(operation) },
+    responses: { ...Object.fromEntries(answered), ...failuresOf(operation, failures, parts) },
   };
 }
 
@@ -135,6 +127,8 @@ function namedWithin(schema: z.ZodType): z.ZodType[] {
     def['element'],
     def['innerType'],
     def['in'],
+    def['left'],
+    def['right'],
     def['valueType'],
     ...Object.values((def['shape'] as object | undefined) ?? {}),
     ...((def['options'] as unknown[] | undefined) ?? []),
@@ -143,44 +137,73 @@ function namedWithin(schema: z.ZodType): z.ZodType[] {
   return schema.meta()?.id === undefined ? within : [schema, ...within];
 }
 
-/** The document of these operations for a server whose public origin is `baseUrl`. */
-export function openApiDocument(baseUrl: string, operations: readonly Operation[]): Json {
+/** The schemas with an id of these operations and of failures, as JSON Schema, by id. */
+function schemasOf(operations: readonly Operation[], failures: readonly z.ZodType[]): Record<string, Json> {
   const registry = z.registry<{ id: string }>();
-  const codes = [...new Set(operations.flatMap(({ errors = [] }) => errors))];
   const shown = operations.flatMap(({ body, answers }) => [
     ...(body ? [body] : []),
     ...Object.values(answers).flatMap(({ schema }) => (schema ? [schema] : [])),
   ]);
-  for (const schema of new Set([...shown.flatMap(namedWithin), errorEnvelope, ...codes.map(errorBody)]))
+  for (const schema of new Set([...shown, ...failures].flatMap(namedWithin)))
     registry.add(schema, { id: idOf(schema) });
   const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: (id) => `${schemaAt}${id}` });
   for (const schema of Object.values(schemas)) {
     delete schema.$schema;
     delete schema.$id;
   }
+  return schemas;
+}
+
+/**
+ * The document of these operations for a server whose public origin is `baseUrl`. What has no example is told to `missing`: the
+ * schema and the property.
+ */
+export function openApiDocument(
+  baseUrl: string,
+  operations: readonly Operation[],
+  missing: (path: string) => void = () => {},
+): Json {
+  const failures = failuresWith([...new Set(operations.flatMap(({ errors = [] }) => errors))]);
+  const schemas = schemasOf(operations, [errorEnvelope, ...Object.values(failures).map(({ schema }) => schema)]);
+  const parts = { schemas, missing };
+  const responses = Object.entries(failures).map(
+    ([name, { description, schema, headers: own, sometimes, examples }]) => [
+      name,
+      {
+        description,
+        headers: headersOf(['X-Request-Id', ...own], sometimes),
+        content: { 'application/json': json(schema, parts, examples) },
+      },
+    ],
+  );
   const paths: Record<string, Json> = {};
-  for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = describeOperation(operation);
+  for (const operation of operations)
+    (paths[operation.path] ??= {})[operation.method] = describeOperation(operation, failures, parts);
+  const used = new Set(operations.map(({ tag }) => tag));
   return {
     openapi: '3.1.0',
     info: {
       title: 'Dealkeep REST API',
       version: '1.0.0',
       description:
-        'Contacts of a brokerage. The API key alone decides which brokerage that is and what the key may do.',
+        'What a brokerage has, for its other programs. The API key alone decides which brokerage that is and what the key may do. ' +
+        `The guide is at ${baseUrl}/api/v1/docs.`,
+      contact: { name: 'Dealkeep', url: baseUrl },
     },
     servers: [{ url: `${baseUrl}/api/v1` }],
     security: [{ apiKey: [] }],
+    tags: [...used].map((name) => ({ name, description: tags[name] ?? '' })),
     paths,
     components: {
       schemas,
-      responses: { ...responses, ...Object.fromEntries(codes.map(errorResponse)) },
-      headers: {
-        RateLimitLimit: integerHeader('Requests allowed in the window of a minute.'),
-        RateLimitRemaining: integerHeader('Requests left in the window.'),
-        RateLimitReset: integerHeader('When the window ends: Unix time in seconds.'),
-      },
+      responses: Object.fromEntries(responses) as Json,
+      headers,
       securitySchemes: {
-        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: dk_live_… or dk_test_…' },
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: dk_test_… for the sandbox, dk_live_… for what the brokerage works with.',
+        },
       },
     },
   };

@@ -7,12 +7,16 @@ import { contactOperations } from './contacts.ts';
 import { serveDocs } from './docs.ts';
 import { Problem, problemHandler } from '../http/problem.ts';
 import { isKnown, writeEnvelope } from './envelope.ts';
-import { addOperations } from './operation.ts';
+import { addOperations, type Operation } from './operation.ts';
+
+/** Every operation of the API. */
+export const restOperations = (services: Services): readonly Operation[] =>
+  contactOperations(services, openCallers(services));
 
 /** Mount at /api/v1, behind the request id and the client's address. */
 export function restRoutes(services: Services): Hono {
   const routes = new Hono();
-  const operations = contactOperations(services, openCallers(services));
+  const operations = restOperations(services);
   routes.onError(problemHandler(services.log, writeEnvelope, isKnown));
   addOperations(routes, operations);
   serveDocs(routes, services.config.baseUrl, operations);

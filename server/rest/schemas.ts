@@ -2,10 +2,11 @@
 
 import { z } from 'zod';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
-import { absent, id, text, time } from './fields.ts';
+import { absent, id, text, time, visible } from './fields.ts';
 import { errorCodes } from './envelope.ts';
 
-const asLongAsTheBody = 'Of any length that the body of the request holds.';
+const asLongAsTheBody =
+  'Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs.';
 
 export const contactCreate = z
   .strictObject(
@@ -16,7 +17,7 @@ export const contactCreate = z
       // The pattern is for the document alone.
       displayName: text('Send a text.')
         .refine((value) => /\S/u.test(value), { error: 'It is blank: send at least one visible character.' })
-        .meta({ minLength: 1, pattern: '\\S', description: `The name to show. ${asLongAsTheBody}` }),
+        .meta({ minLength: 1, pattern: visible, description: `The name to show. ${asLongAsTheBody}` }),
       email: text('Send a text, or leave the property out.')
         .refine((value) => value.length <= longestEmailAddress, {
           error: `It is too long: at most ${longestEmailAddress} characters.`,
@@ -41,15 +42,33 @@ export const contactCreate = z
           : undefined,
     },
   )
-  .meta({ id: 'ContactCreate' });
+  .meta({
+    id: 'ContactCreate',
+    examples: [
+      {
+        type: 'person',
+        displayName: 'Ron Halvorsen',
+        email: 'ron@kestrelcreek.example',
+        phone: '+1 614-555-0112',
+      },
+    ],
+  });
 
 export const contact = z
   .object({
     id,
     type: z.enum(['person', 'company']),
-    displayName: z.string(),
-    email: z.string().nullable().optional().meta({ format: 'email' }),
-    phone: z.string().nullable().optional(),
+    displayName: z.string().meta({ examples: ['Ron Halvorsen'] }),
+    email: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({ format: 'email', examples: ['ron@kestrelcreek.example'] }),
+    phone: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({ examples: ['+1 614-555-0112'] }),
     createdAt: time,
     updatedAt: time,
   })
@@ -57,25 +76,40 @@ export const contact = z
 
 export const pagination = z
   .object({
-    hasMore: z.boolean(),
+    hasMore: z.boolean().meta({ examples: [true] }),
     nextCursor: z
       .string()
       .nullable()
       .optional()
-      .meta({ description: 'Opaque cursor for the next page; null on the last.' }),
+      .meta({
+        description: 'Opaque cursor for the next page; null on the last.',
+        examples: ['AWY0m9rQ2cVdXbqk0s8vT1uYhLw3FzEo'],
+      }),
   })
   .meta({ id: 'Pagination' });
 
 export const contactList = z.object({ data: z.array(contact), pagination }).meta({ id: 'ContactList' });
+
+/** One thing to change in a request, among the `faults` of a validation_error. */
+export const fault = z
+  .object({
+    in: z.enum(['body', 'query', 'header']).meta({ description: 'Where it is.' }),
+    path: z.string().meta({
+      description: "The property, parts joined by dots, the parameter or the header; '' is the whole.",
+      examples: ['email'],
+    }),
+    message: z.string().meta({ description: 'What to change.', examples: ['It is not an e-mail address.'] }),
+  })
+  .meta({ id: 'Fault', description: 'One thing to change in a request.' });
 
 const envelopeWith = (code: z.ZodType, name: string) =>
   z
     .object({
       error: z.object({
         code,
-        message: z.string().meta({ description: 'A summary for people.' }),
+        message: z.string().meta({ description: 'A summary for people.', examples: ['There is no such contact.'] }),
         details: z.record(z.string(), z.unknown()).optional().meta({
-          description: 'Structured context. Of a validation_error: `faults`, each with `in`, `path` and `message`.',
+          description: 'Structured context; what it holds is said with each response.',
         }),
       }),
     })

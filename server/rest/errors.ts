@@ -1,0 +1,190 @@
+/** The errors of the REST API as the OpenAPI document describes them: each response with its code, its headers and its details. */
+
+import { z } from 'zod';
+import { largestBody } from './body.ts';
+import { errorCodes, operationErrors, type ErrorCode } from './envelope.ts';
+import type { Json } from './operation.ts';
+import { errorEnvelope, errorEnvelopeOf, fault } from './schemas.ts';
+
+/** A response to which operations refer by name. */
+interface Failure {
+  readonly status: number;
+  readonly description: string;
+  readonly schema: z.ZodType;
+  /** Names of headers among the components; those of `sometimes` are on some of these answers only. */
+  readonly headers: readonly string[];
+  readonly sometimes?: readonly string[];
+  readonly examples: Readonly<Record<string, unknown>>;
+}
+
+/** Failures by the name under which operations refer to them. */
+export type Failures = Readonly<Record<string, Failure>>;
+
+const limitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+
+/** An {@link errorEnvelope} with this code and these details. What the envelope says of the message is said again: some validators look at each part alone. */
+const typed = (name: string, code: string, details?: z.ZodType) => {
+  const error = z.object({ code: z.literal(code), message: z.string(), ...(details && { details }) });
+  return z.intersection(errorEnvelope, z.object({ error })).meta({ id: name });
+};
+
+const example = (code: string, message: string, details?: object) => ({
+  error: details === undefined ? { code, message } : { code, message, details },
+});
+
+const faulty = (where: string, path: string, message: string) =>
+  example('validation_error', path ? `${path}: ${message}` : message, { faults: [{ in: where, path, message }] });
+
+const requestId = '7f0c6a52-91d4-4c0b-8f5e-2a3b4c5d6e7f';
+const broken = (again: string) =>
+  example(
+    'internal_error',
+    `Something went wrong on our side${again}. When you report it, name the request ${requestId}.`,
+    { request_id: requestId },
+  );
+
+const validationError = typed('ValidationError', 'validation_error', z.object({ faults: z.array(fault) }));
+const internalError = typed(
+  'InternalError',
+  'internal_error',
+  z.object({ request_id: z.string().meta({ description: 'That of X-Request-Id: name it when you report this.' }) }),
+);
+
+/** The responses that any operation may have. */
+const common: Failures = {
+  ValidationError: {
+    status: 400,
+    description: 'The request is not valid: validation_error.',
+    schema: validationError,
+    headers: limitHeaders,
+    examples: {
+      body: faulty('body', 'email', 'It is not an e-mail address.'),
+      query: faulty('query', 'limit', 'Send one whole number from 1 to 200.'),
+      twice: faulty('body', 'email', 'This property appears twice: send it once.'),
+    },
+  },
+  InvalidToken: {
+    status: 401,
+    description: 'The API key is missing or not valid: invalid_token.',
+    schema: typed('InvalidTokenError', 'invalid_token'),
+    headers: ['WWW-Authenticate'],
+    examples: {
+      missing: example('invalid_token', 'Send an API key in the header Authorization: Bearer dk_live_…'),
+      unknown: example('invalid_token', 'This API key is not valid: it is unknown, expired, revoked or replaced.'),
+    },
+  },
+  InsufficientScope: {
+    status: 403,
+    description: 'The API key lacks the scope: insufficient_scope.',
+    schema: typed(
+      'InsufficientScopeError',
+      'insufficient_scope',
+      z.object({ required_scope: z.string().meta({ description: 'The scope that the key lacks.' }) }),
+    ),
+    headers: [...limitHeaders, 'WWW-Authenticate'],
+    examples: {
+      scope: example('insufficient_scope', 'This needs an API key with the scope contacts:write.', {
+        required_scope: 'contacts:write',
+      }),
+    },
+  },
+  TooLarge: {
+    status: 413,
+    description: 'The body is too large: validation_error.',
+    schema: validationError,
+    headers: limitHeaders,
+    examples: { size: faulty('body', '', `The body is too large: at most ${largestBody} bytes.`) },
+  },
+  UnsupportedType: {
+    status: 415,
+    description: 'The body is of another type, in another character set than UTF-8, or compressed: validation_error.',
+    schema: validationError,
+    headers: limitHeaders,
+    examples: { type: faulty('header', 'Content-Type', 'Send JSON with the header Content-Type: application/json.') },
+  },
+  RateLimited: {
+    status: 429,
+    description: 'Too many requests of this key, or of this address: rate_limited. Try again after Retry-After.',
+    schema: typed(
+      'RateLimitedError',
+      'rate_limited',
+      z.object({
+        limit: z.int().meta({ description: 'Requests allowed in the window of a minute.' }),
+        retry_after: z.int().meta({ description: 'Seconds until the window ends, as in Retry-After.' }),
+      }),
+    ),
+    headers: ['Retry-After'],
+    sometimes: limitHeaders,
+    examples: {
+      key: example('rate_limited', 'Too many requests from this API key: at most 600 a minute. Try again in 23 s.', {
+        limit: 600,
+        retry_after: 23,
+      }),
+    },
+  },
+  InternalError: {
+    status: 500,
+    description: 'A failure on our side: internal_error, with the id of the request.',
+    schema: internalError,
+    headers: [],
+    sometimes: limitHeaders,
+    examples: { failure: broken('') },
+  },
+  Unavailable: {
+    status: 503,
+    description: 'The service cannot answer at this moment: internal_error. Try again after Retry-After.',
+    schema: internalError,
+    headers: ['Retry-After'],
+    sometimes: limitHeaders,
+    examples: { away: broken(': try again in a moment') },
+  },
+  StorageFull: {
+    status: 507,
+    description: 'The service has no room left to store this: internal_error. Nothing was changed.',
+    schema: internalError,
+    headers: ['Retry-After'],
+    sometimes: limitHeaders,
+    examples: { full: broken(': try again in a moment') },
+  },
+};
+
+const ofCodes = new Map<ErrorCode, z.ZodType>();
+
+/** The body of an error that operations name: with this code alone. */
+function schemaOf(code: ErrorCode): z.ZodType {
+  const name = `${operationErrors[code].name}Error`;
+  const isCommon = (errorCodes as readonly string[]).includes(code);
+  const schema = ofCodes.get(code) ?? (isCommon ? typed(name, code) : errorEnvelopeOf(code, name));
+  ofCodes.set(code, schema);
+  return schema;
+}
+
+function named(code: ErrorCode): Failure {
+  const { status, meaning } = operationErrors[code];
+  const examples = { [code]: example(code, `${meaning}.`) };
+  return { status, description: `${meaning}: ${code}.`, schema: schemaOf(code), headers: limitHeaders, examples };
+}
+
+/** The failures that any operation may have, and those of these codes. */
+export const failuresWith = (codes: readonly ErrorCode[]): Failures => ({
+  ...common,
+  ...Object.fromEntries(codes.map((code) => [operationErrors[code].name, named(code)])),
+});
+
+const header = (description: string, type: string, sample: unknown): Json => ({
+  description,
+  schema: { type, examples: [sample] },
+});
+
+/** Headers of answers, by name. */
+export const headers: Readonly<Record<string, Json>> = {
+  'X-Request-Id': header('The id of the request: yours, if you sent a short plain one.', 'string', requestId),
+  'X-RateLimit-Limit': header('Requests allowed in the window of a minute.', 'integer', 600),
+  'X-RateLimit-Remaining': header('Requests left in the window.', 'integer', 598),
+  'X-RateLimit-Reset': header('When the window ends: Unix time in seconds.', 'integer', 1_795_190_460),
+  'Retry-After': header('Seconds to wait before trying again.', 'integer', 23),
+  'WWW-Authenticate': header('What is asked for (RFC 6750).', 'string', 'Bearer realm="dealkeep"'),
+};
+
+/** The headers of an answer that got as far as a key. */
+export const always = limitHeaders;
