@@ -146,6 +146,9 @@ CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.accounting_snapshots
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.check_move('snapshot', 'status');
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('100', 'requested_by', 'requested_at', 'snapshots');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.accounting_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
+CREATE TRIGGER note_new AFTER INSERT ON public.accounting_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
+CREATE TRIGGER note_removed AFTER DELETE ON public.accounting_snapshots REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('completed', 'failed');
 GRANT INSERT (deal_id, snapshot_type, status, source_name), SELECT, UPDATE (status, failure) ON public.accounting_snapshots TO dealkeep_server;
@@ -271,6 +274,44 @@ CREATE POLICY admins_change_it ON public.brokerages FOR UPDATE TO dealkeep_serve
 CREATE TRIGGER touch BEFORE UPDATE ON public.brokerages FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (name) ON public.brokerages TO dealkeep_server;
 
+CREATE TABLE public.change_events (
+    seq bigint DEFAULT nextval('vault.change_order'::regclass) NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    brokerage_id uuid NOT NULL,
+    about_deal uuid,
+    object_type text NOT NULL,
+    object_id uuid NOT NULL,
+    change text NOT NULL,
+    at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT change_events_pkey PRIMARY KEY (brokerage_id, seq),
+    CONSTRAINT change_events_change_check CHECK (change = ANY (ARRAY['created'::text, 'updated'::text, 'admitted'::text, 'archived'::text, 'restored'::text, 'removed'::text]))
+);
+ALTER TABLE public.change_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.change_events FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.change_events TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY keys_with_the_scope ON public.change_events FOR SELECT TO dealkeep_server
+    USING (
+CASE object_type
+    WHEN 'contact'::text THEN brokerage_id = (( SELECT app.key_brokerage('contacts:read'::text) AS key_brokerage))
+    WHEN 'deal'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['deals:read'::text]) AS deals_as))::uuid[])
+    WHEN 'participant'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['participants:read'::text]) AS deals_as))::uuid[])
+    WHEN 'nda'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['ndas:read'::text]) AS deals_as))::uuid[])
+    WHEN 'offer'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['offers:read'::text]) AS deals_as))::uuid[])
+    WHEN 'question'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['questions:read'::text]) AS deals_as))::uuid[])
+    WHEN 'document'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['documents:read'::text]) AS deals_as))::uuid[])
+    WHEN 'production_document'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['documents:read'::text]) AS deals_as))::uuid[])
+    WHEN 'qoe_checklist_item'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['qoe:read'::text]) AS deals_as))::uuid[])
+    WHEN 'accounting_snapshot'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['qoe:read'::text]) AS deals_as))::uuid[])
+    WHEN 'normalization'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['qoe:read'::text]) AS deals_as))::uuid[])
+    WHEN 'closing_condition'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['conditions:read'::text]) AS deals_as))::uuid[])
+    WHEN 'finding'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['findings:read'::text]) AS deals_as))::uuid[])
+    WHEN 'financing_source'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['financing:read'::text]) AS deals_as))::uuid[])
+    ELSE false
+END);
+GRANT SELECT ON public.change_events TO dealkeep_server;
+
 CREATE TABLE public.closing_conditions (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
     deal_id uuid NOT NULL,
@@ -313,6 +354,9 @@ CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.closing_conditions F
 CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
 CREATE TRIGGER keep_reminders AFTER INSERT OR DELETE OR UPDATE OF status, deadline ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'closing conditions');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.closing_conditions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
+CREATE TRIGGER note_new AFTER INSERT ON public.closing_conditions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
+CREATE TRIGGER note_removed AFTER DELETE ON public.closing_conditions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
 CREATE TRIGGER queue_assignment AFTER INSERT ON public.closing_conditions FOR EACH ROW WHEN (new.owner_user_id IS NOT NULL) EXECUTE FUNCTION app.queue_assignment('condition_assigned');
 CREATE TRIGGER queue_new_assignment AFTER UPDATE OF owner_user_id ON public.closing_conditions FOR EACH ROW WHEN (new.owner_user_id IS DISTINCT FROM old.owner_user_id) EXECUTE FUNCTION app.queue_assignment('condition_assigned');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
@@ -396,6 +440,9 @@ CREATE POLICY members_and_keys_add_them ON public.contacts FOR INSERT TO dealkee
     WITH CHECK (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
 CREATE POLICY members_change_them ON public.contacts FOR UPDATE TO dealkeep_server
     USING (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]));
+CREATE TRIGGER note_changed AFTER UPDATE ON public.contacts REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
+CREATE TRIGGER note_new AFTER INSERT ON public.contacts REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
+CREATE TRIGGER note_removed AFTER DELETE ON public.contacts REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
 CREATE TRIGGER touch BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT INSERT (brokerage_id, type, display_name, email, phone), SELECT, UPDATE (type, display_name, email, phone, archived_at) ON public.contacts TO dealkeep_server;
 
@@ -474,6 +521,9 @@ CREATE POLICY all_but_other_buyers_see_it ON public.deal_stages FOR SELECT TO de
    FROM public.deals d
   WHERE d.id = deal_stages.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_stages FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'deal_id');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.deal_stages REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
+CREATE TRIGGER note_new AFTER INSERT ON public.deal_stages REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
+CREATE TRIGGER note_removed AFTER DELETE ON public.deal_stages REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.deal_stages FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT SELECT ON public.deal_stages TO dealkeep_server;
 
@@ -541,6 +591,8 @@ CREATE TRIGGER announce_update AFTER UPDATE ON public.deals FOR EACH ROW WHEN (o
 CREATE TRIGGER end_exclusivity AFTER UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.end_exclusivity_with_deal();
 CREATE TRIGGER keep_tenant BEFORE UPDATE OF organization_id ON public.deals FOR EACH ROW WHEN (new.organization_id <> old.organization_id) EXECUTE FUNCTION app.keep_tenant();
 CREATE TRIGGER load BEFORE INSERT ON public.deals FOR EACH ROW WHEN (new.state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text])) EXECUTE FUNCTION app.load_deal();
+CREATE TRIGGER note_changed AFTER UPDATE ON public.deals REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
+CREATE TRIGGER note_new AFTER INSERT ON public.deals REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
 CREATE TRIGGER settle BEFORE UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.settle_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.*) EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (title, state, industry, location, summary, asking_price, currency, needs_nda) ON public.deals TO dealkeep_server;
@@ -617,6 +669,9 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.documen
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
 CREATE TRIGGER finish_upload AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('document');
+CREATE TRIGGER note_new AFTER INSERT ON public.documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
+CREATE TRIGGER note_removed AFTER DELETE ON public.documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at), UPDATE (filename, category, confidentiality) ON public.documents TO dealkeep_server;
 
@@ -667,6 +722,9 @@ CREATE TRIGGER keep BEFORE UPDATE ON public.exclusivities FOR EACH ROW EXECUTE F
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER move_deal AFTER INSERT OR UPDATE OF ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.move_deal_with_exclusivity();
 CREATE TRIGGER note_change_of_end BEFORE UPDATE OF expires_at ON public.exclusivities FOR EACH ROW WHEN (new.expires_at IS DISTINCT FROM old.expires_at) EXECUTE FUNCTION app.note_change_of_end();
+CREATE TRIGGER note_changed AFTER UPDATE ON public.exclusivities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
+CREATE TRIGGER note_new AFTER INSERT ON public.exclusivities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
+CREATE TRIGGER note_removed AFTER DELETE ON public.exclusivities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER queue_grant AFTER INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at = new.expires_at) EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
@@ -712,6 +770,9 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.financi
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.announce('financing', 'id');
 CREATE TRIGGER check_move BEFORE UPDATE OF commitment_status ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.check_move('financing_source', 'commitment_status');
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'sources of financing');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.financing_sources REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('financing_source');
+CREATE TRIGGER note_new AFTER INSERT ON public.financing_sources REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('financing_source');
+CREATE TRIGGER note_removed AFTER DELETE ON public.financing_sources REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('financing_source');
 CREATE TRIGGER set_side BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.set_side();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER set_the_currency BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.set_currency();
@@ -773,6 +834,9 @@ CREATE POLICY those_in_diligence_comment ON public.finding_comments FOR INSERT T
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.announce('findings', 'finding_id');
 CREATE TRIGGER limit_comments BEFORE INSERT ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.limit_comments();
+CREATE TRIGGER note_changed AFTER UPDATE ON public.finding_comments REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('finding', 'finding_id');
+CREATE TRIGGER note_new AFTER INSERT ON public.finding_comments REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('finding', 'finding_id');
+CREATE TRIGGER note_removed AFTER DELETE ON public.finding_comments REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('finding', 'finding_id');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF finding_id, brokerage_id ON public.finding_comments FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_finding();
 GRANT INSERT (finding_id, body), SELECT ON public.finding_comments TO dealkeep_server;
 
@@ -821,6 +885,9 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.finding
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.announce('findings', 'id');
 CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.findings FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'findings');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.findings REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('finding');
+CREATE TRIGGER note_new AFTER INSERT ON public.findings REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('finding');
+CREATE TRIGGER note_removed AFTER DELETE ON public.findings REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('finding');
 CREATE TRIGGER queue_assignment AFTER INSERT ON public.findings FOR EACH ROW WHEN (new.owner_user_id IS NOT NULL) EXECUTE FUNCTION app.queue_assignment('finding_assigned');
 CREATE TRIGGER queue_new_assignment AFTER UPDATE OF owner_user_id ON public.findings FOR EACH ROW WHEN (new.owner_user_id IS DISTINCT FROM old.owner_user_id) EXECUTE FUNCTION app.queue_assignment('finding_assigned');
 CREATE TRIGGER record_change AFTER INSERT OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.record_finding_change();
@@ -919,6 +986,9 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.ndas FOR EACH
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.check_move('nda', 'status');
 CREATE TRIGGER keep BEFORE UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_nda();
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF status, expires_at ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
+CREATE TRIGGER note_changed AFTER UPDATE ON public.ndas REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('nda');
+CREATE TRIGGER note_new AFTER INSERT ON public.ndas REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('nda');
+CREATE TRIGGER note_removed AFTER DELETE ON public.ndas REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('nda');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER take_it BEFORE INSERT ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.take_nda();
 GRANT INSERT (deal_id, participant_id, terms, expires_at), SELECT, UPDATE (status) ON public.ndas TO dealkeep_server;
@@ -956,6 +1026,9 @@ CREATE POLICY editors_take_out ON public.normalizations FOR DELETE TO dealkeep_s
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'normalizations');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.normalizations REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
+CREATE TRIGGER note_new AFTER INSERT ON public.normalizations REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
+CREATE TRIGGER note_removed AFTER DELETE ON public.normalizations REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT DELETE, INSERT (deal_id, period_label, adjustment_category, adjustment_amount, rationale), SELECT ON public.normalizations TO dealkeep_server;
 
@@ -985,6 +1058,9 @@ CREATE POLICY deal_side_and_own_side ON public.offer_decisions FOR SELECT TO dea
     USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.announce('offers', 'offer_id');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.offer_decisions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('offer', 'offer_id');
+CREATE TRIGGER note_new AFTER INSERT ON public.offer_decisions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('offer', 'offer_id');
+CREATE TRIGGER note_removed AFTER DELETE ON public.offer_decisions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('offer', 'offer_id');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT SELECT ON public.offer_decisions TO dealkeep_server;
 
@@ -1024,6 +1100,9 @@ CREATE POLICY buyers_submit ON public.offers FOR INSERT TO dealkeep_server
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.announce('offers', 'id');
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF is_current ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
+CREATE TRIGGER note_changed AFTER UPDATE ON public.offers REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('offer');
+CREATE TRIGGER note_new AFTER INSERT ON public.offers REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('offer');
+CREATE TRIGGER note_removed AFTER DELETE ON public.offers REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('offer');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.offers FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER take_offer BEFORE INSERT ON public.offers FOR EACH ROW EXECUTE FUNCTION app.take_offer();
 GRANT INSERT (deal_id, payload), SELECT ON public.offers TO dealkeep_server;
@@ -1083,7 +1162,10 @@ CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EAC
 CREATE TRIGGER forget_visits AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
 CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
+CREATE TRIGGER note_changed AFTER UPDATE ON public.participants REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
 CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.note_joining();
+CREATE TRIGGER note_new AFTER INSERT ON public.participants REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
+CREATE TRIGGER note_removed AFTER DELETE ON public.participants REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
 CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.opt_out_with_part();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
@@ -1178,6 +1260,9 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.product
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
 CREATE TRIGGER finish_upload AFTER INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.production_documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('production_document');
+CREATE TRIGGER note_new AFTER INSERT ON public.production_documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
+CREATE TRIGGER note_removed AFTER DELETE ON public.production_documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, storage_key, diligence_request), SELECT (id, deal_id, filename, category, confidentiality, size_bytes, media_type, sha256, uploaded_by, uploaded_at, diligence_request), UPDATE (filename, category, confidentiality) ON public.production_documents TO dealkeep_server;
 
@@ -1215,6 +1300,9 @@ CREATE POLICY editors_take_out ON public.qoe_checklist FOR DELETE TO dealkeep_se
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
 CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'rows of the checklist');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.qoe_checklist REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('qoe_checklist_item');
+CREATE TRIGGER note_new AFTER INSERT ON public.qoe_checklist REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('qoe_checklist_item');
+CREATE TRIGGER note_removed AFTER DELETE ON public.qoe_checklist REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('qoe_checklist_item');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('completed');
 CREATE TRIGGER touch BEFORE UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.touch();
@@ -1285,6 +1373,9 @@ CREATE POLICY sellers_correct_it ON public.question_answers FOR UPDATE TO dealke
   WHERE q.id = question_answers.question_id AND (q.status = ANY (ARRAY['with_seller'::text, 'answered'::text])))));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.announce('questions', 'question_id');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.question_answers REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('question', 'question_id');
+CREATE TRIGGER note_new AFTER INSERT ON public.question_answers REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('question', 'question_id');
+CREATE TRIGGER note_removed AFTER DELETE ON public.question_answers REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('question', 'question_id');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.question_answers FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (question_id, deal_id, answer_text), SELECT, UPDATE (answer_text) ON public.question_answers TO dealkeep_server;
 
@@ -1334,6 +1425,9 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.questions FOR
 CREATE TRIGGER check_a_move BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_move('question', 'status');
 CREATE TRIGGER check_b_mover BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_question_mover();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.questions FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'asked_by', 'asked_at', 'questions');
+CREATE TRIGGER note_changed AFTER UPDATE ON public.questions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
+CREATE TRIGGER note_new AFTER INSERT ON public.questions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
+CREATE TRIGGER note_removed AFTER DELETE ON public.questions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.questions FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER take_question BEFORE INSERT ON public.questions FOR EACH ROW EXECUTE FUNCTION app.take_question();
 CREATE TRIGGER touch BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.touch();
@@ -1560,6 +1654,24 @@ CREATE INDEX challenges_by_expiry ON vault.challenges USING btree (expires_at);
 ALTER TABLE vault.challenges ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.challenges FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.challenges TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.change_stream (
+    only_one boolean DEFAULT true NOT NULL,
+    published bigint DEFAULT 0 NOT NULL,
+    mark bigint,
+    mark_xid xid8,
+    mark_at timestamp with time zone,
+    origin text,
+    history uuid DEFAULT gen_random_uuid() NOT NULL,
+    CONSTRAINT change_stream_pkey PRIMARY KEY (only_one),
+    CONSTRAINT change_stream_check CHECK ((mark IS NULL) = (mark_xid IS NULL) AND (mark IS NULL) = (mark_at IS NULL)),
+    CONSTRAINT change_stream_only_one_check CHECK (only_one)
+);
+ALTER TABLE vault.change_stream ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.change_stream FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.change_stream TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
@@ -3205,6 +3317,62 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.change_password(bytea,text,text,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.change_stream()
+ RETURNS TABLE(published bigint, history uuid, waits_since timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select s.published, s.history, s.mark_at from vault.change_stream s
+$function$;
+GRANT EXECUTE ON FUNCTION app.change_stream() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.changes_after(after bigint, most integer, types text[])
+ RETURNS TABLE(seq bigint, id uuid, type text, object_type text, object_id uuid, deal_id uuid, at timestamp with time zone, history uuid, more boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  brokerage constant uuid := app.identity_part(4)::uuid;
+  place bigint;
+  last bigint;
+  reach bigint;
+  room int := most;
+begin
+  select s.published, s.history into last, history from app.change_stream() s;
+  place := coalesce(after, last);
+  for look in 1..20 loop
+    exit when brokerage is null or room <= 0 or place >= last;
+    reach := app.reach_of_look(place, 10000, last);
+    for seq, id, type, object_type, object_id, deal_id, at in
+      select e.seq, e.id, e.object_type || '.' || e.change, e.object_type, e.object_id, e.about_deal, e.at from public.change_events e
+      where e.brokerage_id = brokerage and e.seq > place and e.seq <= reach
+        and (types is null or e.object_type || '.' || e.change = any (types))
+      order by e.seq limit room
+    loop
+      room := room - 1;
+      place := seq;
+      return next;
+    end loop;
+    if room > 0 then
+      place := reach;
+    end if;
+  end loop;
+  seq := place;
+  at := app.now();
+  more := place < last;
+  id := null;
+  type := null;
+  object_type := null;
+  object_id := null;
+  deal_id := null;
+  return next;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.changes_after(bigint,integer,text[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.check_acceptance()
  RETURNS trigger
@@ -6484,6 +6652,7 @@ CREATE OR REPLACE FUNCTION app.key_brokerage(scope text)
  LANGUAGE sql
  STABLE
 RETURN CASE WHEN (scope = ANY (string_to_array(app.identity_part(5), ' '::text))) THEN (app.identity_part(4))::uuid ELSE NULL::uuid END;
+GRANT EXECUTE ON FUNCTION app.key_brokerage(text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.key_id()
  RETURNS uuid
@@ -7150,6 +7319,33 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.none_under_way(below xid8)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  now constant pg_snapshot := pg_catalog.pg_current_snapshot();
+  under_way xid8[];
+begin
+  if pg_catalog.pg_snapshot_xmin(now) >= below then
+    return true;
+  elsif pg_catalog.pg_snapshot_xmax(now) < below then
+    return false;
+  end if;
+  under_way := array(select x from pg_catalog.pg_snapshot_xip(now) x where x < below);
+  for look in 1..2 loop
+    perform pg_catalog.pg_stat_clear_snapshot();
+    if exists (select from unnest(under_way) x where not exists (
+        select from pg_catalog.pg_stat_activity a join pg_catalog.pg_database d on d.oid = a.datid
+        where a.backend_xid = x::xid and d.datname <> pg_catalog.current_database())) then
+      return false;
+    end if;
+  end loop;
+  return true;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.note_activity()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -7177,6 +7373,98 @@ AS $function$
 begin
   new.changed_at := app.now();
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_changes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'DELETE' and current_setting('dealkeep.deleting', true) = 'on' then
+    return null;
+  end if;
+  insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
+    select n.brokerage_id, n.deal_id, tg_argv[0], n.id, case tg_op when 'INSERT' then 'created' when 'UPDATE' then 'updated' else 'removed' end
+    from changed n;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_changes_of_parts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'DELETE' and current_setting('dealkeep.deleting', true) = 'on' then
+    return null;
+  end if;
+  insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
+    select distinct (r.part ->> 'brokerage_id')::uuid,
+      coalesce((r.part ->> 'deal_id')::uuid, (select f.deal_id from public.findings f where f.id = (r.part ->> tg_argv[1])::uuid)),
+      tg_argv[0], (r.part ->> tg_argv[1])::uuid, 'updated'
+    from (select to_jsonb(n) as part from changed n) r;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_contacts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'DELETE' and current_setting('dealkeep.deleting', true) = 'on' then
+    return null;
+  elsif tg_op = 'UPDATE' then
+    insert into public.change_events (brokerage_id, object_type, object_id, change)
+      select n.brokerage_id, 'contact', n.id, case when (o.archived_at is null) = (n.archived_at is null) then 'updated'
+          when n.archived_at is null then 'restored' else 'archived' end
+      from changed n join before o on o.id = n.id;
+  else
+    insert into public.change_events (brokerage_id, object_type, object_id, change)
+      select n.brokerage_id, 'contact', n.id, case tg_op when 'INSERT' then 'created' else 'removed' end from changed n;
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_deals()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'UPDATE' then
+    insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
+      select n.organization_id, n.id, 'deal', n.id, 'updated' from changed n join before o on o.id = n.id
+      where n is distinct from o;
+  else
+    insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
+      select n.organization_id, n.id, 'deal', n.id, 'created' from changed n;
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_documents()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
+    select n.brokerage_id, n.deal_id, tg_argv[0], n.id, case when n.removed_at is null then 'updated' else 'removed' end
+    from changed n join before o on o.id = n.id
+    where o.removed_at is null and n is distinct from o;
+  return null;
 end
 $function$;
 
@@ -8015,6 +8303,66 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.publish_changes(OUT moved boolean, OUT waits boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  stream vault.change_stream;
+  here text;
+  is_fresh boolean;
+  last bigint;
+  told bigint;
+  waiting bigint;
+  below xid8;
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Changes are published by the worker.');
+  end if;
+  moved := false;
+  waits := false;
+  select s.* into stream from vault.change_stream s;
+  select case when o.is_called then o.last_value else o.last_value - 1 end into last from vault.change_order o;
+  if stream.mark is null and stream.published = last and stream.origin is not null then
+    return;
+  end if;
+  here := concat_ws('/', (select c.system_identifier from pg_catalog.pg_control_system() c),
+    (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()));
+  -- In a restored database, the transaction ids of the one before mean nothing.
+  is_fresh := stream.origin is distinct from here;
+  told := least(stream.published, last);
+  if stream.mark is not null and not is_fresh then
+    if app.none_under_way(stream.mark_xid) then
+      told := stream.mark;
+    else
+      waiting := stream.mark;
+      below := stream.mark_xid;
+    end if;
+  end if;
+  if waiting is null and last > told then
+    -- After the sequence was read, so that it is above that of whoever took a number.
+    below := pg_current_xact_id();
+    if app.none_under_way(below) then
+      told := last;
+    else
+      waiting := last;
+    end if;
+  end if;
+  waits := waiting is not null;
+  if is_fresh or told <> stream.published or waiting is distinct from stream.mark then
+    update vault.change_stream s
+      set published = told, mark = waiting, mark_xid = case when waits then below end,
+        mark_at = case when waits then coalesce(case when waiting = stream.mark then stream.mark_at end, app.now()) end,
+        origin = here, history = case when is_fresh and stream.origin is not null then gen_random_uuid() else s.history end
+      where s.published = stream.published and s.mark is not distinct from stream.mark and s.origin is not distinct from stream.origin;
+    moved := found and told > stream.published;
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.publish_changes() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.purge_authorization()
  RETURNS integer
  LANGUAGE plpgsql
@@ -8041,6 +8389,30 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_authorization() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.purge_changes()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  of_brokerage uuid;
+  purged int := 0;
+  part int;
+begin
+  for of_brokerage in select b.id from public.brokerages b loop
+    delete from public.change_events e
+      where e.brokerage_id = of_brokerage and e.at < app.now() - interval '31 days'
+        and e.seq <= (select max(o.seq) from (
+          select f.seq from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 10000) o);
+    get diagnostics part = row_count;
+    purged := purged + part;
+  end loop;
+  return purged;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.purge_changes() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.purge_idempotency_keys()
  RETURNS integer
@@ -8403,6 +8775,19 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.queue_status(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.reach_of_look(after bigint, rows integer, last bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return coalesce((select e.seq from public.change_events e where e.brokerage_id = app.identity_part(4)::uuid and e.seq > after and e.seq <= last
+    order by e.seq offset greatest(rows, 1) - 1 limit 1), last);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.reach_of_look(bigint,integer,bigint) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.read_notifications(ids uuid[])
  RETURNS integer
@@ -10626,3 +11011,4 @@ $procedure$;
 -- 34fdeb1c28d2a1a58bbe174f47df549cf6e4fddb14db6dad43f642afecf61685  072_first_page_by_lists.sql
 -- 8f8026707e7ce9de5dad272a7dd237f6ecf69e0b5a8cbb733c185557afa10068  073_indexes_of_what_ends.sql
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
+-- 35b952420df9b88b8c48da59922dd44e56eacdf4a847074cd221446ec4fa2eeb  081_change_events.sql

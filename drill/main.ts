@@ -9,6 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Drill } from './drill.ts';
 import { backup } from './backup.ts';
+import { streamOfChanges } from './changes.ts';
 import { failover } from './failover.ts';
 import { frozen } from './frozen.ts';
 import { mail } from './mail.ts';
@@ -21,7 +22,19 @@ import { rolling } from './rolling.ts';
 import { transfer } from './transfer.ts';
 
 const drills: ReadonlyMap<string, Drill> = new Map(
-  Object.entries({ rolling, killed, redis, failover, frozen, transfer, pack, recovery, backup, mail }),
+  Object.entries({
+    rolling,
+    killed,
+    redis,
+    failover,
+    frozen,
+    transfer,
+    pack,
+    recovery,
+    backup,
+    mail,
+    changes: streamOfChanges,
+  }),
 );
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);

@@ -2,6 +2,7 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { startPublisher } from '../publisher.ts';
 import { startScheduledJobs } from '../scheduled-jobs.ts';
 import { openObservation } from './observation.ts';
 import { startScheduledBackups } from './scheduled-backup.ts';
@@ -83,6 +84,7 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
   if (running) {
     const stopScheduledJobs = startScheduledJobs(running.services);
     const stopBackups = startScheduledBackups(running.services);
+    const stopPublisher = startPublisher(running.services);
     log.info(addresses(running.services), 'ready');
     announce(running.services, json, more);
     const died = running.died.then((reason): End => ({ reason, failed: true }));
@@ -94,6 +96,7 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
     log[failed ? 'fatal' : 'info']({ reason }, 'stopping: finishing the requests in flight');
     stopScheduledJobs();
     stopBackups();
+    stopPublisher();
     await running.stop();
     if (failed) process.exitCode = 1;
   }

@@ -312,6 +312,17 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     type: 'person',
     display_name: 'B. Contact',
   });
+  for (const [of, record] of [
+    ['a contact of the brokerage', records['contacts/a contact of the brokerage']],
+    ['a contact of another brokerage', records['contacts/a contact of another brokerage']],
+    ['the deal', deal],
+    ['an offer on the deal', records["offers/the exclusive buyer's"]],
+  ] as const) {
+    const events = await owner.query('select id from change_events where object_id = $1 order by seq limit 1', [
+      record,
+    ]);
+    records[`change_events/of ${of}`] = events.rows[0].id;
+  }
   const key = await keep('api_keys', 'a key of the brokerage', {
     brokerage_id: brokerage,
     name: 'Website form',

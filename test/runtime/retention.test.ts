@@ -88,6 +88,8 @@ const seeds: Readonly<Record<string, string>> = {
   'vault.reminders': `insert into vault.reminders (subject, subject_id, kind, remind_at, due_at, deal_id)
     values ('offers', app.uuid_v7(), 'offer_expiring', app.now() + interval '1 day', app.now() + interval '3 days', ${deal})`,
   'vault.notifications': `insert into vault.notifications (event_id, user_id, kind, at) values (app.uuid_v7(), ${person}, 'new_device', app.now())`,
+  // What the demo brought.
+  'public.change_events': `select from change_events`,
   'vault.sent_reminders': `insert into vault.sent_reminders (subject, subject_id, recipient_id, deal_id, sent_by)
     values ('ndas', app.uuid_v7(), ${person}, ${deal}, ${person})`,
   'vault.visits': `insert into vault.visits (user_id, deal_id, tab) values (${person}, ${deal}, 'documents')`,

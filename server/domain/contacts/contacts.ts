@@ -44,6 +44,12 @@ const oneContact = row<Contact, [string]>(
   `select ${ownFields} from contacts where id = $1 and archived_at is null`,
 );
 
+/** Those of these contacts that the calling API key sees. */
+export const contactsByIds = rows<Contact, [ids: readonly string[]]>(
+  'contacts_by_ids',
+  `select ${ownFields} from contacts where id = any ($1) and archived_at is null`,
+);
+
 /** The newest `count` contacts that the calling API key sees, or those that come after a place in that list. */
 export function contactsPage(count: number, after: Position | null): Statement<Contact[]> {
   return after === null ? firstContacts(count) : contactsAfter(after.createdAt, after.id, count);

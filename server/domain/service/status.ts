@@ -7,6 +7,7 @@ export type JobName =
   | 'sweep'
   | 'queue_reminders'
   | 'purge_notifications'
+  | 'purge_changes'
   | 'purge_sign_in'
   | 'purge_authorization'
   | 'purge_mails'

@@ -16,6 +16,7 @@ const jobLabels: Readonly<Record<JobName, string>> = {
   sweep: 'End what has expired',
   queue_reminders: 'Remind of deadlines',
   purge_notifications: 'Clear old notifications',
+  purge_changes: 'Clear old events of connected systems',
   purge_sign_in: 'Clear ended sessions and used links',
   purge_authorization: 'Clear expired tokens of clients',
   purge_mails: 'Clear old mails',

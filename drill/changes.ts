@@ -1,0 +1,49 @@
+/**
+ * 100,000 changes by long and short transactions side by side, some of them rolled back, and readers of the stream beside them: each reads everything
+ * once, every record's changes in the order in which they were committed.
+ */
+
+import pg from 'pg';
+import { openCluster } from '../bench/cluster.ts';
+import type { Drill } from './drill.ts';
+import { followStream } from './stream.ts';
+import { newKey } from './writers.ts';
+
+const changes = 100_000;
+
+async function run(_directory: string, say: (line: string) => void): Promise<boolean> {
+  const cluster = await openCluster();
+  const owner = new pg.Client(cluster.owner);
+  try {
+    await owner.connect();
+    const token = await newKey(owner);
+    const { rows } = await owner.query<{ id: string }>(`select id from brokerages where slug = 'drill'`);
+    const began = performance.now();
+    const found = await followStream({
+      owner: cluster.owner,
+      server: cluster.server,
+      brokerage: rows[0]?.id ?? '',
+      token,
+      changes,
+      writers: 12,
+      readers: 4,
+    });
+    const seconds = (performance.now() - began) / 1000;
+    const { committed, rolledBack, transactions, publications, faults } = found;
+    say(
+      `${committed} changes committed and ${rolledBack} rolled back in ${transactions} transactions, ${publications} publications, ${seconds.toFixed(0)} s`,
+    );
+    say(`read wrongly by four readers: ${faults.length}`);
+    for (const fault of faults.slice(0, 10)) say(fault);
+    return faults.length === 0 && committed >= changes;
+  } finally {
+    await owner.end().catch(() => {});
+    await cluster.close();
+  }
+}
+
+export const streamOfChanges: Drill = {
+  title: `${changes} changes by long and short transactions, with readers beside them`,
+  needs: [],
+  run,
+};

@@ -1,0 +1,150 @@
+/** The stream of changes: everything once, in the order in which it was committed, and nothing before what may still come. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import pg from 'pg';
+import { followStream } from '../../drill/stream.ts';
+import { enterWithApiKey, apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
+import { changesAfter, publishChanges } from '../../server/domain/events/changes.ts';
+import { openService, type TestService } from '../harness.ts';
+import { brokerage, type Brokerage } from '../rest/scene.ts';
+
+let service: TestService;
+let tenant: Brokerage;
+let token: string;
+const clients: pg.Client[] = [];
+
+beforeAll(async () => {
+  service = await openService();
+  tenant = await brokerage(service);
+  ({ token } = await tenant.key());
+});
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.end()));
+  await service?.close();
+});
+
+async function transaction(): Promise<pg.Client> {
+  const client = new pg.Client(service.connections.owner);
+  await client.connect();
+  clients.push(client);
+  await client.query('begin');
+  return client;
+}
+
+const added = (name: string) =>
+  `insert into contacts (brokerage_id, type, display_name) values ('${tenant.id}', 'person', '${name}') returning id`;
+
+/** What is told now, after a place. */
+const read = async (place: string | null) =>
+  (await service.asServer(enterWithApiKey(apiKeyDigest(token)!), changesAfter(place, 1_000, null)))[1];
+
+/** Publishes until the stream stands still, or something holds it back. */
+async function published(): Promise<boolean> {
+  for (let look = 0; look < 3; look += 1) await service.database.run(publishChanges());
+  return (await service.database.run(publishChanges())).waits;
+}
+
+test('nothing is told before what a transaction that began earlier may still commit, and then all of it in order', async () => {
+  const { reached } = await read(null);
+  const long = await transaction();
+  const [early] = (await long.query<{ id: string }>(added('Early'))).rows;
+  const [late] = await service.sql<{ id: string }>(added('Late'));
+  expect(await published()).toBe(true);
+  expect((await read(reached.seq)).events).toEqual([]);
+
+  // A change of the same contact by whoever has the lower transaction id comes after the one that it waited for.
+  const [later] = await service.sql<{ id: string }>(added('Later'));
+  await service.sql(`update contacts set phone = '1' where id = $1`, [late!.id]);
+  await long.query(`update contacts set phone = '2' where id = $1`, [late!.id]);
+  await long.query(`update contacts set archived_at = app.now() where id = $1`, [late!.id]);
+  await long.query('commit');
+  await expect.poll(published).toBe(false);
+  const { events, hasMore } = await read(reached.seq);
+  expect(events.map(({ type, objectId }) => [type, objectId])).toEqual([
+    ['contact.created', early!.id],
+    ['contact.created', late!.id],
+    ['contact.created', later!.id],
+    ['contact.updated', late!.id],
+    ['contact.updated', late!.id],
+    ['contact.archived', late!.id],
+  ]);
+  expect(hasMore).toBe(false);
+});
+
+test('what is rolled back was never there, and a transaction that reads holds nothing back', async () => {
+  const { reached } = await read(null);
+  const reading = await transaction();
+  await reading.query('select count(*) from contacts');
+  const undone = await transaction();
+  await undone.query(added('Undone'));
+  await service.sql(added('Done'));
+  expect(await published()).toBe(true);
+  await undone.query('rollback');
+  await expect.poll(published).toBe(false);
+  expect((await read(reached.seq)).events.map(({ type }) => type)).toEqual(['contact.created']);
+  await reading.query('rollback');
+});
+
+test('a transaction in another database of the cluster holds nothing back', async () => {
+  const elsewhere = new pg.Client({ ...service.connections.owner, database: 'dealkeep' });
+  await elsewhere.connect();
+  clients.push(elsewhere);
+  await elsewhere.query('begin');
+  await elsewhere.query('select pg_current_xact_id()');
+  const { reached } = await read(null);
+  await service.sql(added('Here'));
+  await expect.poll(published).toBe(false);
+  expect((await read(reached.seq)).events).toHaveLength(1);
+  await elsewhere.query('rollback');
+});
+
+test('ten thousand contacts that come at once are ten thousand events', async () => {
+  const { reached } = await read(null);
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name) select $1, 'company', 'Company ' || n from generate_series(1, 10000) n`,
+    [tenant.id],
+  );
+  await expect.poll(published).toBe(false);
+  const seen = new Set<string>();
+  for (let place = reached.seq; ;) {
+    const { events } = await read(place);
+    if (events.length === 0) break;
+    for (const { objectId } of events) seen.add(objectId);
+    place = events.at(-1)!.seq;
+  }
+  expect(seen.size).toBe(10_000);
+});
+
+test('of a database that was restored elsewhere the stream goes on, and is known to be of another history', async () => {
+  const { reached } = await read(null);
+  // Transaction ids of the other cluster were far ahead.
+  await service.sql(
+    `update vault.change_stream set origin = 'elsewhere', mark = 1, mark_xid = '1000000000000', mark_at = app.now()`,
+  );
+  await service.sql(added('After'));
+  await expect.poll(published).toBe(false);
+  const { events, reached: then } = await read(reached.seq);
+  expect(events).toHaveLength(1);
+  expect(then.history).not.toBe(reached.history);
+});
+
+test(
+  'long and short transactions side by side, and several readers: nothing is missing, nothing twice, each in order',
+  { timeout: 120_000 },
+  async () => {
+    const { owner, server } = service.connections;
+    const found = await followStream({
+      owner,
+      server,
+      brokerage: tenant.id,
+      token,
+      changes: 1_500,
+      writers: 8,
+      longest: 60,
+    });
+    expect(found.faults).toEqual([]);
+    expect(found.committed).toBeGreaterThanOrEqual(1_500);
+    expect(found.rolledBack).toBeGreaterThan(0);
+    expect(found.publications).toBeGreaterThan(3);
+  },
+);
