@@ -244,8 +244,7 @@ CREATE POLICY brokers_of_the_deal ON public.audit_records FOR SELECT TO dealkeep
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY own_and_admins ON public.audit_records FOR SELECT TO dealkeep_server
     USING (user_id = (( SELECT app.user_id() AS user_id)) OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
-CREATE TRIGGER note_activity AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text AND new.action !~~ 'tool:%'::text AND new.deal_id IS NOT NULL) EXECUTE FUNCTION app.note_activity();
-CREATE TRIGGER queue_event AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text AND (new.action = ANY (ARRAY['question.ask'::text, 'question.release'::text, 'question.answer'::text, 'question.distribute'::text, 'nda.send'::text, 'nda.sign'::text, 'document.upload'::text, 'offer.submit'::text, 'offer.accept'::text, 'offer.accept_change'::text, 'participant.invite'::text, 'invitation.accept'::text, 'participant.remove'::text, 'tokens.issue'::text, 'api_key.create'::text, 'api_key.rotate'::text]))) EXECUTE FUNCTION app.queue_audited();
+CREATE TRIGGER note_done AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text) EXECUTE FUNCTION app.note_done();
 GRANT SELECT ON public.audit_records TO dealkeep_server;
 
 CREATE TABLE public.brokerages (
@@ -5075,6 +5074,7 @@ CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
   now constant timestamptz := app.now();
@@ -5094,10 +5094,13 @@ begin
     d.organization_id, p.id, p.role, p.advises
   into user_id, client_id, client_name, family_id, scopes, expires_at, asking, administered, secret,
     tenant, participant, part_role, advised
-  from vault.access_tokens t
-  join vault.token_families f on f.id = t.family_id
-  join public.connected_clients c on c.id = f.client_id and c.deleted_at is null and not c.disabled
-  join public.users u on u.id = f.user_id and u.suspended_at is null
+  from (select k.family_id, k.scopes, k.expires_at from vault.access_tokens k
+    where k.digest = presented and k.expires_at > now and k.revoked_at is null offset 0) t
+  cross join lateral (select y.id, y.user_id, y.client_id from vault.token_families y
+    where y.id = t.family_id and y.revoked_at is null and y.ends_at > now and y.resource = enter_with_access_token.resource offset 0) f
+  cross join lateral (select k.name, k.brokerage_id, k.created_by from public.connected_clients k
+    where k.id = f.client_id and k.deleted_at is null and not k.disabled offset 0) c
+  cross join lateral (select from public.users k where k.id = f.user_id and k.suspended_at is null offset 0) u
   cross join vault.seal s
   cross join lateral (
     select coalesce(array_agg(m.brokerage_id), '{}') as joined,
@@ -5105,11 +5108,10 @@ begin
         (select b.requires_second_factor from public.brokerages b where b.id = m.brokerage_id)), '{}') as asking,
       coalesce(array_agg(m.brokerage_id) filter (where m.role = 'admin'), '{}') as administered
     from public.members m where m.user_id = f.user_id and m.status = 'active') m
-  left join public.deals d on d.id = deal
-  left join public.participants p on p.user_id = f.user_id and p.deal_id = deal and p.status = 'active'
-  where t.digest = presented and t.expires_at > now and t.revoked_at is null
-    and f.revoked_at is null and f.ends_at > now and f.resource = enter_with_access_token.resource
-    and (c.brokerage_id is null and c.created_by = f.user_id or c.brokerage_id = any (m.joined));
+  left join lateral (select k.organization_id from public.deals k where k.id = deal offset 0) d on true
+  left join lateral (select k.id, k.role, k.advises from public.participants k
+    where k.user_id = f.user_id and k.deal_id = deal and k.status = 'active' offset 0) p on true
+  where c.brokerage_id is null and c.created_by = f.user_id or c.brokerage_id = any (m.joined);
   if not found then
     return;
   end if;
@@ -7346,25 +7348,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.note_activity()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  insert into vault.deal_activity as known (deal_id, at, record_id) values (new.deal_id, new.at, new.id)
-    on conflict (deal_id) do update set at = excluded.at, record_id = excluded.record_id
-      where (known.at, known.record_id) < (excluded.at, excluded.record_id);
-  if new.user_id is not null then
-    insert into vault.own_activity as known (user_id, deal_id, at, record_id) values (new.user_id, new.deal_id, new.at, new.id)
-      on conflict (user_id, deal_id) do update set at = excluded.at, record_id = excluded.record_id
-        where (known.at, known.record_id) < (excluded.at, excluded.record_id);
-  end if;
-  return null;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION app.note_change_of_end()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -7464,6 +7447,71 @@ begin
     select n.brokerage_id, n.deal_id, tg_argv[0], n.id, case when n.removed_at is null then 'updated' else 'removed' end
     from changed n join before o on o.id = n.id
     where o.removed_at is null and n is distinct from o;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_done()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  about uuid;
+  person uuid;
+begin
+  if new.deal_id is not null and new.action not like 'tool:%' then
+    insert into vault.deal_activity as known (deal_id, at, record_id) values (new.deal_id, new.at, new.id)
+      on conflict (deal_id) do update set at = excluded.at, record_id = excluded.record_id
+        where (known.at, known.record_id) < (excluded.at, excluded.record_id);
+    if new.user_id is not null then
+      insert into vault.own_activity as known (user_id, deal_id, at, record_id) values (new.user_id, new.deal_id, new.at, new.id)
+        on conflict (user_id, deal_id) do update set at = excluded.at, record_id = excluded.record_id
+          where (known.at, known.record_id) < (excluded.at, excluded.record_id);
+    end if;
+  end if;
+  -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
+  if session_user = current_user or new.action not in (
+    'question.ask', 'question.release', 'question.answer', 'question.distribute', 'nda.send', 'nda.sign', 'document.upload',
+    'offer.submit', 'offer.accept', 'offer.accept_change', 'participant.invite', 'invitation.accept', 'participant.remove', 'tokens.issue',
+    'api_key.create', 'api_key.rotate')
+  then
+    return null;
+  end if;
+  about := new.subject_id::uuid;
+  case new.action
+    when 'question.ask' then perform app.queue_event('question_asked', new.deal_id, 'questions', about, new.user_id, null);
+    when 'question.release' then perform app.queue_event('question_released', new.deal_id, 'questions', about, new.user_id, null);
+    when 'question.answer' then perform app.queue_event('question_answered', new.deal_id, 'question_answers', about, new.user_id, null);
+    when 'question.distribute' then perform app.queue_event('answer_distributed', new.deal_id, 'questions', about, new.user_id, null);
+    when 'nda.send' then perform app.queue_event('nda_sent', new.deal_id, 'ndas', about, new.user_id, null);
+    when 'nda.sign' then perform app.queue_event('nda_signed', new.deal_id, 'ndas', about, new.user_id, null);
+    when 'document.upload' then
+      perform app.queue_event('document_added', new.deal_id,
+        case new.details ->> 'source' when 'production' then 'production_documents' else 'documents' end, about, new.user_id, null);
+    when 'offer.submit' then
+      perform app.queue_event(case when (new.details ->> 'revision')::int > 1 then 'offer_revised' else 'offer_submitted' end,
+        new.deal_id, 'offers', about, new.user_id, null);
+    when 'offer.accept', 'offer.accept_change' then
+      perform app.queue_event('offer_accepted', new.deal_id, 'offers', about, new.user_id, null);
+    when 'participant.invite' then perform app.queue_event('invited', new.deal_id, 'participants', about, new.user_id, null);
+    when 'invitation.accept' then
+      if new.deal_id is not null then
+        perform app.queue_event('joined', new.deal_id, 'participants', coalesce(about, (
+          select p.id from public.participants p where p.deal_id = new.deal_id and p.user_id = new.user_id)), new.user_id, null);
+      end if;
+    when 'participant.remove' then
+      perform app.queue_event('removed', new.deal_id, 'participants', about, new.user_id, null);
+      -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were.
+      select p.user_id into person from public.participants p where p.id = about and p.joined_at is not null;
+      if person is not null then
+        perform app.queue_event('removed', null, null, null, new.user_id, person);
+      end if;
+    when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, null, new.user_id, new.user_id);
+    when 'api_key.create', 'api_key.rotate' then
+      perform app.queue_event('api_key_made', null, 'api_keys', about, new.user_id, null);
+  end case;
   return null;
 end
 $function$;
@@ -8547,57 +8595,6 @@ begin
   if app.user_id() is not null and new.owner_user_id is not null then
     perform app.queue_event(tg_argv[0], new.deal_id, tg_table_name, new.id, app.user_id(), new.owner_user_id);
   end if;
-  return null;
-end
-$function$;
-
-CREATE OR REPLACE FUNCTION app.queue_audited()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-declare
-  about uuid;
-  person uuid;
-begin
-  -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
-  if session_user = current_user then
-    return null;
-  end if;
-  about := new.subject_id::uuid;
-  case new.action
-    when 'question.ask' then perform app.queue_event('question_asked', new.deal_id, 'questions', about, new.user_id, null);
-    when 'question.release' then perform app.queue_event('question_released', new.deal_id, 'questions', about, new.user_id, null);
-    when 'question.answer' then perform app.queue_event('question_answered', new.deal_id, 'question_answers', about, new.user_id, null);
-    when 'question.distribute' then perform app.queue_event('answer_distributed', new.deal_id, 'questions', about, new.user_id, null);
-    when 'nda.send' then perform app.queue_event('nda_sent', new.deal_id, 'ndas', about, new.user_id, null);
-    when 'nda.sign' then perform app.queue_event('nda_signed', new.deal_id, 'ndas', about, new.user_id, null);
-    when 'document.upload' then
-      perform app.queue_event('document_added', new.deal_id,
-        case new.details ->> 'source' when 'production' then 'production_documents' else 'documents' end, about, new.user_id, null);
-    when 'offer.submit' then
-      perform app.queue_event(case when (new.details ->> 'revision')::int > 1 then 'offer_revised' else 'offer_submitted' end,
-        new.deal_id, 'offers', about, new.user_id, null);
-    when 'offer.accept', 'offer.accept_change' then
-      perform app.queue_event('offer_accepted', new.deal_id, 'offers', about, new.user_id, null);
-    when 'participant.invite' then perform app.queue_event('invited', new.deal_id, 'participants', about, new.user_id, null);
-    when 'invitation.accept' then
-      if new.deal_id is not null then
-        perform app.queue_event('joined', new.deal_id, 'participants', coalesce(about, (
-          select p.id from public.participants p where p.deal_id = new.deal_id and p.user_id = new.user_id)), new.user_id, null);
-      end if;
-    when 'participant.remove' then
-      perform app.queue_event('removed', new.deal_id, 'participants', about, new.user_id, null);
-      -- Whoever was removed can open nothing of the deal any more, and hears no more than that they were.
-      select p.user_id into person from public.participants p where p.id = about and p.joined_at is not null;
-      if person is not null then
-        perform app.queue_event('removed', null, null, null, new.user_id, person);
-      end if;
-    when 'tokens.issue' then perform app.queue_event('assistant_connected', null, null, null, new.user_id, new.user_id);
-    when 'api_key.create', 'api_key.rotate' then
-      perform app.queue_event('api_key_made', null, 'api_keys', about, new.user_id, null);
-  end case;
   return null;
 end
 $function$;
@@ -11010,5 +11007,6 @@ $procedure$;
 -- 5acda5061b5751e879967bd1ec8556b3c5c3b943b8fceaaade0497325fc431c0  072_deadlines_by_deal.sql
 -- 34fdeb1c28d2a1a58bbe174f47df549cf6e4fddb14db6dad43f642afecf61685  072_first_page_by_lists.sql
 -- 8f8026707e7ce9de5dad272a7dd237f6ecf69e0b5a8cbb733c185557afa10068  073_indexes_of_what_ends.sql
+-- dd48fc9ab5ff11283676e96266583b405d5fbe9d1b28c34ee753f01cc84fc797  073_records_of_calls.sql
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
 -- 35b952420df9b88b8c48da59922dd44e56eacdf4a847074cd221446ec4fa2eeb  081_change_events.sql
