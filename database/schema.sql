@@ -138,9 +138,9 @@ CREATE POLICY as_owner ON public.accounting_snapshots TO CURRENT_USER
 CREATE POLICY workspace_reads ON public.accounting_snapshots FOR SELECT TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
 CREATE POLICY editors_add ON public.accounting_snapshots FOR INSERT TO dealkeep_server
-    WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+    WITH CHECK ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
 CREATE POLICY editors_change ON public.accounting_snapshots FOR UPDATE TO dealkeep_server
-    USING (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+    USING ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.accounting_snapshots FOR EACH ROW WHEN (new.status <> 'failed'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
@@ -201,7 +201,7 @@ CREATE TABLE public.api_keys (
     CONSTRAINT api_keys_environment_check CHECK (environment = ANY (ARRAY['live'::text, 'test'::text])),
     CONSTRAINT api_keys_last_four_check CHECK (last_four ~ '^[0-9a-f]{4}$'::text),
     CONSTRAINT api_keys_name_check CHECK (length(name) >= 1 AND length(name) <= 100),
-    CONSTRAINT api_keys_scopes_check CHECK (scopes <@ '{contacts:read,contacts:write}'::text[] AND cardinality(scopes) > 0)
+    CONSTRAINT api_keys_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ '{contacts:read,contacts:write,deals:read,deals:write,participants:read,participants:write,offers:read,ndas:read,questions:read,documents:read,documents:content,documents:write,qoe:read,qoe:write,conditions:read,conditions:write,findings:read,financing:read,events:read,webhooks:read,webhooks:write}'::text[])
 );
 CREATE INDEX api_keys_by_brokerage ON public.api_keys USING btree (brokerage_id, created_at DESC, id DESC);
 ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
@@ -254,6 +254,7 @@ CREATE TABLE public.brokerages (
     requires_second_factor boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    admit_keys_by_default boolean DEFAULT false NOT NULL,
     CONSTRAINT brokerages_pkey PRIMARY KEY (id),
     CONSTRAINT brokerages_slug_key UNIQUE (slug),
     CONSTRAINT brokerages_name_check CHECK (length(name) >= 1 AND length(name) <= 200),
@@ -337,15 +338,15 @@ CREATE POLICY as_owner ON public.closing_conditions TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY all_but_other_buyers_see_it ON public.closing_conditions FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR ((( SELECT d.organization_id
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text, 'conditions:read'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
   WHERE d.id = closing_conditions.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE POLICY brokers_add ON public.closing_conditions FOR INSERT TO dealkeep_server
-    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'conditions:write'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY brokers_and_owners_change ON public.closing_conditions FOR UPDATE TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR owner_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text, 'buyer'::text, 'advisor'::text]) AS deals_acting_as))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'conditions:write'::text]) AS deals_acting_as))::uuid[])) OR owner_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text, 'buyer'::text, 'advisor'::text]) AS deals_acting_as))::uuid[])));
 CREATE POLICY brokers_take_out ON public.closing_conditions FOR DELETE TO dealkeep_server
-    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'conditions:write'::text]) AS deals_acting_as))::uuid[]));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.announce('conditions', 'id');
 CREATE TRIGGER check_change BEFORE UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_condition_change();
@@ -472,7 +473,7 @@ CREATE POLICY as_owner ON public.customer_revenues TO CURRENT_USER
 CREATE POLICY workspace_reads ON public.customer_revenues FOR SELECT TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
 CREATE POLICY editors_add ON public.customer_revenues FOR INSERT TO dealkeep_server
-    WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+    WITH CHECK ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.customer_revenues FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.customer_revenues FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total), SELECT ON public.customer_revenues TO dealkeep_server;
@@ -516,7 +517,7 @@ CREATE POLICY as_owner ON public.deal_stages TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY all_but_other_buyers_see_it ON public.deal_stages FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR ((( SELECT d.organization_id
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text, 'deals:read'::text]) AS deals_as))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_as_selected_buyer() AS deals_as_selected_buyer))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
   WHERE d.id = deal_stages.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_stages FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'deal_id');
@@ -563,6 +564,7 @@ CREATE TABLE public.deals (
     created_by uuid,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    keys_admitted boolean DEFAULT false NOT NULL,
     CONSTRAINT deals_pkey PRIMARY KEY (id),
     CONSTRAINT deals_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT deals_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.brokerages(id),
@@ -575,25 +577,26 @@ CREATE TABLE public.deals (
     CONSTRAINT deals_title_check CHECK (length(title) >= 1 AND length(title) <= 200)
 );
 CREATE INDEX deals_by_brokerage ON public.deals USING btree (organization_id, created_at DESC, id DESC);
+CREATE INDEX deals_for_keys ON public.deals USING btree (organization_id, created_at DESC, id DESC) WHERE keys_admitted;
 ALTER TABLE public.deals ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.deals FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.deals TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY participants_and_admins_see_it ON public.deals FOR SELECT TO dealkeep_server
-    USING (app.deal_is_visible(id, organization_id, ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'buyer'::text, 'viewer'::text]) AS deals_as), ( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as)));
+    USING (app.deal_is_visible(id, organization_id, ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'buyer'::text, 'viewer'::text, 'deals:read'::text]) AS deals_as), ( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as)));
 CREATE POLICY brokers_change_it ON public.deals FOR UPDATE TO dealkeep_server
-    USING (id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
-CREATE TRIGGER a_keep_closed BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.state = 'closed'::text) EXECUTE FUNCTION app.keep_closed();
+    USING (id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'deals:write'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.state = 'closed'::text AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE ON public.deals FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'id');
-CREATE TRIGGER announce_update AFTER UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.*) EXECUTE FUNCTION app.announce('deal', 'id');
+CREATE TRIGGER announce_update AFTER UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.announce('deal', 'id');
 CREATE TRIGGER end_exclusivity AFTER UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.end_exclusivity_with_deal();
 CREATE TRIGGER keep_tenant BEFORE UPDATE OF organization_id ON public.deals FOR EACH ROW WHEN (new.organization_id <> old.organization_id) EXECUTE FUNCTION app.keep_tenant();
 CREATE TRIGGER load BEFORE INSERT ON public.deals FOR EACH ROW WHEN (new.state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text])) EXECUTE FUNCTION app.load_deal();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.deals REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
 CREATE TRIGGER note_new AFTER INSERT ON public.deals REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
 CREATE TRIGGER settle BEFORE UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.settle_deal();
-CREATE TRIGGER touch BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.*) EXECUTE FUNCTION app.touch();
+CREATE TRIGGER touch BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (title, state, industry, location, summary, asking_price, currency, needs_nda) ON public.deals TO dealkeep_server;
 
 CREATE TABLE public.document_openings (
@@ -659,9 +662,9 @@ CREATE POLICY as_owner ON public.documents TO CURRENT_USER
 CREATE POLICY by_confidentiality ON public.documents FOR SELECT TO dealkeep_server
     USING (removed_at IS NULL AND app.document_is_visible(deal_id, confidentiality, ( SELECT true
    FROM public.deals d
-  WHERE d.id = documents.deal_id), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
+  WHERE d.id = documents.deal_id AND (( SELECT app.user_id() AS user_id)) IS NOT NULL), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'documents:read'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
 CREATE POLICY deal_side_adds ON public.documents FOR INSERT TO dealkeep_server
-    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[]));
+    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'documents:write'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY deal_side_changes ON public.documents FOR UPDATE TO dealkeep_server
     USING (removed_at IS NULL AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.documents FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
@@ -704,7 +707,7 @@ CREATE POLICY as_owner ON public.exclusivities TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY all_but_other_buyers_see_it ON public.exclusivities FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR ((( SELECT d.organization_id
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text, 'deals:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
   WHERE d.id = exclusivities.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE POLICY brokers_grant_it ON public.exclusivities FOR INSERT TO dealkeep_server
@@ -760,7 +763,7 @@ CREATE POLICY as_owner ON public.financing_sources TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY deal_side_and_own_side ON public.financing_sources FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'financing:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY those_in_diligence_add ON public.financing_sources FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY those_in_diligence_change ON public.financing_sources FOR UPDATE TO dealkeep_server
@@ -875,7 +878,7 @@ CREATE POLICY as_owner ON public.findings TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY deal_side_and_own_side ON public.findings FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'findings:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY those_in_diligence_add ON public.findings FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY those_in_diligence_change ON public.findings FOR UPDATE TO dealkeep_server
@@ -974,7 +977,7 @@ CREATE POLICY as_owner ON public.ndas TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY both_sides_see_it ON public.ndas FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'ndas:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY brokers_send_it ON public.ndas FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) AND status = 'sent'::text);
 CREATE POLICY brokers_revoke_it ON public.ndas FOR UPDATE TO dealkeep_server
@@ -1054,7 +1057,7 @@ CREATE POLICY as_owner ON public.offer_decisions TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY deal_side_and_own_side ON public.offer_decisions FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'offers:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.offer_decisions FOR EACH ROW EXECUTE FUNCTION app.announce('offers', 'offer_id');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.offer_decisions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('offer', 'offer_id');
@@ -1093,7 +1096,7 @@ CREATE POLICY as_owner ON public.offers TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY deal_side_and_own_side ON public.offers FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'offers:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY buyers_submit ON public.offers FOR INSERT TO dealkeep_server
     WITH CHECK (buyer_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['buyer'::text]) AS deals_acting_as))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
@@ -1145,7 +1148,7 @@ CREATE POLICY as_owner ON public.participants TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY who_sees_whom ON public.participants FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text]) AS deals_as))::uuid[])) OR (COALESCE(advises, id) = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR status = 'active'::text AND role = 'broker'::text AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text]) AS deals_as))::uuid[])) OR status = 'active'::text AND role = 'seller'::text AND (deal_id = ANY ((( SELECT app.deals_with_known_seller() AS deals_with_known_seller))::uuid[])) OR ((( SELECT d.organization_id
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'viewer'::text, 'participants:read'::text]) AS deals_as))::uuid[])) OR (COALESCE(advises, id) = ANY ((( SELECT app.principals() AS principals))::uuid[])) OR status = 'active'::text AND role = 'broker'::text AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text]) AS deals_as))::uuid[])) OR status = 'active'::text AND role = 'seller'::text AND (deal_id = ANY ((( SELECT app.deals_with_known_seller() AS deals_with_known_seller))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
   WHERE d.id = participants.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE POLICY brokers_and_admins_change_them ON public.participants FOR UPDATE TO dealkeep_server
@@ -1206,7 +1209,7 @@ CREATE POLICY as_owner ON public.pl_periods TO CURRENT_USER
 CREATE POLICY workspace_reads ON public.pl_periods FOR SELECT TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
 CREATE POLICY editors_add ON public.pl_periods FOR INSERT TO dealkeep_server
-    WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+    WITH CHECK ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.pl_periods FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.pl_periods FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue, cost_of_goods_sold, gross_profit, operating_expenses, owner_compensation, depreciation_amortization, interest_expense, tax_expense, net_income, ebitda), SELECT ON public.pl_periods TO dealkeep_server;
@@ -1250,9 +1253,9 @@ CREATE POLICY as_owner ON public.production_documents TO CURRENT_USER
 CREATE POLICY by_confidentiality ON public.production_documents FOR SELECT TO dealkeep_server
     USING (removed_at IS NULL AND app.document_is_visible(deal_id, confidentiality, ( SELECT true
    FROM public.deals d
-  WHERE d.id = production_documents.deal_id), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
+  WHERE d.id = production_documents.deal_id AND (( SELECT app.user_id() AS user_id)) IS NOT NULL), ( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'documents:read'::text]) AS deals_as), ( SELECT app.deals_under_nda() AS deals_under_nda), ( SELECT app.deals_held_exclusively() AS deals_held_exclusively)));
 CREATE POLICY deal_side_adds ON public.production_documents FOR INSERT TO dealkeep_server
-    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[]));
+    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'documents:write'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY deal_side_changes ON public.production_documents FOR UPDATE TO dealkeep_server
     USING (removed_at IS NULL AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[])));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
@@ -1327,7 +1330,7 @@ CREATE POLICY as_owner ON public.qoe_workspace_members TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY deal_side_and_own_see_it ON public.qoe_workspace_members FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'qoe:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY brokers_let_in ON public.qoe_workspace_members FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY brokers_change_roles ON public.qoe_workspace_members FOR UPDATE TO dealkeep_server
@@ -1361,7 +1364,7 @@ CREATE POLICY as_owner ON public.question_answers TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY deal_side_sees_it ON public.question_answers FOR SELECT TO dealkeep_server
-    USING (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[]));
+    USING (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'questions:read'::text]) AS deals_as))::uuid[]));
 CREATE POLICY sellers_answer ON public.question_answers FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text]) AS deals_acting_as))::uuid[])) AND (EXISTS ( SELECT
    FROM public.questions q
@@ -1414,7 +1417,7 @@ CREATE POLICY as_owner ON public.questions TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY each_sees_their_part ON public.questions FOR SELECT TO dealkeep_server
-    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text]) AS deals_as))::uuid[])) OR (status = ANY (ARRAY['with_seller'::text, 'answered'::text, 'distributed'::text])) AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
+    USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'questions:read'::text]) AS deals_as))::uuid[])) OR (status = ANY (ARRAY['with_seller'::text, 'answered'::text, 'distributed'::text])) AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['seller'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY buyers_under_nda_ask ON public.questions FOR INSERT TO dealkeep_server
     WITH CHECK (asked_by = (( SELECT app.user_id() AS user_id)) AND status = 'pending_broker_review'::text AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])) AND (deal_id = ANY ((( SELECT app.deals_under_nda() AS deals_under_nda))::uuid[])));
 CREATE POLICY each_moves_it_on ON public.questions FOR UPDATE TO dealkeep_server
@@ -2616,6 +2619,44 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.admit_keys(deal uuid, admitted boolean, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or app.client_id() is not null or not deal = any (app.deals_acting_as('broker')) then
+    return false;
+  end if;
+  update public.deals d set keys_admitted = admitted where d.id = deal and d.keys_admitted <> admitted;
+  if found then
+    perform app.audit(case when admitted then 'deal.admit_keys' else 'deal.shut_out_keys' end, deal::text, 'done', null, deal, address, request_id, '{}');
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.admit_keys(uuid,boolean,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.admit_keys_by_default(of_brokerage uuid, admitted boolean, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if of_brokerage is null or not of_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
+    return false;
+  end if;
+  update public.brokerages b set admit_keys_by_default = admitted where b.id = of_brokerage and b.admit_keys_by_default <> admitted;
+  if found then
+    perform app.audit('brokerage.admit_keys', of_brokerage::text, 'done', of_brokerage, null, address, request_id, jsonb_build_object('admitted', admitted));
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.admit_keys_by_default(uuid,boolean,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.announce()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3061,7 +3102,7 @@ CREATE OR REPLACE FUNCTION app.begin_upload(deal_id uuid, storage_key text)
  SET search_path TO ''
 AS $function$
 begin
-  if not deal_id = any (app.deals_acting_as('broker', 'seller')) then
+  if not deal_id = any (app.deals_acting_as('broker', 'seller', 'documents:write')) then
     return false;
   end if;
   perform app.refuse_if_closed(begin_upload.deal_id);
@@ -3185,9 +3226,12 @@ CREATE OR REPLACE FUNCTION app.brokerages_of_deals()
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  deals constant uuid[] := array(
-    select p.deal_id from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer'));
+  deals uuid[];
 begin
+  if current_setting('dealkeep.identity', true) like ',%' then
+    return array_remove(array[nullif(split_part(app.identity(), ',', 4), '')::uuid], null);
+  end if;
+  deals := array(select p.deal_id from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer'));
   return array(select distinct d.organization_id from public.deals d where d.id = any (deals));
 end
 $function$;
@@ -3510,7 +3554,7 @@ begin
   end if;
   reader := case when tg_table_name = 'closing_conditions' then app.selected_side(new.deal_id)
     else (to_jsonb(new) ->> 'participant_id')::uuid end;
-  if app.user_id() is not null and reader is not null and not app.side_knows(reader, new.owner_user_id) then
+  if app.has_caller() and reader is not null and not app.side_knows(reader, new.owner_user_id) then
     perform app.refuse('owner_not_known_to_buyer',
       'The buyer who reads this may not know of this person: choose a broker, somebody of the buyer''s side or, under an NDA, the seller.');
   end if;
@@ -4384,6 +4428,12 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_opted_in(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deal_scopes()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN '{deals:read,deals:write,participants:read,participants:write,offers:read,ndas:read,questions:read,documents:read,documents:content,documents:write,qoe:read,qoe:write,conditions:read,conditions:write,findings:read,financing:read}'::text[];
+
 CREATE OR REPLACE FUNCTION app.deals_acting_as(VARIADIC roles text[])
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -4394,6 +4444,9 @@ declare
   identity constant text := app.identity();
   deal constant text := split_part(identity, ',', 8);
 begin
+  if split_part(identity, ',', 1) = '' then
+    return app.deals_of_key(identity, roles);
+  end if;
   if deal <> '' then
     return case when split_part(identity, ',', 10) = any (roles) then array[deal::uuid] else '{}' end;
   end if;
@@ -4412,6 +4465,9 @@ declare
   identity constant text := app.identity();
   deal constant text := split_part(identity, ',', 8);
 begin
+  if split_part(identity, ',', 1) = '' then
+    return app.deals_of_key(identity, roles);
+  end if;
   if deal <> '' then
     return case when split_part(identity, ',', 12) = any (roles) then array[deal::uuid] else '{}' end;
   end if;
@@ -4518,6 +4574,25 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_in_sight(text[],boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_of_key(identity text, asked text[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  deal constant text := split_part(identity, ',', 8);
+  brokerage constant uuid := nullif(split_part(identity, ',', 4), '');
+begin
+  if brokerage is null or not string_to_array(split_part(identity, ',', 5), ' ') && asked then
+    return '{}';
+  end if;
+  if deal <> '' then
+    return array[deal::uuid];
+  end if;
+  return array(select d.id from public.deals d where d.organization_id = brokerage and d.keys_admitted);
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.deals_run_alone(by_brokerage uuid, by_member uuid)
  RETURNS TABLE(id uuid, title text)
@@ -5148,7 +5223,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid,text,text,uuid,inet,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea)
+CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid)
  RETURNS TABLE(key_id uuid, brokerage_id uuid, scopes text[], ceiling integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -5174,11 +5249,16 @@ begin
   if not found then
     return;
   end if;
-  perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+  if of_table is null then
+    perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+  else
+    perform app.seal(concat(',,', key.id, ',', key.brokerage_id, ',', array_to_string(key.scopes, ' '), ',,,',
+      app.standing_of_key(key.brokerage_id, key.scopes, case of_table when 'deals' then record else app.deal_of(of_table, record) end)));
+  end if;
   return query select key.id, key.brokerage_id, key.scopes, key.ceiling;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.enter_with_api_key(bytea) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.enter_with_api_key(bytea,text,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_with_calendar_link(token bytea)
  RETURNS TABLE(user_id uuid)
@@ -5710,6 +5790,13 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.has_broker(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.has_caller()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (app.identity() IS NOT NULL);
+GRANT EXECUTE ON FUNCTION app.has_caller() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.has_second_factor(person uuid)
  RETURNS boolean
@@ -6683,6 +6770,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.keys_for_deal(deal uuid)
+ RETURNS TABLE(id uuid, name text, environment text, scopes text[], created_by uuid, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run constant uuid[] := app.deals_acting_as('broker');
+  administered constant uuid[] := app.brokerages_as('admin');
+begin
+  return query
+    select k.id, k.name, k.environment, reaching.scopes, k.created_by, k.created_at, k.expires_at, k.last_used_at
+    from public.deals d
+    join public.api_keys k on k.brokerage_id = d.organization_id
+    cross join lateral (select array(select s from unnest(k.scopes) s where s = any (app.deal_scopes())) as scopes) reaching
+    where d.id = deal and (d.id = any (run) or d.organization_id = any (administered)) and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()) and reaching.scopes <> '{}'
+    order by k.created_at desc, k.id desc
+    limit 100;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.keys_for_deal(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.keys_of_secrets()
  RETURNS text[]
  LANGUAGE sql
@@ -6825,17 +6934,23 @@ CREATE OR REPLACE FUNCTION app.limit_a_day()
  SET search_path TO ''
 AS $function$
 declare
+  person constant uuid := app.user_id();
   added int;
 begin
-  if app.user_id() is null then
+  if not app.has_caller() then
     return new;  -- the owner, loading data
   end if;
   -- One after the other, or several at once would all be the last that there is room for.
-  perform from public.users u where u.id = app.user_id() for no key update;
-  execute format('select count(*) from public.%I where deal_id = $1 and %I = $2 and %I > $3', tg_table_name, tg_argv[1], tg_argv[2])
-    into added using new.deal_id, app.user_id(), app.now() - interval '1 day';
+  if person is null then
+    perform from public.deals d where d.id = new.deal_id for no key update;
+  else
+    perform from public.users u where u.id = person for no key update;
+  end if;
+  execute format('select count(*) from public.%I where deal_id = $1 and %I is not distinct from $2 and %I > $3', tg_table_name, tg_argv[1], tg_argv[2])
+    into added using new.deal_id, person, app.now() - interval '1 day';
   if added >= tg_argv[0]::int then
-    perform app.refuse('too_many_today', format('At most %s %s a person a day on a deal: go on tomorrow.', tg_argv[0], tg_argv[3]));
+    perform app.refuse('too_many_today', format('At most %s %s a %s a day on a deal: go on tomorrow.', tg_argv[0], tg_argv[3],
+      case when person is null then 'brokerage''s keys' else 'person' end));
   end if;
   return new;
 end
@@ -6868,7 +6983,7 @@ AS $function$
 declare
   there int;
 begin
-  if app.user_id() is null then
+  if not app.has_caller() then
     return new;  -- the owner, loading data
   end if;
   perform from public.deals d where d.id = new.deal_id for no key update;
@@ -7146,8 +7261,8 @@ CREATE OR REPLACE FUNCTION app.may_open(deal_id uuid, confidentiality text)
  SET search_path TO ''
 AS $function$
 begin
-  return app.document_is_visible(deal_id, confidentiality, app.seen_deal(deal_id) is not null, app.deals_as('broker', 'seller'),
-    app.deals_under_nda(), app.deals_held_exclusively());
+  return app.document_is_visible(deal_id, confidentiality, app.user_id() is not null and app.seen_deal(deal_id) is not null,
+    app.deals_as('broker', 'seller', 'documents:content'), app.deals_under_nda(), app.deals_held_exclusively());
 end
 $function$;
 
@@ -7273,10 +7388,11 @@ CREATE OR REPLACE FUNCTION app.narrow_again()
 AS $function$
 declare
   deal constant uuid := app.narrowed_to();
+  person constant uuid := app.user_id();
   identity constant text := app.whole_identity();
 begin
-  if deal is not null then
-    perform app.seal(identity || ',' || app.standing(app.user_id(), app.barred_in(identity), app.brokerages_as('admin'), deal));
+  if deal is not null and person is not null then
+    perform app.seal(identity || ',' || app.standing(person, app.barred_in(identity), app.brokerages_as('admin'), deal));
   end if;
   return null;
 end
@@ -7831,9 +7947,10 @@ begin
   if open_deal.organization_id is null or not open_deal.organization_id = any (app.brokerages_as('admin', 'broker')) then
     raise insufficient_privilege using message = 'not an admin or broker of this brokerage';
   end if;
-  insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by)
+  insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by, keys_admitted)
     values (open_deal.organization_id, open_deal.title, open_deal.industry, open_deal.location, open_deal.summary,
-      open_deal.asking_price, coalesce(open_deal.currency, 'USD'), coalesce(open_deal.needs_nda, true), app.user_id())
+      open_deal.asking_price, coalesce(open_deal.currency, 'USD'), coalesce(open_deal.needs_nda, true), app.user_id(),
+      (select b.admit_keys_by_default from public.brokerages b where b.id = open_deal.organization_id))
     returning id into opened;
   insert into public.participants (deal_id, user_id, role, status) values (opened, app.user_id(), 'broker', 'active');
   return opened;
@@ -8570,6 +8687,9 @@ CREATE OR REPLACE FUNCTION app.qoe_deals(editing boolean)
  SET search_path TO ''
 AS $function$
 begin
+  if current_setting('dealkeep.identity', true) like ',%' then
+    return case when editing then '{}' else app.deals_as('qoe:read') end;
+  end if;
   return (
     select coalesce(array_agg(p.deal_id), '{}')
     from app.participations() p
@@ -8592,7 +8712,7 @@ CREATE OR REPLACE FUNCTION app.queue_assignment()
  SET search_path TO ''
 AS $function$
 begin
-  if app.user_id() is not null and new.owner_user_id is not null then
+  if app.has_caller() and new.owner_user_id is not null then
     perform app.queue_event(tg_argv[0], new.deal_id, tg_table_name, new.id, app.user_id(), new.owner_user_id);
   end if;
   return null;
@@ -9062,7 +9182,7 @@ AS $function$
 declare
   deal public.deals;
 begin
-  if app.user_id() is null then
+  if not app.has_caller() then
     return;
   end if;
   select d.* into deal from public.deals d where d.id = refuse_if_closed.deal_id for share;
@@ -9749,7 +9869,7 @@ begin
   if narrowed is not null then
     return case when narrowed = deal then deal end;
   end if;
-  participating := app.deals_as('broker', 'seller', 'buyer', 'viewer');
+  participating := app.deals_as(variadic '{broker,seller,buyer,viewer}'::text[] || app.deal_scopes());
   administered := app.brokerages_as('admin');
   return (select d.id from public.deals d
     where d.id = deal and app.deal_is_visible(d.id, d.organization_id, participating, administered));
@@ -9828,7 +9948,7 @@ begin
   return (
     select s.participant_id from vault.selected_buyers s
     where s.deal_id = selected_side.deal_id
-      and (s.deal_id = any (app.deals_as('broker', 'seller')) or s.participant_id = any (app.principals())));
+      and (s.deal_id = any (app.deals_as('broker', 'seller', 'conditions:write')) or s.participant_id = any (app.principals())));
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.selected_side(uuid) TO dealkeep_server;
@@ -10056,7 +10176,7 @@ begin
     join public.participants p on p.deal_id = side.deal_id
     join public.deals d on d.id = side.deal_id
     where side.id = side_knows.principal_id and p.user_id = side_knows.user_id
-      and (side.deal_id = any (app.deals_as('broker', 'seller')) or side.id = any (app.principals())) and (
+      and (side.deal_id = any (app.deals_as('broker', 'seller', 'conditions:write')) or side.id = any (app.principals())) and (
       side.role <> 'buyer'
       or coalesce(p.advises, p.id) = side.id
       or (p.status = 'active' and (p.role = 'broker' or (p.role = 'seller' and (not d.needs_nda or exists (
@@ -10220,6 +10340,20 @@ CREATE OR REPLACE FUNCTION app.standing_of(deal uuid, tenant uuid, barred uuid[]
  LANGUAGE sql
  STABLE
 RETURN CASE WHEN ((participant IS NOT NULL) AND (tenant <> ALL (barred))) THEN concat_ws(','::text, deal, participant, role, principal, principal_role) ELSE concat(CASE WHEN (tenant = ANY (administered)) THEN deal ELSE '00000000-0000-0000-0000-000000000000'::uuid END, ',,,,') END;
+
+CREATE OR REPLACE FUNCTION app.standing_of_key(brokerage uuid, scopes text[], deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  reached uuid;
+begin
+  select d.id into reached from public.deals d
+    where d.id = deal and d.organization_id = brokerage and d.keys_admitted and scopes && app.deal_scopes();
+  return concat(coalesce(reached, '00000000-0000-0000-0000-000000000000'), ',,,,');
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.state_now(deal_id uuid, state text)
  RETURNS text
@@ -11008,5 +11142,6 @@ $procedure$;
 -- 34fdeb1c28d2a1a58bbe174f47df549cf6e4fddb14db6dad43f642afecf61685  072_first_page_by_lists.sql
 -- 8f8026707e7ce9de5dad272a7dd237f6ecf69e0b5a8cbb733c185557afa10068  073_indexes_of_what_ends.sql
 -- dd48fc9ab5ff11283676e96266583b405d5fbe9d1b28c34ee753f01cc84fc797  073_records_of_calls.sql
+-- a4d2ddf3687bb7a9c09e06d27ff5616d1b98d3644f98443665be5e2bbda6adfd  074_keys_on_deals.sql
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
 -- 35b952420df9b88b8c48da59922dd44e56eacdf4a847074cd221446ec4fa2eeb  081_change_events.sql

@@ -1,6 +1,7 @@
 /** How the demo is entered: API keys, each lead's connected client, and what they let their client do. */
 
-import { mintApiKey, type KeyEnvironment, type KeyScope } from '../../server/domain/clients/api-keys.ts';
+import { mintApiKey, type KeyEnvironment } from '../../server/domain/clients/api-keys.ts';
+import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { writingTools } from '../../server/tools/catalog/index.ts';
 import { audit } from './audit.ts';
 import { ago, type RelativeTime } from './relative-times.ts';

@@ -6,7 +6,8 @@ import type pg from 'pg';
 import type { Config } from '../config.ts';
 import type * as Administration from '../domain/accounts/administration.ts';
 import type { HoldKind } from '../domain/accounts/erasure.ts';
-import { keyEnvironments, keyScopes, type KeyEnvironment, type KeyScope } from '../domain/clients/api-keys.ts';
+import { keyEnvironments, type KeyEnvironment } from '../domain/clients/api-keys.ts';
+import { keyScopes, type KeyScope } from '../domain/clients/key-scopes.ts';
 import { isEmailAddress } from '../domain/people/email-address.ts';
 import { invitationUrl } from '../http/links.ts';
 
@@ -95,7 +96,12 @@ function addKeys(program: Command): void {
     .description('Create a key. Its token is printed once and not kept.')
     .requiredOption(...brokerage)
     .requiredOption('--name <name>', 'what the key is for', fitting(/^.{1,100}$/, '1 to 100 characters'))
-    .option('--scopes <scopes>', 'what it may do', scopeList, [...keyScopes])
+    .option(
+      '--scopes <scopes>',
+      `what it may do, of: ${keyScopes.join(', ')}`,
+      scopeList,
+      scopeList('contacts:read,contacts:write'),
+    )
     .addOption(
       new Option('--environment <environment>', 'what it is meant for').choices(keyEnvironments).default('live'),
     )

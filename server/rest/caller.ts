@@ -3,7 +3,8 @@
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import type { Statement } from '../database/statement.ts';
-import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyScope } from '../domain/clients/api-keys.ts';
+import { apiKeyDigest, enterWithApiKey, type KeyCaller } from '../domain/clients/api-keys.ts';
+import type { KeyScope } from '../domain/clients/key-scopes.ts';
 import { bearerToken } from '../http/bearer-token.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';

@@ -2,7 +2,7 @@
 
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
-import type { KeyScope } from '../domain/clients/api-keys.ts';
+import type { KeyScope } from '../domain/clients/key-scopes.ts';
 import { invalid, type ErrorCode } from './envelope.ts';
 import { only } from './methods.ts';
 

@@ -18,6 +18,8 @@ export interface ModelDeal {
   readonly brokerage: string;
   readonly state: 'draft' | 'listed' | 'under_offer' | 'exclusivity' | 'diligence' | 'closing' | 'closed' | 'withdrawn';
   readonly needsNda: boolean;
+  /** Whether it is open to the API keys of its brokerage. */
+  readonly admitted?: boolean;
   readonly parts: readonly Part[];
   /** The latest NDA of each buyer. */
   readonly ndas: Readonly<Record<string, 'sent' | 'active' | 'expired' | 'revoked'>>;
@@ -53,8 +55,10 @@ export interface Sight {
   broker(deal: ModelDeal): boolean;
 }
 
-/** What a person sees; null is nobody, and an API key, which sees contacts alone. */
-export function sightOf(model: Model, caller: string | null): Sight {
+/** What a person sees, or an API key with every scope of a brokerage; null and no brokerage is nobody. */
+export function sightOf(model: Model, caller: string | null, keyOf: string | null = null): Sight {
+  /** A key sees what a broker of the deal sees, where they have let it in. */
+  const reached = (deal: ModelDeal) => keyOf === deal.brokerage && deal.admitted === true;
   const own = (deal: ModelDeal) =>
     deal.parts.find((part) => part.person === caller && part.status === 'active') ?? null;
   /** Through whom the caller sees a deal: the advised, or themself. */
@@ -65,11 +69,11 @@ export function sightOf(model: Model, caller: string | null): Sight {
   };
   const admin = (brokerage: string) => caller !== null && model.members[brokerage]?.[caller] === 'admin';
   const member = (brokerage: string) => caller !== null && model.members[brokerage]?.[caller] !== undefined;
-  const side = (deal: ModelDeal) => through(deal)?.role ?? null;
+  const side = (deal: ModelDeal) => (reached(deal) ? 'broker' : (through(deal)?.role ?? null));
   const underNda = (deal: ModelDeal) => deal.ndas[through(deal)?.person ?? ''] === 'active';
   const dealSide = (deal: ModelDeal) => ['broker', 'seller'].includes(side(deal) ?? '');
   const looksOn = (deal: ModelDeal) => dealSide(deal) || side(deal) === 'viewer' || admin(deal.brokerage);
-  const deal = (of: ModelDeal) => through(of) !== null || admin(of.brokerage);
+  const deal = (of: ModelDeal) => reached(of) || through(of) !== null || admin(of.brokerage);
   const selected = (of: ModelDeal) => side(of) === 'buyer' && of.exclusive === through(of)?.person;
   const part = (of: ModelDeal, one: Part) =>
     looksOn(of) ||
@@ -81,7 +85,8 @@ export function sightOf(model: Model, caller: string | null): Sight {
   return {
     admin,
     member,
-    brokerage: (brokerage) => member(brokerage) || model.deals.some((one) => one.brokerage === brokerage && deal(one)),
+    brokerage: (brokerage) =>
+      brokerage === keyOf || member(brokerage) || model.deals.some((one) => one.brokerage === brokerage && deal(one)),
     deal,
     stage: (of) => looksOn(of) || selected(of),
     part,

@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { digestOf } from '../../server/domain/clients/tokens.ts';
 import { callers } from '../policies/scene.ts';
@@ -86,6 +87,7 @@ function modelOf(seed: string | null): Model {
       ...plain,
       name: 'Corner bakery',
       brokerage: 'scene',
+      admitted: true,
       state: 'diligence',
       parts: [
         joins('broker', 'broker'),
@@ -202,6 +204,7 @@ function randomDeals(seed: string): ModelDeal[] {
       brokerage: random() < 0.7 ? 'scene' : 'elsewhere',
       state: !selects && ['exclusivity', 'diligence', 'closing'].includes(state) ? 'under_offer' : state,
       needsNda: random() < 0.7,
+      admitted: random() < 0.5,
       parts,
       ndas,
       exclusive: selects ? pick(random, buyers).person : null,
@@ -233,7 +236,10 @@ export function worldOf(callersOfIt: readonly string[], seed: string | null = nu
   return { rows, model: worlds[0]!.model, callers: callersOfIt };
 }
 
-const sightFor = (model: Model, caller: string) => sightOf(model, people.includes(caller as never) ? caller : null);
+const sightFor = (model: Model, caller: string) =>
+  caller === 'API key'
+    ? sightOf(model, null, 'scene')
+    : sightOf(model, people.includes(caller as never) ? caller : null);
 
 function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; model: Model } {
   const model = modelOf(seed);
@@ -321,11 +327,18 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
         asking_price: '1000000.0000',
         currency: 'USD',
         needs_nda: deal.needsNda,
+        keys_admitted: deal.admitted === true,
         created_by: user(deal.parts[0]!.person),
         created_at: at(`${name} c`),
         updated_at: at(`${name} u`),
       },
-      [!sees && titled && 'industry', !sees && titled && 'summary', 'created_by'],
+      [
+        !sees && titled && 'industry',
+        !sees && titled && 'summary',
+        'created_by',
+        // Its brokers and the admins are told, and a key by what it sees.
+        !sight.broker(deal) && !sight.admin(deal.brokerage) && !isKey && 'keys_admitted',
+      ],
     );
     if (staged.includes(deal.state))
       add('deal_stages', name, sight.stage(deal), { deal_id, state: deal.state, updated_at: at(`${name} stage`) });
@@ -557,7 +570,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
           add(
             'document_openings',
             `${table} ${name} ${confidentiality} ${person}`,
-            sight.dealSide(deal) || person === caller,
+            (sight.dealSide(deal) && !isKey) || person === caller,
             {
               deal_id,
               document_id,
@@ -705,20 +718,22 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
     for (const which of ['first', 'second']) {
       // A key knows nothing of itself but what it may do.
       const own = isKey && name === 'scene' && which === 'first';
+      // The brokers of its deals read which keys there are.
+      const named = model.deals.some((deal) => deal.brokerage === name && sight.broker(deal));
       const key_id = add(
         'api_keys',
         `${name} ${which}`,
-        sight.admin(name) || own,
+        sight.admin(name) || own || named,
         {
           brokerage_id: brokerage(name),
           name: `The ${which} key`,
           environment: 'test',
-          scopes: ['contacts:read', 'contacts:write'],
+          scopes: keyScopes,
           last_four: '0000',
           created_by: user(issuer),
           created_at: at(`${name} ${which} k`),
         },
-        [own && 'name', own && 'last_four'],
+        [own && 'name', !sight.admin(name) && 'last_four'],
       );
       const token =
         name === 'scene' && which === 'first' ? secretsOf('API key').key : secretsOf(`${name} ${which}`).key;
@@ -952,6 +967,8 @@ export function otherwise({ rows, model, callers: blind }: World, seed: string):
     if (texts.has(column)) return `${pick(random, ['Azure', 'Umber', 'Ochre'])} ${Math.floor(random() * 1e6)}`;
     if (unique.has(column))
       return `${String(value).split('@')[0]!.slice(0, 20)}${Math.floor(random() * 1e9)}${column === 'email' ? '@others.test' : ''}`;
+    // What is open to a key it sees.
+    if (column === 'keys_admitted') return blind.includes('API key') ? value : random() < 0.5;
     if (numbers.has(column)) return `${Math.floor(random() * 1e6)}`;
     if (moments.has(column)) return new Date(beginning.getTime() - Math.floor(random() * 7e9) - 1000).toISOString();
     if (column === 'payload')

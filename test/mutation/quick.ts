@@ -6,6 +6,7 @@ import { catalogueChecks } from '../policies/catalogue.ts';
 import { circumventions } from '../policies/circumvention.ts';
 import { readExpectations, type Expectation } from '../policies/expectations.ts';
 import { callers, connect, type Check, type Stage } from '../policies/scene.ts';
+import { keyChecks } from '../policies/keys.ts';
 import { listChecks } from '../policies/lists.ts';
 import { narrowingChecks } from '../policies/narrowing.ts';
 import { notifiedChecks } from '../policies/notified.ts';
@@ -61,6 +62,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   yield* listChecks;
   yield* notifiedChecks;
   yield* narrowingChecks;
+  yield* keyChecks;
   yield* particulars;
   yield* circumventions;
   if (!triggersFirst) yield* triggerChecks;
@@ -70,7 +72,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
 const leavesNothing = new Set([
   'visibility',
   'additions',
-  ...[...narrowingChecks, ...listChecks, ...triggerChecks].map(({ title }) => title),
+  ...[...narrowingChecks, ...keyChecks, ...listChecks, ...triggerChecks].map(({ title }) => title),
 ]);
 
 const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ table }) => tables.includes(table));

@@ -104,6 +104,14 @@ export const additions: Record<string, Addition> = {
     text: `select 1 where app.opt_in_deal($1, null, null, null)`,
     values: [deal],
   }),
+  "that the brokerage's keys are let in": ({ deal }) => ({
+    text: `select 1 where app.admit_keys($1, true, null, null)`,
+    values: [deal],
+  }),
+  'that they are let in to new deals': ({ brokerage }) => ({
+    text: `select 1 where app.admit_keys_by_default($1, true, null, null)`,
+    values: [brokerage],
+  }),
   'a stop of writing through tools': ({ deal }) => ({
     text: `select 1 where app.stop_deal_tools($1, true, null, null)`,
     values: [deal],

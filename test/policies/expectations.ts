@@ -9,6 +9,12 @@ export interface Expectation {
   may: string[];
 }
 
+/** The scopes that a key needs for what it may do with the records of a table: all of them, "any" for any; null: it may not. */
+export interface ScopesOfTable {
+  table: string;
+  needed: Record<string, string[] | null>;
+}
+
 /** What stands for the table where functions tell of what no table shows. */
 export const byFunctions = 'functions';
 
@@ -17,10 +23,12 @@ export function readExpectations(page: string | URL): {
   records: Expectation[];
   additions: Expectation[];
   told: Expectation[];
+  scopes: ScopesOfTable[];
 } {
   const records: Expectation[] = [];
   const additions: Expectation[] = [];
   const told: Expectation[] = [];
+  const scopes: ScopesOfTable[] = [];
   let table = '';
   let callers: string[] = [];
   let part = '';
@@ -36,6 +44,13 @@ export function readExpectations(page: string | URL): {
       callers = cells;
       continue;
     }
+    if (part.startsWith('Which scope')) {
+      const needed = Object.fromEntries(
+        cells.map((cell, column) => [callers[column], cell === '·' ? null : cell.split(', ')]),
+      );
+      scopes.push({ table: first, needed });
+      continue;
+    }
     cells.forEach((cell, column) => {
       const expectation = {
         table,
@@ -48,5 +63,5 @@ export function readExpectations(page: string | URL): {
       else records.push(expectation);
     });
   }
-  return { records, additions, told };
+  return { records, additions, told, scopes };
 }

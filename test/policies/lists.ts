@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { callerRole, callerSide, dealState, dealTables, dealUpdatedAt } from '../../server/domain/deals/deals.ts';
 import { listedCounts } from '../../server/domain/deals/page.ts';
 import { callers, type Check, type Stage } from './scene.ts';
-import { enter } from './stage.ts';
+import { enter, enterAsKey } from './stage.ts';
 
 /** Each rejects when a list has a row or a value more, or less, than the caller could select. */
 export const listChecks: Check[] = [];
@@ -69,7 +69,8 @@ function check(
           await server.query(
             `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
           );
-          await enter(stage, caller);
+          // Of the lists only that of contacts is for keys.
+          await (caller === 'API key' ? enterAsKey(stage, ['contacts:read']) : enter(stage, caller));
           const given = values(stage);
           const one = (await server.query<{ row: string }>(`select to_jsonb(t)::text as row from (${listed}) t`, given))
             .rows;

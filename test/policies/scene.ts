@@ -1,6 +1,7 @@
 /** The scene of docs/visibility.md: one deal in diligence, and everybody who could want to see it. */
 
 import pg from 'pg';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 
 export const callers = [
   'admin',
@@ -327,7 +328,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     brokerage_id: brokerage,
     name: 'Website form',
     environment: 'test',
-    scopes: ['contacts:read', 'contacts:write'],
+    scopes: keyScopes,
     last_four: '0000',
     created_by: people['admin'],
   });
@@ -365,5 +366,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     action: 'question.answer',
     outcome: 'done',
   });
+  // The broker has let the brokerage's keys in to this deal, and to none of the others.
+  await owner.query('update deals set keys_admitted = true where id = $1', [deal]);
   return { brokerage, deal, people, participants, records, unanswered, idle, idleBuyer, key };
 }

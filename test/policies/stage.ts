@@ -1,6 +1,7 @@
 /** A database with the scene of docs/visibility.md in it, and the two connections that the checks of the policies use. */
 
 import pg from 'pg';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { setParticulars } from './particulars.ts';
 import { connect, setScene, type Stage } from './scene.ts';
 
@@ -8,6 +9,9 @@ export interface Connections {
   readonly owner: pg.ClientConfig;
   readonly server: pg.ClientConfig;
 }
+
+/** An id that no deal has. */
+const nowhere = '00000000-0000-0000-0000-000000000000';
 
 // What the checks need of the database beyond what the service has: entering without a credential, through a client,
 // in a session, kept out of a brokerage or narrowed to a deal, and trying many
@@ -19,8 +23,17 @@ const helpers = `
   language sql volatile security definer set search_path = '' as $$ select app.enter(user_id, null, null, null, null) $$;
   create function app.enter_as(user_id uuid, key_id uuid, brokerage_id uuid) returns void
   language sql volatile security definer set search_path = '' as $$
-    select app.enter(user_id, null, key_id, brokerage_id,
-      case when key_id is not null then '{contacts:read,contacts:write}'::text[] end)
+    select app.enter(user_id, null, key_id, brokerage_id, case when key_id is not null
+      then '{contacts:read,contacts:write,events:read,webhooks:read,webhooks:write}'::text[] || app.deal_scopes() end)
+  $$;
+  create function app.enter_as_key(key_id uuid, brokerage_id uuid, scopes text[], deal_id uuid) returns void
+  language plpgsql volatile security definer set search_path = '' as $$
+  begin
+    perform app.enter(null, null, key_id, brokerage_id, scopes);
+    if deal_id is not null then
+      perform app.seal(app.identity() || ',' || app.standing_of_key(brokerage_id, scopes, deal_id));
+    end if;
+  end
   $$;
   create function app.enter_through(user_id uuid, client_id uuid, session_id uuid, barred uuid[]) returns void
   language sql volatile security definer set search_path = '' as $$
@@ -75,7 +88,7 @@ const helpers = `
   end
   $$;
   grant execute on function app.enter_as(uuid), app.enter_as(uuid, uuid, uuid), app.enter_through(uuid, uuid, uuid, uuid[]),
-    app.enter_within(uuid, uuid),
+    app.enter_within(uuid, uuid), app.enter_as_key(uuid, uuid, text[], uuid),
     app.attempts(text[]), app.as_owner(text, uuid) to dealkeep_server`;
 
 /** Puts the scene and what the checks need into an empty, migrated database; the ids of what is in it. */
@@ -111,7 +124,18 @@ export async function enter({ server, scene }: Stage, caller: string): Promise<v
   else if (caller !== 'nobody') await server.query('select app.enter_as($1, null, null)', [scene.people[caller]]);
 }
 
-/** Enters as a person with the transaction narrowed to a deal. */
-export async function enterWithin({ server, scene }: Stage, caller: string, deal: string | null): Promise<void> {
-  await server.query('select app.enter_within($1, $2)', [scene.people[caller], deal]);
+/** Enters as an API key of a brokerage with these scopes, and with the transaction narrowed to a deal if one is named. */
+export async function enterAsKey(
+  { server, scene }: Stage,
+  scopes: readonly string[],
+  { brokerage = scene.brokerage, deal = null }: { brokerage?: string; deal?: string | null } = {},
+): Promise<void> {
+  await server.query('select app.enter_as_key($1, $2, $3, $4)', [scene.key, brokerage, scopes, deal]);
+}
+
+/** Enters as a person, or as an API key with every scope, with the transaction narrowed to a deal. */
+export async function enterWithin(stage: Stage, caller: string, deal: string | null): Promise<void> {
+  const { server, scene } = stage;
+  if (caller === 'API key') await enterAsKey(stage, keyScopes, { deal: deal ?? nowhere });
+  else await server.query('select app.enter_within($1, $2)', [scene.people[caller], deal]);
 }

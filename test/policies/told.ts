@@ -47,6 +47,10 @@ export const told: Readonly<Record<string, (scene: Scene) => { text: string; val
   'notifications of everybody': () => ({ text: 'select 1 from vault.notifications', values: [] }),
   'choices of everybody': () => ({ text: 'select 1 from vault.notification_choices', values: [] }),
   'legal holds': () => ({ text: 'select 1 from vault.legal_holds', values: [] }),
+  'the keys of the brokerage that reach deals': ({ deal }) => ({
+    text: 'select 1 from app.keys_for_deal($1)',
+    values: [deal],
+  }),
   'the export of what is about the broker': ({ people }) => ({
     text: 'select app.person_data($1, true)',
     values: [people['broker']],

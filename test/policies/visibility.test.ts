@@ -27,7 +27,8 @@ test('the page speaks of every caller and of every table that people may see', a
   expect([...new Set(expected.told.map(({ record }) => record))]).toEqual(Object.keys(told));
 });
 
-for (const [part, cells] of Object.entries(expected)) {
+const { records, additions, told: byFunctions } = expected;
+for (const [part, cells] of Object.entries({ records, additions, told: byFunctions })) {
   describe.each(callers)(`${part}: %s`, (caller) => {
     const own = cells.filter((cell) => cell.caller === caller);
     let measured: string[][];

@@ -83,18 +83,29 @@ function attemptsOf({ table, record }: Expectation, stage: Stage): Attempt[] {
  * What the caller may do in each of the cells, in their order, with the transaction narrowed to a deal if one is named;
  * every attempt is taken back.
  */
-export async function measure(
+export const measure = (
   stage: Stage,
   caller: string,
   cells: readonly Expectation[],
   deal?: string,
+): Promise<string[][]> =>
+  measureEntered(stage, caller, cells, () =>
+    deal === undefined ? enter(stage, caller) : enterWithin(stage, caller, deal),
+  );
+
+/** The same of a caller who enters in another way, in the transaction in which all is tried. */
+export async function measureEntered(
+  stage: Stage,
+  caller: string,
+  cells: readonly Expectation[],
+  entering: () => Promise<void>,
 ): Promise<string[][]> {
   const attempts = cells.map((cell) => attemptsOf(cell, stage));
   const texts = attempts.flat().map(({ text }) => text);
   const { server } = stage;
   await server.query('begin');
   try {
-    await (deal === undefined ? enter(stage, caller) : enterWithin(stage, caller, deal));
+    await entering();
     const { rows } = await server.query<{ touched: string | null; failure: string | null }>(
       'select touched, failure from app.attempts($1)',
       [texts],

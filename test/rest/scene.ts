@@ -1,6 +1,7 @@
 /** Brokerages, people and API keys for the tests of the REST API. */
 
-import { mintApiKey, type KeyEnvironment, type KeyScope } from '../../server/domain/clients/api-keys.ts';
+import { mintApiKey, type KeyEnvironment } from '../../server/domain/clients/api-keys.ts';
+import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import type { TestService } from '../harness.ts';
 
 export interface Key {

@@ -103,7 +103,7 @@ describe('creating', () => {
     [{ name: 'x'.repeat(101) }, 400, 'name'],
     [{ name: 'a\nb' }, 400, 'name'],
     [{ scopes: [] }, 400, 'scopes'],
-    [{ scopes: ['deals:write'] }, 400, 'scopes.0'],
+    [{ scopes: ['deals:all'] }, 400, 'scopes.0'],
     [{ environment: 'prod' }, 400, 'environment'],
     [{ ceiling: 0 }, 400, 'ceiling'],
     [{ ceiling: 100_001 }, 400, 'ceiling'],

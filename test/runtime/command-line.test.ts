@@ -146,7 +146,7 @@ test.for([
     ['users', 'create', '--email', 'a@b.example', '--name', 'N', '--brokerage', 'x', '--role', 'king'],
     'admin, broker, staff',
   ],
-  [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--scopes', 'deals:read'], 'contacts:read, contacts:write'],
+  [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--scopes', 'deals:all'], 'contacts:read, contacts:write'],
   [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--ceiling', '0'], 'from 1 to 100000'],
   [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--expires', '2001-01-01'], 'in the future'],
   [['keys', 'create', '--brokerage', 'x', '--name', 'n', '--expires', 'soon'], '2030-12-31'],

@@ -2,7 +2,8 @@
 
 import type pg from 'pg';
 import { inTransaction } from '../../database/transaction.ts';
-import { mintApiKey, type KeyEnvironment, type KeyScope } from '../clients/api-keys.ts';
+import { mintApiKey, type KeyEnvironment } from '../clients/api-keys.ts';
+import type { KeyScope } from '../clients/key-scopes.ts';
 import { mintToken, tokenDigest, type NewLink } from './secret-tokens.ts';
 
 /** It cannot be done as asked; the message says what to change. */

@@ -87,6 +87,8 @@ const onDeals = {
   'reminder.send': ['Send a reminder', 'sent a reminder'],
   'deal_opt_in.on': ['Allow assistants to write on the deal', 'allowed assistants to write'],
   'deal_opt_in.off': ['Stop allowing assistants to write', 'stopped allowing assistants to write'],
+  'deal.admit_keys': ['Open the deal to API keys', 'opened the deal to the brokerage’s API keys'],
+  'deal.shut_out_keys': ['Close the deal to API keys', 'closed the deal to the brokerage’s API keys'],
   'deal_tools.stop': ['Turn assistants off for everyone', 'turned assistants off for everyone'],
   'deal_tools.allow': ['Allow assistants to write again', 'allowed assistants to write again'],
 } as const satisfies Record<string, readonly [title: Words, sentence: Words]>;
@@ -125,6 +127,8 @@ const elsewhere = {
   'brokerage.delete': 'Delete the brokerage',
   'brokerage.second_factor': ({ required }) =>
     required === false ? 'No longer require a second factor' : 'Require a second factor',
+  'brokerage.admit_keys': ({ admitted }) =>
+    admitted === false ? 'No longer open new deals to API keys' : 'Open new deals to API keys',
   'member.invite': withDetail('Invite a member', ' as ', 'role'),
   'member.role': withDetail('Change a member’s role', ' to ', 'role'),
   'member.remove': 'Remove a member',

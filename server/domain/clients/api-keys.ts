@@ -3,11 +3,11 @@
 import { hash, randomBytes } from 'node:crypto';
 import { entering, mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
+import type { Within } from '../visibility/within.ts';
+import type { KeyScope } from './key-scopes.ts';
 
-export type KeyScope = 'contacts:read' | 'contacts:write';
 export type KeyEnvironment = 'live' | 'test';
 
-export const keyScopes: readonly KeyScope[] = ['contacts:read', 'contacts:write'];
 export const keyEnvironments: readonly KeyEnvironment[] = ['live', 'test'];
 
 /** A new token, to be shown once, and what is kept of it. */
@@ -38,13 +38,17 @@ export interface KeyCaller {
   ceiling: number | null;
 }
 
-const enter = row<KeyCaller, [Buffer]>(
+const enter = row<KeyCaller>(
   'enter_with_api_key',
-  'select key_id, brokerage_id, scopes, ceiling from app.enter_with_api_key($1)',
+  'select key_id, brokerage_id, scopes, ceiling from app.enter_with_api_key($1, $2, $3)',
 );
 
-/** Enters as the key with this digest for the rest of the transaction; null when no key that is in force has it. */
-export const enterWithApiKey = (digest: Buffer): Statement<KeyCaller | null> => entering(digest, enter(digest));
+/**
+ * Enters as the key with this digest for the rest of the transaction; null when no key that is in force has it. `within`: of
+ * the deals that it reaches the transaction looks at this one alone.
+ */
+export const enterWithApiKey = (digest: Buffer, within: Within | null = null): Statement<KeyCaller | null> =>
+  entering(digest, enter(digest, within?.table, within?.id));
 
 export interface ApiKey {
   id: string;

@@ -11,6 +11,8 @@ export interface BrokerageOfCaller {
   created_at: string;
   /** Whether its members are nobody there without a second factor. */
   requires_second_factor: boolean;
+  /** Whether deals that people make here are open to its API keys from the start. */
+  admit_keys_by_default: boolean;
   /** What the caller is there. */
   role: MemberRole;
   /** When it is deleted with all that it has; null: it is not. */
@@ -22,7 +24,7 @@ export interface BrokerageOfCaller {
 /** A brokerage of which the caller is an active member, or null. */
 export const brokerageOfCaller = row<BrokerageOfCaller, [id: string]>(
   'brokerage_of_caller',
-  `select b.id, b.slug, b.name, b.created_at, b.requires_second_factor, m.role, d.due_at as deleted_at, d.asked_by as deletion_asked_by
+  `select b.id, b.slug, b.name, b.created_at, b.requires_second_factor, b.admit_keys_by_default, m.role, d.due_at as deleted_at, d.asked_by as deletion_asked_by
    from brokerages b join members m on m.brokerage_id = b.id left join app.brokerage_deletion(b.id) d on true
    where b.id = $1 and m.user_id = (select app.user_id()) and m.status = 'active'`,
 );

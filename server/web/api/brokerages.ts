@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import { askBrokerageDeletion, cancelBrokerageDeletion } from '../../domain/people/brokerage-deletion.ts';
+import { admitKeysByDefault } from '../../domain/clients/key-admission.ts';
 import { brokerageOfCaller, renameBrokerage, requireSecondFactor } from '../../domain/people/brokerages.ts';
 import { inviteMember, renewMemberInvitation } from '../../domain/people/invitations.ts';
 import { resendMail, undeliveredMails } from '../../domain/outbox/undelivered.ts';
@@ -39,6 +40,7 @@ const Invite = z.strictObject({
 });
 const Renewal = z.strictObject({ deliver: delivery });
 const Required = z.strictObject({ required: z.boolean('Say true or false.') });
+const Admission = z.strictObject({ admitted: z.boolean() });
 const Deletion = z.strictObject({ confirmation: z.string().trim().max(64) });
 const Successor = z.object({ successor_id: optional(id) });
 
@@ -149,6 +151,19 @@ export function brokerageRoutes(services: Services) {
         services,
         c,
         requireSecondFactor(brokerageId, required, originOf(c)),
+        brokerageOfCaller(brokerageId),
+      );
+      if (!changed) throw unchanged(brokerage);
+      return c.json(orNotFound(brokerage));
+    })
+
+    .put('/brokerages/:id/key-admission', body(Admission), async (c) => {
+      const brokerageId = pathId(c);
+      const { admitted } = c.req.valid('json');
+      const [changed, brokerage] = await asPerson(
+        services,
+        c,
+        admitKeysByDefault(brokerageId, admitted, originOf(c)),
         brokerageOfCaller(brokerageId),
       );
       if (!changed) throw unchanged(brokerage);

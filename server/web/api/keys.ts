@@ -10,12 +10,12 @@ import {
   apiKeysOf,
   createApiKey,
   keyEnvironments,
-  keyScopes,
   mintApiKey,
   revokeApiKey,
   rotateApiKey,
   type ApiKey,
 } from '../../domain/clients/api-keys.ts';
+import { keyScopes } from '../../domain/clients/key-scopes.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';

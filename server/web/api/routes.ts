@@ -14,6 +14,7 @@ import { clientRoutes } from './clients.ts';
 import { conditionRoutes } from './conditions.ts';
 import { contactRoutes } from './contacts.ts';
 import { dealPeopleRoutes } from './deal-people.ts';
+import { dealKeyRoutes } from './deal-keys.ts';
 import { dealToolRoutes } from './deal-tools.ts';
 import { dealRoutes } from './deals.ts';
 import { documentRoutes } from './documents.ts';
@@ -76,7 +77,8 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     .route('/', notificationRoutes(services))
     .route('/', reminderRoutes(services))
     .route('/', visitRoutes(services))
-    .route('/', dealToolRoutes(services));
+    .route('/', dealToolRoutes(services))
+    .route('/', dealKeyRoutes(services));
 }
 
 /** The routes with what each takes and answers, for server/contract.ts. */

@@ -190,6 +190,25 @@ export const keyStates: Record<T.ApiKey['state'], Look> = {
 export const keyScopes: Record<T.KeyScope, string> = {
   'contacts:read': 'Read contacts',
   'contacts:write': 'Add contacts',
+  'deals:read': 'Read deals',
+  'deals:write': 'Change deals',
+  'participants:read': 'Read who takes part',
+  'participants:write': 'Invite people',
+  'offers:read': 'Read offers',
+  'ndas:read': 'Read NDAs',
+  'questions:read': 'Read questions',
+  'documents:read': 'List documents',
+  'documents:content': 'Open documents',
+  'documents:write': 'Upload documents',
+  'qoe:read': 'Read the QoE books',
+  'qoe:write': 'Upload financials',
+  'conditions:read': 'Read closing conditions',
+  'conditions:write': 'Change closing conditions',
+  'findings:read': 'Read findings',
+  'financing:read': 'Read financing',
+  'events:read': 'Follow changes',
+  'webhooks:read': 'Read webhooks',
+  'webhooks:write': 'Change webhooks',
 };
 
 export const clientScopes: Record<T.Client['scopes'][number], string> = {
