@@ -7,8 +7,12 @@ import { claimMail } from '../server/domain/outbox/mails.ts';
 import { bodiesToClear } from '../server/domain/documents/documents.ts';
 import { deadlines, enterWithCalendarLink } from '../server/domain/notifications/calendar.ts';
 import { queueNotificationMails, tellEvents } from '../server/domain/notifications/events.ts';
+import { remind } from '../server/domain/notifications/reminders.ts';
 import { deleteBrokeragePart } from '../server/domain/people/brokerage-deletion.ts';
-import { mailCounts } from '../server/domain/service/status.ts';
+import { exportDeals, exportRows, exportTables } from '../server/domain/people/brokerage-export.ts';
+import { enterWithSession } from '../server/domain/accounts/sessions.ts';
+import { withinDeal } from '../server/domain/visibility/within.ts';
+import { mailCounts, serviceState } from '../server/domain/service/status.ts';
 import { csrfToken } from '../server/http/csrf.ts';
 import { scheduledJobs } from '../server/scheduled-jobs.ts';
 import { catalog } from '../server/tools/catalog/index.ts';
@@ -226,25 +230,29 @@ export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which
   });
 }
 
-/** What somebody does that is neither a GET nor a tool: everything about them, and their calendar program, as often as it asks. */
-export function otherCalls(person: ScalePerson, database: Database): Call[] {
-  const link = createHash('sha256').update(person.session_token).digest();
+/** What somebody does that is neither a GET nor a tool: everything about them, a look at a deal, and their calendar program, as often as it asks. */
+export function otherCalls(person: ScalePerson, ids: Ids, database: Database): Call[] {
+  const link = digestOf(person.session_token);
   const ask = () => database.together(enterWithCalendarLink(link), deadlines()).then(() => '200');
+  const headers = {
+    Cookie: `dealkeep=${person.session_token}`,
+    'Content-Type': 'application/json',
+    'X-CSRF-Token': csrfToken(person.session_token),
+  };
   return [
+    { name: 'POST /api/auth/export', method: 'POST', path: '/api/auth/export', headers, body: '{}' },
     {
-      name: 'POST /api/auth/export',
+      name: 'POST /deals/:id/visits',
       method: 'POST',
-      path: '/api/auth/export',
-      headers: {
-        Cookie: `dealkeep=${person.session_token}`,
-        'Content-Type': 'application/json',
-        'X-CSRF-Token': csrfToken(person.session_token),
-      },
-      body: '{}',
+      path: `/api/web/deals/${ids['deal_id']}/visits`,
+      headers,
+      body: JSON.stringify({ tab: 'questions' }),
     },
     { name: 'calendar.ics', method: 'GET', path: '/calendar.ics', headers: {}, ask },
   ];
 }
+
+const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /** Twenty questions that were asked just now, each of which concerns everybody on its deal who may see it. */
 const twentyEvents = `insert into vault.events (kind, deal_id, subject, subject_id, actor_id)
@@ -258,8 +266,41 @@ const twentyDue = `update vault.notifications set mail = 'daily', mail_due_at = 
 const oneDue = `update vault.outbox set next_attempt_at = now() - interval '1 minute', claimed_until = null, sent_at = null, given_up_at = null,
   give_up_at = now() + interval '1 day' where id = (select id from vault.outbox order by id desc limit 1)`;
 
-/** Every scheduled job, and what the workers do when something has happened. */
-export function jobsOf(database: Database): Job[] {
+/** An NDA that waits for its signature, on a deal of the broker of a thousand. */
+export interface Unsigned {
+  readonly id: string;
+  readonly deal_id: string;
+}
+
+/** Finds one; null where there is none. */
+export async function unsignedNda(client: pg.Client, people: readonly ScalePerson[]): Promise<Unsigned | null> {
+  const broker = people.find(({ name }) => name === 'broker of 1000');
+  const { rows } = await client.query<Unsigned>(
+    `select n.id, n.deal_id from participants b
+     join deals d on d.id = b.deal_id and d.state not in ('closed', 'withdrawn')
+     join ndas n on n.deal_id = b.deal_id and n.status = 'sent' and (n.expires_at is null or n.expires_at > now())
+     join participants p on p.id = n.participant_id and p.status = 'active'
+     where b.user_id = $1 and b.role = 'broker' and b.status = 'active' order by n.id limit 1`,
+    [broker?.user_id],
+  );
+  return rows[0] ?? null;
+}
+
+/** A portion of each table, as the archive of an admin reads it, of the first two hundred deals. */
+async function exportPortion(database: Database, { session_token, brokerage_id }: ScalePerson): Promise<void> {
+  const enter = enterWithSession(digestOf(session_token));
+  const [, tables, deals] = await database.together(enter, exportTables(), exportDeals(brokerage_id ?? '', null));
+  const ids = deals.map(({ id }) => id);
+  for (const { name, query, by_deal } of tables) {
+    if (name !== 'audit_records')
+      await database.together(enter, exportRows(query, by_deal ? null : brokerage_id, by_deal ? ids : [], null, 1_000));
+  }
+}
+
+/** Every scheduled job, what the workers do when something has happened, and what is done too seldom for a person to be measured. */
+export function jobsOf(database: Database, people: readonly ScalePerson[], unsigned: Unsigned | null): Job[] {
+  const broker = people.find(({ name }) => name === 'broker of 1000');
+  const admin = people.find(({ name }) => name === 'admin of 12000');
   const done = (work: Promise<unknown>): Promise<string> => work.then(() => 'done');
   return [
     ...scheduledJobs.map(({ job }) => {
@@ -277,6 +318,27 @@ export function jobsOf(database: Database): Job[] {
     },
     { name: 'claim_mail: one is due', before: oneDue, run: () => done(database.run(claimMail())) },
     { name: 'claim_mail: none is due', run: () => done(database.run(claimMail())) },
-    { name: 'mail_counts, for the metrics', run: () => done(database.run(mailCounts())) },
+    {
+      name: 'mail_counts, service_state: for the metrics',
+      run: () => done(database.together(mailCounts(), serviceState())),
+    },
+    ...(broker && unsigned
+      ? [
+          {
+            name: 'remind: of an NDA',
+            before: 'delete from vault.sent_reminders',
+            run: () =>
+              done(
+                database.together(
+                  enterWithSession(digestOf(broker.session_token), true, withinDeal(unsigned.deal_id)),
+                  remind('ndas', unsigned.id, { address: null, requestId: null }),
+                ),
+              ),
+          },
+        ]
+      : []),
+    ...(admin
+      ? [{ name: 'export_rows: 200 deals of 12000, table by table', run: () => done(exportPortion(database, admin)) }]
+      : []),
   ];
 }

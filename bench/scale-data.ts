@@ -198,6 +198,16 @@ const peopleNow = `
       order by x.state = 'diligence' desc, x.n, x.deal_id limit 1) as deal_id
   from bench.people p order by p.number`;
 
+/** Has PostgreSQL tell no plans any more, which costs more than the calls: also those that an interrupted search for them left. */
+export async function forgetPlans(connection: pg.ClientConfig, login: string): Promise<void> {
+  await withClient(connection, async (client) => {
+    await client.query(`load 'auto_explain'`);
+    await client.query(`alter role ${login} reset all`);
+    await client.query('alter system reset auto_explain.log_min_duration');
+    await client.query('select pg_reload_conf()');
+  });
+}
+
 /**
  * Starts the database in `directory`, made with so many deals where there is none yet, and brings its schema up to date.
  * Throws when the directory holds a database of another size, or one whose loading was interrupted.
@@ -227,6 +237,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
   try {
     await migrate(postgres.owner, { serverLogin: postgres.server.user ?? '' });
     const connection = asSuperuser(postgres, directory);
+    await forgetPlans(connection, postgres.server.user ?? '');
     return await withClient(connection, async (client) => {
       const facts = await client.query<{ deals: string; complete: boolean; base_url: string }>(
         'select * from bench.facts',
@@ -237,8 +248,6 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
           `${directory} holds ${found || 'no'} deals, or not all of them: remove it, and it is made again.`,
         );
       }
-      // A search for plans that was interrupted has left PostgreSQL telling all of them, which costs more than the calls.
-      await client.query(`alter role ${postgres.server.user} reset all`);
       await client.query(wake);
       // Copied, it goes with the store beside the copy.
       await client.query('delete from vault.document_store');

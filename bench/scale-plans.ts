@@ -43,6 +43,11 @@ function plansIn(log: string): PlanNode[] {
   });
 }
 
+function note(found: Map<string, Scan>, node: string, rows: number): void {
+  const known = found.get(node);
+  if (!known || known.rows < rows) found.set(node, { node, rows });
+}
+
 /**
  * The nodes that went through a large table, or a large part of one for nothing: a sequential scan of a table with many rows, an
  * index read from one end to the other, and a filter that threw away more than anybody's own rows.
@@ -52,6 +57,15 @@ export function scansIn(log: string, rowsOf: ReadonlyMap<string, number>): Scan[
   for (const plan of plansIn(log)) {
     for (const node of nodesOf(plan)) {
       const relation = node['Relation Name'];
+      // Of what several indexes gave, the rows that are in all of them: an index may have given the platform's.
+      if (node['Node Type'] === 'Bitmap Heap Scan') {
+        const rows = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);
+        for (const index of (node.Plans ?? []).flatMap((inner) => [...nodesOf(inner)])) {
+          const given = (index['Actual Rows'] ?? 0) * (index['Actual Loops'] ?? 0);
+          if (index['Index Name'] !== undefined && given - rows * (node['Actual Loops'] ?? 0) > mostForNothing)
+            note(found, `Bitmap Index Scan by ${index['Index Name']}`, given);
+        }
+      }
       if (relation === undefined || (rowsOf.get(relation) ?? 0) < fewest) continue;
       const loops = node['Actual Loops'] ?? 0;
       const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
@@ -60,8 +74,7 @@ export function scansIn(log: string, rowsOf: ReadonlyMap<string, number>): Scan[
       const wasted = removed * loops > mostForNothing;
       if (!sequential && !wasted) continue;
       const name = `${node['Node Type']} on ${relation}${node['Index Name'] ? ` by ${node['Index Name']}` : ''}`;
-      const known = found.get(name);
-      if (!known || known.rows < rows) found.set(name, { node: name, rows });
+      note(found, name, rows);
     }
   }
   return [...found.values()];
