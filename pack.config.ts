@@ -32,7 +32,7 @@ async function notice(directory: string): Promise<string> {
 
 /** Files that are read at run time, put where the compiled modules look for them, and what the libraries' licences ask for. */
 function accompanied(): Plugin {
-  const packages = new Set([path.join(here, 'node_modules/swagger-ui-dist')]);
+  const packages = new Set([path.join(here, 'node_modules/@scalar/api-reference')]);
   return {
     name: 'dealkeep:accompanied',
     generateBundle(_options, bundle) {
@@ -48,8 +48,8 @@ function accompanied(): Plugin {
       sequential: true,
       async handler() {
         await cp(path.join(here, 'server/http/style'), path.join(built, 'style'), { recursive: true });
-        for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js'])
-          await cp(path.join(here, 'node_modules/swagger-ui-dist', file), path.join(built, 'swagger-ui', file));
+        const reader = path.join(here, 'node_modules/@scalar/api-reference/dist/browser/standalone.js');
+        await cp(reader, path.join(built, 'reader/standalone.js'));
         const notices = await Promise.all([...packages].toSorted().map(notice));
         await writeFile(path.join(here, 'dist/THIRD-PARTY.txt'), `${notices.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
       },

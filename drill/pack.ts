@@ -22,6 +22,7 @@ const expected: Served['answers'] = {
   'a page of the server in our colours': 200,
   ready: 200,
   'the reference': 200,
+  'the guide': 200,
   'contacts by REST': 200,
   'the tool server, without a token': 401,
   'sign-in': 200,

@@ -76,7 +76,8 @@ async function look(): Promise<Served> {
     'its script': await status(at(script)),
     'a page of the server in our colours': await status(at('/page.css'), {}, '--'),
     ready: await status(at('/readyz')),
-    'the reference': await status(at('/api/v1/docs/swagger-ui-bundle.js'), {}, 'SwaggerUI'),
+    'the reference': await status(at('/api/v1/docs/reader.js'), {}, 'createApiReference'),
+    'the guide': await status(at('/api/v1/docs/guide.md'), {}, 'Idempotency-Key'),
     'contacts by REST': await status(
       at('/api/v1/contacts'),
       { headers: { authorization: `Bearer ${keys['full']}` } },

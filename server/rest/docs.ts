@@ -1,22 +1,26 @@
-/** The OpenAPI document and a browsable reference made of it, every file served from here. */
+/** The OpenAPI document, and a reader of it with the guide in it (docs/rest.md), every file served from here. */
 
 import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Handler, Hono } from 'hono';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Context, Handler, Hono } from 'hono';
 import { html } from '../http/html.ts';
 import { only } from './methods.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
 
 const require = createRequire(import.meta.url);
-/** The files of Swagger UI that we serve, in the compiled server; from its sources they are in node_modules. */
-const compiledIn = join(import.meta.dirname, 'swagger-ui');
+/** Scalar in one file: in the compiled server it lies here; from its sources it is in node_modules. */
+const compiledIn = join(import.meta.dirname, 'reader/standalone.js');
+const guideFile = join(import.meta.dirname, '../../docs/rest.md');
 
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
-  // Swagger UI sets style attributes; it needs no inline script.
+  // The reader sets style attributes and writes style elements; it needs no inline script.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -32,44 +36,100 @@ const page = html`<!doctype html>
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>REST API · Dealkeep</title>
       <link rel="icon" href="data:," />
-      <link rel="stylesheet" href="/api/v1/docs/swagger-ui.css" />
     </head>
     <body>
       <div id="reference"></div>
-      <script src="/api/v1/docs/swagger-ui-bundle.js"></script>
-      <script src="/api/v1/docs/start.js"></script>
+      <script src="/api/v1/docs/reader.js"></script>
+      <script type="module" src="/api/v1/docs/start.js"></script>
     </body>
   </html>`.text;
 
-const start = `SwaggerUIBundle({ url: '/api/v1/openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });\n`;
+/** Runs in the page: the guide is the description of the document, from whose headings the reader makes its index. */
+const start = `const asked = async (path) => (await fetch(path)).text();
+const [text, guide] = await Promise.all([asked('/api/v1/openapi.json'), asked('/api/v1/docs/guide.md')]);
+const content = JSON.parse(text);
+content.info.description = guide;
+Scalar.createApiReference('#reference', {
+  content,
+  // Nothing is asked of other hosts: no fonts, no counting, no assistant.
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  // Its own greys are too pale for small text.
+  customCss: '.light-mode { --scalar-color-2: #555; --scalar-color-3: #686868; --scalar-color-green: #006b3d; --scalar-color-blue: #0060a8; } .dark-mode { --scalar-color-3: #a0a0a0; }',
+  // A key is gone with the page.
+  persistAuth: false,
+  authentication: { preferredSecurityScheme: 'apiKey' },
+  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+  // Trying things out belongs in the sandbox: with a live key, a change is asked for twice.
+  onBeforeRequest({ request }) {
+    const isLive = request.headers.get('Authorization')?.includes('dk_live_');
+    const question = 'This is a live key: the request changes what your brokerage works with. Send it? (Keys for the sandbox begin with dk_test_.)';
+    if (isLive && request.method !== 'GET' && !confirm(question)) throw new Error('Not sent: use a key for the sandbox, dk_test_…');
+  },
+});
+`;
 
-/** A file of Swagger UI, read when it is first asked for. */
-function ofSwaggerUi(name: string): () => string {
-  let text: string | undefined;
-  const file = () => (existsSync(compiledIn) ? join(compiledIn, name) : require.resolve(`swagger-ui-dist/${name}`));
-  return () => (text ??= readFileSync(file(), 'utf8'));
+/** The guide for integrators: docs/rest.md without its heading, which the page has, and without how it is built. */
+function guide(): string {
+  const [text = ''] = readFileSync(guideFile, 'utf8').split(/^## How it works$/m);
+  return (
+    text
+      .replace(/^# .*\n/, '')
+      // The other files of docs/ are not served.
+      .replaceAll(/\[([^\]]+)\]\((?!https?:|#)[^)]*\)/g, '$1')
+      .replaceAll('](#', '](#description/')
+      .trim()
+  );
 }
 
-const files = [
-  { name: 'swagger-ui.css', type: 'text/css', text: ofSwaggerUi('swagger-ui.css') },
-  { name: 'swagger-ui-bundle.js', type: 'text/javascript', text: ofSwaggerUi('swagger-ui-bundle.js') },
-  { name: 'start.js', type: 'text/javascript', text: () => start },
-];
+const once = <T>(make: () => T): (() => T) => {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+};
+
+const readerFile = (): string =>
+  existsSync(compiledIn) ? compiledIn : join(require.resolve('@scalar/api-reference'), '../browser/standalone.js');
+
+/** The reader as it is and compressed, read when it is first asked for: some 4.4 MB, and a third of that. */
+const reader = once(async () => {
+  const plain = await readFile(readerFile());
+  return { plain, gzip: await promisify<Buffer, Buffer>(gzip)(plain) };
+});
+
+async function sendReader(c: Context): Promise<Response> {
+  const { plain, gzip: compressed } = await reader();
+  c.header('Content-Type', 'text/javascript; charset=utf-8');
+  c.header('Cache-Control', 'public, max-age=3600');
+  c.header('Vary', 'Accept-Encoding');
+  if (!/\bgzip\b(?!;q=0(\.0*)?(,|$))/.test(c.req.header('accept-encoding') ?? '')) return c.body(new Uint8Array(plain));
+  c.header('Content-Encoding', 'gzip');
+  return c.body(new Uint8Array(compressed));
+}
 
 /** Adds /openapi.json and /docs of the operations to the routes; `baseUrl` is our public origin. */
 export function serveDocs(routes: Hono, baseUrl: string, operations: readonly Operation[]): void {
   const document = JSON.stringify(openApiDocument(baseUrl, operations));
+  const text = once(guide);
   const serve = (path: string, handler: Handler) => routes.get(path, handler).all(path, only('GET', 'HEAD'));
-  serve('/openapi.json', (c) =>
-    c.body(document, 200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache' }),
+  const send = (type: string, body: () => string): Handler => {
+    return (c) => c.body(body(), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
+  };
+  serve(
+    '/openapi.json',
+    send('application/json', () => document),
   );
   serve('/docs', (c) => {
     c.header('Content-Security-Policy', policy);
     return c.html(page);
   });
-  for (const { name, type, text } of files) {
-    serve(`/docs/${name}`, (c) =>
-      c.body(text(), 200, { 'Content-Type': `${type}; charset=utf-8`, 'Cache-Control': 'public, max-age=3600' }),
-    );
-  }
+  serve('/docs/reader.js', sendReader);
+  serve(
+    '/docs/start.js',
+    send('text/javascript; charset=utf-8', () => start),
+  );
+  serve('/docs/guide.md', send('text/markdown; charset=utf-8', text));
 }

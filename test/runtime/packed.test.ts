@@ -58,7 +58,7 @@ test('modules that find files by where they lie find them in the compiled server
     'cli/web-build.ts': '../..',
     'database/migrate.ts': '../../database/migrations',
     'http/page-style.ts': '../../web',
-    'rest/docs.ts': 'swagger-ui',
+    'rest/docs.ts': '../../docs/rest.md',
     'web/api/books/workbook.ts': '`workbook-reader${path.extname(import.meta.filename)}`',
     'web/static.ts': '../../web/dist',
   };
