@@ -1,0 +1,184 @@
+/** Sends requests: with the key, again when that is safe, and with an idempotency key where there is such a thing. */
+
+import { errorOf, NotReached } from './errors.ts';
+import { Calls, operations, type ListName, type Operations } from './generated.ts';
+import type { CallOptions, DealkeepOptions } from './options.ts';
+
+/** What an element of a list is. */
+type Item<Name extends ListName> = Operations[Name]['output'] extends { data: readonly (infer One)[] } ? One : never;
+
+/** How an operation is sent, as `generated.ts` has it. */
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+const idempotent = new Set(['GET', 'HEAD', 'PUT', 'DELETE']);
+
+const isGiven = (value: unknown): value is string | number | boolean => value !== undefined && value !== null;
+
+/** The path with the input's values in it, and the query. */
+function target({ path, query }: Route, input: Input): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])));
+  const asked = new URLSearchParams();
+  for (const [name, sent] of Object.entries(query)) if (isGiven(input[name])) asked.append(sent, String(input[name]));
+  return asked.size === 0 ? filled : `${filled}?${asked.toString()}`;
+}
+
+/** The headers of a call. The same idempotency key goes with every attempt. */
+function headersOf({ headers, body }: Route, input: Input): Headers {
+  const sent = new Headers({ Accept: 'application/json' });
+  for (const [name, header] of Object.entries(headers)) {
+    if (isGiven(input[name])) sent.set(header, String(input[name]));
+    else if (header === 'Idempotency-Key') sent.set(header, crypto.randomUUID());
+  }
+  if (body !== null) sent.set('Content-Type', body);
+  return sent;
+}
+
+/** The seconds of a Retry-After: a number of them, or a date; null when it says nothing. */
+function retryAfter(response: Response): number | null {
+  const header = response.headers.get('retry-after');
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header)) return Number(header);
+  const until = Date.parse(header);
+  return Number.isNaN(until) ? null : Math.max(0, (until - Date.now()) / 1_000);
+}
+
+function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, seconds * 1_000);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
+  });
+}
+
+/** Half a second, then twice as long each time, a little less by chance, so that many clients do not come back at once. */
+const backOff = (attempt: number): number => 0.5 * 2 ** (attempt - 1) * (1 - Math.random() / 2);
+
+/** The service of one brokerage, as one API key sees it. */
+export class Dealkeep extends Calls {
+  readonly #options: Required<Omit<DealkeepOptions, 'url'>> & { readonly base: string };
+
+  constructor({
+    url,
+    key,
+    attempts = 4,
+    longestWait = 60,
+    timeout = 30_000,
+    fetch = globalThis.fetch,
+  }: DealkeepOptions) {
+    super();
+    const base = `${url.replace(/\/+$/, '')}/api/v1`;
+    this.#options = { base, key, attempts, longestWait, timeout, fetch: fetch.bind(globalThis) };
+  }
+
+  /** Every element of a list, page after page, as it is asked for. */
+  async *each<Name extends ListName>(
+    name: Name,
+    input: Omit<Operations[Name]['input'], 'cursor'> = {} as Omit<Operations[Name]['input'], 'cursor'>,
+    options: CallOptions = {},
+  ): AsyncGenerator<Item<Name>, void, undefined> {
+    let cursor: string | null | undefined;
+    do {
+      const asked = { limit: 200, ...input, cursor } as Operations[Name]['input'];
+      const page: {
+        data: readonly unknown[];
+        pagination: { nextCursor?: string | null | undefined; hasMore: boolean };
+      } = await this.call(name, asked, options);
+      yield* page.data as readonly Item<Name>[];
+      cursor = page.pagination.hasMore ? page.pagination.nextCursor : null;
+    } while (cursor);
+  }
+
+  protected async call<Name extends keyof Operations>(
+    name: Name,
+    input: Operations[Name]['input'],
+    { signal }: CallOptions = {},
+  ): Promise<Operations[Name]['output']> {
+    const route: Route = operations[name];
+    const given = input as Input;
+    const headers = headersOf(route, given);
+    const isRepeatable = idempotent.has(route.method) || headers.has('Idempotency-Key');
+    const body = given['body'];
+    const isJson = route.body !== null && /json/.test(route.body);
+    const init: RequestInit = {
+      method: route.method,
+      headers,
+      ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as NonNullable<RequestInit['body']>) }),
+    };
+    const response = await this.#answer(
+      target(route, given),
+      init,
+      isRepeatable && (isJson || body === undefined),
+      signal,
+    );
+    const type = response.headers.get('content-type') ?? '';
+    const answered: unknown =
+      response.status === 204 ? undefined : type.includes('json') ? await response.json() : response;
+    return answered as Operations[Name]['output'];
+  }
+
+  /** The answer to a request, sent again as long as that is safe and of use. Throws what the last attempt came to. */
+  async #answer(
+    path: string,
+    init: RequestInit,
+    isRepeatable: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<Response> {
+    const { attempts, longestWait } = this.#options;
+    for (let attempt = 1; ; attempt += 1) {
+      const isLast = attempt >= attempts;
+      let wait: number;
+      try {
+        const response = await this.#send(path, init, signal);
+        if (response.ok) return response;
+        // Nothing was done for a 429. Of a 503 that is not known, nor of 500, which is nothing that passes by itself.
+        const mayRepeat = response.status === 429 || (response.status === 503 && isRepeatable);
+        wait = retryAfter(response) ?? backOff(attempt);
+        if (isLast || !mayRepeat || wait > longestWait) throw await errorOf(response);
+        await response.body?.cancel();
+      } catch (error) {
+        if (!(error instanceof NotReached) || isLast || !isRepeatable) throw error;
+        wait = backOff(attempt);
+      }
+      await pause(wait, signal);
+    }
+  }
+
+  async #send(path: string, init: RequestInit, signal: AbortSignal | undefined): Promise<Response> {
+    const { base, key, timeout, fetch } = this.#options;
+    const headers = new Headers(init.headers);
+    headers.set('Authorization', `Bearer ${typeof key === 'string' ? key : await key()}`);
+    const limit = AbortSignal.timeout(timeout);
+    const late = new AbortController();
+    let isStream = false;
+    limit.addEventListener('abort', () => isStream || late.abort(limit.reason), { once: true });
+    try {
+      const response = await fetch(base + path, {
+        ...init,
+        headers,
+        redirect: 'error',
+        signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+      });
+      // What is no JSON is handed on as it comes, for as long as that takes.
+      isStream = response.ok && !/json/.test(response.headers.get('content-type') ?? '');
+      return response;
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new NotReached('The service could not be reached, or did not answer in time.', { cause: error });
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/** What can go wrong with a request, as classes: `error instanceof NotFound`. */
+
+import type { Fault } from './generated.ts';
+
+/** The part of an answer that says what is wrong. */
+export interface ErrorBody {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** An answer that is not what was asked for. */
+export class DealkeepError extends Error {
+  override readonly name: string = 'DealkeepError';
+  readonly status: number;
+  /** Says to programs what it is: `contact_not_found`, `conflict`, … */
+  readonly code: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  /** Name it when you report a failure. */
+  readonly requestId: string | null;
+
+  constructor(status: number, body: ErrorBody, requestId: string | null) {
+    super(body.message);
+    this.status = status;
+    this.code = body.code;
+    this.details = body.details ?? {};
+    this.requestId = requestId;
+  }
+}
+
+/** 400, 413, 415: what was sent is not valid; each fault says what to change. */
+export class InvalidRequest extends DealkeepError {
+  override readonly name = 'InvalidRequest';
+  get faults(): readonly Fault[] {
+    return Array.isArray(this.details['faults']) ? (this.details['faults'] as readonly Fault[]) : [];
+  }
+}
+
+/** 401: the key is missing, unknown, expired, revoked or replaced. */
+export class KeyRefused extends DealkeepError {
+  override readonly name = 'KeyRefused';
+}
+
+/** 403: the key lacks a scope. */
+export class ScopeMissing extends DealkeepError {
+  override readonly name = 'ScopeMissing';
+  get requiredScope(): string {
+    return String(this.details['required_scope'] ?? '');
+  }
+}
+
+/** 404: there is no such record, or the key does not see it. */
+export class NotFound extends DealkeepError {
+  override readonly name = 'NotFound';
+}
+
+/** 409, 412: it does not go together with how things are now. */
+export class Conflict extends DealkeepError {
+  override readonly name = 'Conflict';
+}
+
+/** 429, after the attempts that the client makes by itself. */
+export class RateLimited extends DealkeepError {
+  override readonly name = 'RateLimited';
+  /** Seconds to wait. */
+  get retryAfter(): number {
+    return Number(this.details['retry_after'] ?? 60);
+  }
+}
+
+/** 5xx: a failure on the side of the service. */
+export class ServiceFailed extends DealkeepError {
+  override readonly name = 'ServiceFailed';
+}
+
+/** No answer came: whether a change was made is not known, unless it is sent again under the same idempotency key. */
+export class NotReached extends Error {
+  override readonly name = 'NotReached';
+}
+
+const byCode: Readonly<Record<string, typeof DealkeepError>> = {
+  validation_error: InvalidRequest,
+  invalid_token: KeyRefused,
+  insufficient_scope: ScopeMissing,
+  rate_limited: RateLimited,
+  conflict: Conflict,
+};
+
+function classOf(status: number, code: string): typeof DealkeepError {
+  const known = Object.hasOwn(byCode, code) ? byCode[code] : undefined;
+  if (known) return known;
+  if (status === 404) return NotFound;
+  if (status === 409 || status === 412) return Conflict;
+  return status >= 500 ? ServiceFailed : DealkeepError;
+}
+
+/** The error that an answer stands for; also of one that is not from the service, such as a proxy's. */
+export async function errorOf(response: Response): Promise<DealkeepError> {
+  const { status, headers } = response;
+  const said = (await response.json().catch(() => null)) as { error?: Partial<ErrorBody> } | null;
+  const { code = `http_${status}`, message = `The service answered ${status}.`, details } = said?.error ?? {};
+  const body: ErrorBody = details === undefined ? { code, message } : { code, message, details };
+  return new (classOf(status, code))(status, body, headers.get('x-request-id'));
+}

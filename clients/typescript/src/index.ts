@@ -1,0 +1,7 @@
+/** The client of the REST API of Dealkeep. */
+
+export { Dealkeep } from './core.ts';
+export type { CallOptions, DealkeepOptions } from './options.ts';
+export * from './errors.ts';
+export * from './webhooks.ts';
+export type * from './generated.ts';

@@ -1,0 +1,20 @@
+/** What the client and each of its calls can be told. */
+
+export interface DealkeepOptions {
+  /** Where the service is: `https://dealkeep.example.com`. */
+  readonly url: string;
+  /** An API key, `dk_test_…` or `dk_live_…`, or what gives the present one. */
+  readonly key: string | (() => string | Promise<string>);
+  /** How often a request is sent at most; 4 when not given. */
+  readonly attempts?: number;
+  /** The most seconds that are waited between two attempts; when the service asks for more, the error is thrown at once. 60 when not given. */
+  readonly longestWait?: number;
+  /** Milliseconds until an attempt is given up; 30,000 when not given. */
+  readonly timeout?: number;
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}

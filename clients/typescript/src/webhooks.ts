@@ -1,0 +1,82 @@
+/** Webhooks: whether what came was sent by the service (Standard Webhooks, https://www.standardwebhooks.com). */
+
+export interface WebhookRequest {
+  /** The body exactly as it came, before anything parsed it. */
+  readonly body: string | Uint8Array;
+  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The secrets of the endpoint, `whsec_…`: two while one is being replaced by the other. */
+  readonly secret: string | readonly string[];
+  /** How many seconds the clocks may differ, and the request be old; 300 when not given. */
+  readonly tolerance?: number;
+  readonly now?: Date;
+}
+
+/** The request was not sent by the service, or too long ago: answer it with 400 and forget it. */
+export class WebhookRefused extends Error {
+  override readonly name = 'WebhookRefused';
+}
+
+const mostSignatures = 10;
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}
+
+function headerOf(headers: WebhookRequest['headers'], name: string): string {
+  if (headers instanceof Headers) return headers.get(name) ?? '';
+  const value = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1] ?? '';
+  return typeof value === 'string' ? value : value.join(' ');
+}
+
+type Key = Parameters<typeof crypto.subtle.verify>[1];
+
+async function keyOf(secret: string): Promise<Key> {
+  const bytes = bytesOf(secret.replace(/^whsec_/, ''));
+  if (bytes === null || bytes.length === 0)
+    throw new TypeError('The secret of a webhook begins with whsec_ and goes on in base64.');
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+}
+
+function signedText(id: string, timestamp: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder();
+  const [head, rest] = [encoder.encode(`${id}.${timestamp}.`), typeof body === 'string' ? encoder.encode(body) : body];
+  const whole = new Uint8Array(head.length + rest.length);
+  whole.set(head);
+  whole.set(rest, head.length);
+  return whole;
+}
+
+/** The event of a webhook, once it is sure that the service sent it. Throws {@link WebhookRefused}. Signatures are compared in constant time. */
+export async function verifyWebhook<Event = unknown>({
+  body,
+  headers,
+  secret,
+  tolerance = 300,
+  now = new Date(),
+}: WebhookRequest): Promise<{ id: string; event: Event }> {
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
+    headerOf(headers, name),
+  ) as [string, string, string];
+  if (id === '' || signatures === '' || !/^\d{1,12}$/.test(timestamp))
+    throw new WebhookRefused('It lacks webhook-id, webhook-timestamp or webhook-signature.');
+  if (Math.abs(now.getTime() / 1_000 - Number(timestamp)) > tolerance)
+    throw new WebhookRefused('It is too old, or the clocks differ.');
+  const text = signedText(id, timestamp, body);
+  const given = signatures
+    .split(' ')
+    .filter((one) => one.startsWith('v1,'))
+    .slice(0, mostSignatures);
+  for (const one of typeof secret === 'string' ? [secret] : secret) {
+    const key = await keyOf(one);
+    for (const signature of given) {
+      const bytes = bytesOf(signature.slice('v1,'.length));
+      if (bytes && (await crypto.subtle.verify('HMAC', key, bytes, text)))
+        return { id, event: JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as Event };
+    }
+  }
+  throw new WebhookRefused('None of its signatures is of this secret.');
+}

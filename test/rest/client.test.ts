@@ -1,0 +1,215 @@
+/** The client in clients/typescript against the service that it is made for. */
+
+import { createHmac, randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  Dealkeep,
+  DealkeepError,
+  InvalidRequest,
+  KeyRefused,
+  NotFound,
+  NotReached,
+  RateLimited,
+  ScopeMissing,
+  ServiceFailed,
+  verifyWebhook,
+  WebhookRefused,
+  type DealkeepOptions,
+} from '../../clients/typescript/src/index.ts';
+import { generate, type OpenApiDocument } from '../../clients/typescript/generate.ts';
+import { openService, type TestService } from '../harness.ts';
+import { brokerage, type Brokerage, type KeyOptions } from './scene.ts';
+
+let service: TestService;
+let tenant: Brokerage;
+beforeAll(async () => {
+  service = await openService();
+  tenant = await brokerage(service);
+});
+afterAll(() => service.close());
+
+async function client(
+  options: Partial<DealkeepOptions> = {},
+  of: Brokerage = tenant,
+  key: KeyOptions = {},
+): Promise<Dealkeep> {
+  const { token } = await of.key(key);
+  return new Dealkeep({ url: service.origin, key: token, ...options });
+}
+
+/** `fetch`, before whose first answers come others: responses, or losses of what the service has answered. */
+function disturbed(...others: readonly ((answer: () => Promise<Response>) => Promise<Response>)[]) {
+  const left = [...others];
+  const sent: Request[] = [];
+  const through: typeof fetch = (input, init) => {
+    sent.push(new Request(input, init));
+    const answer = () => fetch(input, init);
+    return left.shift()?.(answer) ?? answer();
+  };
+  return { sent, fetch: through };
+}
+
+const answering = (status: number, headers: Record<string, string>) => async () =>
+  Response.json(
+    { error: { code: status === 429 ? 'rate_limited' : 'internal_error', message: 'Later.' } },
+    { status, headers },
+  );
+const lost = async (answer: () => Promise<Response>): Promise<Response> => {
+  await answer();
+  throw new TypeError('fetch failed');
+};
+
+test('what is generated is of the operations as they are now: `npm run client` writes it anew', async () => {
+  const document = (await (await fetch(`${service.restUrl}/openapi.json`)).json()) as OpenApiDocument;
+  const file = path.join(import.meta.dirname, '../../clients/typescript/src/generated.ts');
+  await expect(await generate(document)).toMatchFileSnapshot(file);
+});
+
+test('goes through a list page after page, in the order of the service, and stops when nobody asks for more', async () => {
+  const own = await brokerage(service);
+  const { sent, fetch: counted } = disturbed();
+  const dealkeep = await client({ fetch: counted }, own);
+  for (let n = 0; n < 5; n += 1) await dealkeep.createContact({ body: { type: 'person', displayName: `No. ${n}` } });
+  sent.length = 0;
+  const names: string[] = [];
+  for await (const { displayName } of dealkeep.each('listContacts', { limit: 2 })) names.push(displayName);
+  expect(names).toEqual(['No. 4', 'No. 3', 'No. 2', 'No. 1', 'No. 0']);
+  expect(sent.length).toBe(3);
+  for await (const _ of dealkeep.each('listContacts', { limit: 2 })) break;
+  expect(sent.length).toBe(4);
+});
+
+describe('a change', () => {
+  test('whose answer was lost is sent again under the same key, and was made once', async () => {
+    const own = await brokerage(service);
+    const { sent, fetch: unsteady } = disturbed(lost, answering(503, { 'Retry-After': '0' }), lost);
+    const dealkeep = await client({ fetch: unsteady }, own);
+    const made = await dealkeep.createContact({ body: { type: 'company', displayName: 'Kestrel Creek Mechanical' } });
+    expect(sent.length).toBe(4);
+    expect(new Set(sent.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1);
+    expect((await dealkeep.listContacts()).data).toEqual([made]);
+    expect(await dealkeep.getContact({ contactId: made.id })).toEqual(made);
+  });
+
+  test('under a key of the program is the same one when the program was started again', async () => {
+    const [one, other] = [await client(), await client()];
+    const body = { type: 'person', displayName: 'Ron Halvorsen' } as const;
+    const key = await tenant.key();
+    const again = () => new Dealkeep({ url: `${service.origin}/`, key: () => key.token });
+    const first = await again().createContact({ idempotencyKey: 'inquiry-4711', body });
+    expect(await again().createContact({ idempotencyKey: 'inquiry-4711', body })).toEqual(first);
+    expect((await one.createContact({ body })).id).not.toBe((await other.createContact({ body })).id);
+  });
+});
+
+describe('an answer that says when to come again', () => {
+  test('is heeded, up to the attempts that were allowed', async () => {
+    const busy = answering(429, { 'Retry-After': '0' });
+    const passing = disturbed(busy, busy, answering(503, { 'Retry-After': new Date(0).toUTCString() }));
+    expect((await (await client({ fetch: passing.fetch })).listContacts()).pagination).toBeDefined();
+    expect(passing.sent.length).toBe(4);
+    const staying = disturbed(busy, busy, busy);
+    const dealkeep = await client({ fetch: staying.fetch, attempts: 3 });
+    await expect(dealkeep.listContacts()).rejects.toBeInstanceOf(RateLimited);
+    expect(staying.sent.length).toBe(3);
+  });
+
+  test('is not waited for when it is too far off', async () => {
+    const { sent, fetch: away } = disturbed(answering(503, { 'Retry-After': '3600' }));
+    await expect((await client({ fetch: away })).listContacts()).rejects.toBeInstanceOf(ServiceFailed);
+    expect(sent.length).toBe(1);
+  });
+
+  test('is waited for no longer than somebody wants to', async () => {
+    const { fetch: away } = disturbed(answering(503, { 'Retry-After': '50' }));
+    const dealkeep = await client({ fetch: away });
+    const aborted = new AbortController();
+    const asked = dealkeep.listContacts({}, { signal: aborted.signal });
+    setImmediate(() => aborted.abort(new Error('Enough.')));
+    await expect(asked).rejects.toThrow('Enough.');
+  });
+});
+
+test('each error is of a class of its own, with what it has to say', async () => {
+  const dealkeep = await client();
+  const failed = (asked: Promise<unknown>) =>
+    asked.then(
+      () => null,
+      (error: unknown) => error,
+    );
+  const nobody = await failed(dealkeep.getContact({ contactId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30' }));
+  expect(nobody).toBeInstanceOf(NotFound);
+  expect(nobody).toMatchObject({ status: 404, code: 'contact_not_found', requestId: expect.stringMatching(/./) });
+  const blank = await failed(dealkeep.createContact({ body: { type: 'person', displayName: ' ' } }));
+  expect(blank).toBeInstanceOf(InvalidRequest);
+  expect((blank as InvalidRequest).faults).toMatchObject([{ in: 'body', path: 'displayName' }]);
+  const reader = await client({}, tenant, { scopes: ['contacts:read'] });
+  const missing = await failed(reader.createContact({ body: { type: 'person', displayName: 'Ron' } }));
+  expect(missing).toBeInstanceOf(ScopeMissing);
+  expect((missing as ScopeMissing).requiredScope).toBe('contacts:write');
+  const stranger = new Dealkeep({ url: service.origin, key: `dk_test_${'0'.repeat(32)}` });
+  expect(await failed(stranger.listContacts())).toBeInstanceOf(KeyRefused);
+  const limited = await client({ attempts: 1 }, tenant, { ceiling: 1 });
+  await limited.listContacts();
+  const over = await failed(limited.listContacts());
+  expect(over).toBeInstanceOf(RateLimited);
+  expect((over as RateLimited).retryAfter).toBeGreaterThan(0);
+  const proxy = async () => new Response('<h1>Bad Gateway</h1>', { status: 502 });
+  const broken = await failed((await client({ fetch: disturbed(proxy).fetch })).listContacts());
+  expect(broken).toMatchObject({ code: 'http_502', message: 'The service answered 502.' });
+  const gone = new Dealkeep({ url: 'http://127.0.0.1:1', key: 'dk_test_', attempts: 1 });
+  expect(await failed(gone.listContacts())).toBeInstanceOf(NotReached);
+  expect(nobody).toBeInstanceOf(DealkeepError);
+});
+
+describe('a webhook', () => {
+  const secret = `whsec_${randomBytes(24).toString('base64')}`;
+  const body = JSON.stringify({ type: 'contact.created', data: { displayName: 'Zoë' } });
+  const now = new Date('2026-11-20T12:00:00Z');
+  const sign = (by: string, id: string, timestamp: string, text: string) =>
+    `v1,${createHmac('sha256', Buffer.from(by.slice('whsec_'.length), 'base64'))
+      .update(`${id}.${timestamp}.${text}`)
+      .digest('base64')}`;
+  const signed = (changes: Record<string, string> = {}, by = secret) => {
+    const timestamp = changes['webhook-timestamp'] ?? String(now.getTime() / 1_000);
+    return {
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1a,x ${sign(by, 'msg_1', timestamp, body)}`,
+      ...changes,
+    };
+  };
+
+  test('that the service signed is taken, with either of two secrets, as text and as bytes', async () => {
+    const expected = { id: 'msg_1', event: JSON.parse(body) as unknown };
+    expect(await verifyWebhook({ body, headers: signed(), secret, now })).toEqual(expected);
+    const old = `whsec_${randomBytes(24).toString('base64')}`;
+    const bytes = new TextEncoder().encode(body);
+    const headers = new Headers(signed({}, old));
+    expect(await verifyWebhook({ body: bytes, headers, secret: [secret, old], now })).toEqual(expected);
+    expect(
+      await verifyWebhook({
+        body,
+        headers: signed({ 'webhook-timestamp': '1763639700' }),
+        secret,
+        now: new Date(1_763_640_000_000),
+      }),
+    ).toEqual(expected);
+  });
+
+  test.each([
+    ['changed', { body: `${body} ` }],
+    ['of another secret', { secret: `whsec_${randomBytes(24).toString('base64')}` }],
+    ['too old', { now: new Date(now.getTime() + 301_000) }],
+    ['from the future', { now: new Date(now.getTime() - 301_000) }],
+    ['under another id', { headers: signed({ 'webhook-id': 'msg_2' }) }],
+    ['without a signature', { headers: signed({ 'webhook-signature': '' }) }],
+    ['with one that is no base64', { headers: signed({ 'webhook-signature': 'v1,%%%' }) }],
+    ['with a time that is none', { headers: { ...signed(), 'webhook-timestamp': '1e9' } }],
+  ])('that is %s is refused', async (_, changes) => {
+    await expect(verifyWebhook({ body, headers: signed(), secret, now, ...changes })).rejects.toBeInstanceOf(
+      WebhookRefused,
+    );
+  });
+});
