@@ -1,0 +1,345 @@
+/** What `npm run clients` looks at: each check says in a few words what it did, and throws when something is not as it should be. */
+
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export interface Ground {
+  /** Where the packages are installed, with `openapi.json`. */
+  readonly directory: string;
+  /** The checkout. */
+  readonly root: string;
+  /** The origin of the service. */
+  readonly url: string;
+  readonly key: string;
+  /** The OpenAPI document, as text. */
+  readonly document: string;
+  /** One that nobody listens at. */
+  readonly port: number;
+}
+
+export type Check = (ground: Ground) => Promise<string>;
+
+interface Found {
+  readonly ruleId?: string;
+  readonly code?: string | number;
+  readonly message: string;
+}
+
+function none(found: readonly Found[]): string {
+  if (found.length > 0)
+    throw new Error(found.map(({ ruleId, code, message }) => `${ruleId ?? code}: ${message}`).join('\n'));
+  return 'nothing found';
+}
+
+/** A service's description is nobody's to license. */
+const withoutLicence = 'off';
+
+async function redocly({ directory, document }: Ground): Promise<string> {
+  const require = createRequire(path.join(directory, 'package.json'));
+  const file = require.resolve('@redocly/openapi-core');
+  const { createConfig, lintFromString } = (await import(pathToFileURL(file).href)) as {
+    createConfig: (config: object) => Promise<object>;
+    lintFromString: (options: object) => Promise<Found[]>;
+  };
+  const config = await createConfig({ extends: ['recommended-strict'], rules: { 'info-license': withoutLicence } });
+  return none(await lintFromString({ source: document, absoluteRef: '/openapi.json', config }));
+}
+
+async function spectral({ directory, document }: Ground): Promise<string> {
+  const require = createRequire(path.join(directory, 'package.json'));
+  const { Spectral } = require('@stoplight/spectral-core') as {
+    Spectral: new () => { setRuleset: (rules: object) => void; run: (document: unknown) => Promise<Found[]> };
+  };
+  const { oas } = require('@stoplight/spectral-rulesets') as { oas: object };
+  const linter = new Spectral();
+  linter.setRuleset({ extends: [oas] });
+  return none(await linter.run(JSON.parse(document)));
+}
+
+const compilerOptions = {
+  target: 'ES2022',
+  module: 'NodeNext',
+  moduleResolution: 'NodeNext',
+  lib: ['ES2024', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+  types: ['node'],
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: false,
+  rewriteRelativeImportExtensions: true,
+  outDir: 'out',
+  rootDir: '.',
+};
+
+interface Did {
+  readonly listed: number;
+  readonly isSame: boolean;
+  readonly narrowed: string;
+}
+
+/** Compiles the scenario of a client strictly, and has it done. */
+async function use(name: string, { directory, url, key }: Ground, scenario: string): Promise<string> {
+  const folder = path.join(directory, name);
+  await writeFile(path.join(folder, 'scenario.ts'), scenario);
+  await writeFile(path.join(folder, 'package.json'), '{"type":"module"}');
+  await writeFile(
+    path.join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['**/*.ts'], exclude: ['out', 'node_modules'] }),
+  );
+  await run(path.join(directory, 'node_modules/.bin/tsc'), ['-p', folder], { maxBuffer: 2 ** 26 });
+  const env = { ...process.env, DEALKEEP_URL: url, DEALKEEP_KEY: key };
+  const { stdout } = await run(process.execPath, [path.join(folder, 'out/scenario.js')], { env });
+  const { listed, isSame, narrowed } = JSON.parse(stdout) as Did;
+  if (listed < 10 || !isSame || narrowed !== 'email') throw new Error(`It came to ${stdout}`);
+  return `compiled strictly; listed ${listed}, created, repeated, narrowed an error`;
+}
+
+async function fresh({ directory }: Ground, name: string): Promise<string> {
+  const folder = path.join(directory, name);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder);
+  return folder;
+}
+
+const tool = ({ directory }: Ground, name: string): string => path.join(directory, 'node_modules/.bin', name);
+
+const environment = `const base = process.env['DEALKEEP_URL'] + '/api/v1';
+const authorization = 'Bearer ' + process.env['DEALKEEP_KEY'];
+const key = crypto.randomUUID();
+const person = { type: 'person' as const, displayName: 'Elena Marchetti' };
+`;
+
+async function openapiTypescript(ground: Ground): Promise<string> {
+  const folder = await fresh(ground, 'openapi-typescript');
+  await run(tool(ground, 'openapi-typescript'), ['openapi.json', '-o', path.join(folder, 'schema.d.ts')], {
+    cwd: ground.directory,
+  });
+  return use(
+    'openapi-typescript',
+    ground,
+    `import createClient from 'openapi-fetch';
+import type { paths } from './schema.d.ts';
+${environment}
+const client = createClient<paths>({ baseUrl: base, headers: { authorization } });
+let listed = 0;
+let cursor: string | undefined;
+do {
+  const { data, error } = await client.GET('/contacts', { params: { query: cursor === undefined ? { limit: 5 } : { limit: 5, cursor } } });
+  if (!data) throw new Error(error.error.message);
+  listed += data.data.length;
+  cursor = data.pagination.nextCursor ?? undefined;
+} while (cursor !== undefined);
+const create = () => client.POST('/contacts', { params: { header: { 'Idempotency-Key': key } }, body: person });
+const [first, second] = [await create(), await create()];
+const { error } = await client.POST('/contacts', { body: { ...person, email: 'nobody' } });
+const narrowed = error?.error.code === 'validation_error' ? error.error.details.faults[0]?.path : undefined;
+console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed }));
+`,
+  );
+}
+
+async function heyApi(ground: Ground): Promise<string> {
+  const folder = await fresh(ground, 'hey-api');
+  const config = `export default { input: '../openapi.json', output: { path: 'client', importFileExtension: '.js', module: { extension: '.js' } }, plugins: ['@hey-api/client-fetch', '@hey-api/typescript', '@hey-api/sdk'] };\n`;
+  await writeFile(path.join(folder, 'openapi-ts.config.mjs'), config);
+  await run(tool(ground, 'openapi-ts'), ['-f', 'openapi-ts.config.mjs'], { cwd: folder });
+  return use(
+    'hey-api',
+    ground,
+    `import { createContact, listContacts } from './client/index.js';
+import { client } from './client/client.gen.js';
+${environment}
+client.setConfig({ baseUrl: base, headers: { authorization } });
+let listed = 0;
+let cursor: string | undefined;
+do {
+  const { data, error } = await listContacts({ query: cursor === undefined ? { limit: 5 } : { limit: 5, cursor } });
+  if (!data) throw new Error(JSON.stringify(error));
+  listed += data.data.length;
+  cursor = data.pagination.nextCursor ?? undefined;
+} while (cursor !== undefined);
+const create = () => createContact({ headers: { 'Idempotency-Key': key }, body: person });
+const [first, second] = [await create(), await create()];
+const { error } = await createContact({ body: { ...person, email: 'nobody' } });
+const narrowed = error?.error.code === 'validation_error' ? error.error.details.faults[0]?.path : undefined;
+console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed }));
+`,
+  );
+}
+
+async function orval(ground: Ground): Promise<string> {
+  const folder = await fresh(ground, 'orval');
+  const output = { target: 'client.ts', client: 'fetch', baseUrl: `${ground.url}/api/v1` };
+  await writeFile(
+    path.join(folder, 'orval.config.mjs'),
+    `export default { dealkeep: ${JSON.stringify({ input: '../openapi.json', output })} };\n`,
+  );
+  await run(tool(ground, 'orval'), ['--config', 'orval.config.mjs'], { cwd: folder });
+  return use(
+    'orval',
+    ground,
+    `import { createContact, listContacts } from './client.ts';
+${environment}
+const headers = { authorization };
+let listed = 0;
+let cursor: string | undefined;
+do {
+  const page = await listContacts(cursor === undefined ? { limit: 5 } : { limit: 5, cursor }, { headers });
+  if (page.status !== 200) throw new Error(JSON.stringify(page.data));
+  listed += page.data.data.length;
+  cursor = page.data.pagination.nextCursor ?? undefined;
+} while (cursor !== undefined);
+void base;
+const create = () => createContact(person, { headers: { ...headers, 'Idempotency-Key': key } });
+const [first, second] = [await create(), await create()];
+const refused = await createContact({ ...person, email: 'nobody' }, { headers });
+const narrowed = refused.status === 400 ? refused.data.error.details.faults[0]?.path : undefined;
+console.log(JSON.stringify({ listed, isSame: first.status === 201 && second.status === 201 && first.data.id === second.data.id, narrowed }));
+`,
+  );
+}
+
+/** Our own, packed and installed in an empty folder. */
+async function own(ground: Ground): Promise<string> {
+  const folder = await fresh(ground, 'own');
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+    cwd: path.join(ground.root, 'clients/typescript'),
+  });
+  const filename = /"filename": "([^"]+)"/.exec(stdout)?.[1] ?? '';
+  await writeFile(path.join(folder, 'package.json'), '{"type":"module"}');
+  await run('npm', ['install', `./${filename}`, '--offline', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: folder,
+  });
+  const did = await use(
+    'own',
+    ground,
+    `import { Dealkeep, InvalidRequest, verifyWebhook } from '@dealkeep/client';
+import { Webhook } from 'standardwebhooks';
+const dealkeep = new Dealkeep({ url: process.env['DEALKEEP_URL']!, key: process.env['DEALKEEP_KEY']! });
+let listed = 0;
+for await (const contact of dealkeep.each('listContacts', { limit: 5 })) listed += contact.displayName === '' ? 0 : 1;
+const person = { type: 'person' as const, displayName: 'Elena Marchetti' };
+const idempotencyKey = crypto.randomUUID();
+const create = () => dealkeep.createContact({ idempotencyKey, body: person });
+const isSame = (await create()).id === (await create()).id;
+const refused = await dealkeep.createContact({ body: { ...person, email: 'nobody' } }).catch((error: unknown) => error);
+const narrowed = refused instanceof InvalidRequest ? refused.faults[0]?.path : undefined;
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const [body, now] = ['{"type":"contact.created"}', new Date()];
+const headers = {
+  'webhook-id': 'msg_1',
+  'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+  'webhook-signature': new Webhook(secret).sign('msg_1', now, body),
+};
+await verifyWebhook({ body, headers, secret });
+console.log(JSON.stringify({ listed, isSame, narrowed }));
+`,
+  );
+  return `packed, installed in an empty folder, ${did}; verified what standardwebhooks signed`;
+}
+
+/** A run of requests through Prism, which compares each request and answer with the document. */
+async function prism(ground: Ground): Promise<string> {
+  const origin = `http://127.0.0.1:${ground.port}`;
+  const child = spawn(
+    tool(ground, 'prism'),
+    ['proxy', 'openapi.json', `${ground.url}/api/v1`, '--host', '127.0.0.1', '--port', String(ground.port)],
+    {
+      cwd: ground.directory,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  try {
+    const until = Date.now() + 60_000;
+    while (!/listening/i.test(said)) {
+      if (Date.now() > until || child.exitCode !== null) throw new Error(`Prism did not start: ${said}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const violations: string[] = [];
+    let asked = 0;
+    const ask = async (method: string, target: string, headers: Record<string, string> = {}, body?: unknown) => {
+      const answer = await fetch(origin + target, {
+        method,
+        headers: {
+          authorization: `Bearer ${ground.key}`,
+          ...headers,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      asked += 1;
+      const header = answer.headers.get('sl-violations');
+      // What is sent wrong on purpose is no violation of ours.
+      for (const one of header === null ? [] : (JSON.parse(header) as { location: string[]; message: string }[]))
+        if (one.location[0] === 'response')
+          violations.push(`${method} ${target} ${answer.status}: ${JSON.stringify(one)}`);
+      const text = await answer.text();
+      return (text === '' ? {} : JSON.parse(text)) as {
+        id?: string;
+        data?: { id: string }[];
+        pagination?: { nextCursor: string | null };
+      };
+    };
+    const { paths } = JSON.parse(ground.document) as {
+      paths: Record<string, Record<string, { requestBody?: { content: Record<string, { example?: unknown }> } }>>;
+    };
+    const nobody = '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30';
+    // Each operation with ids that are there where a list shows them, with one that is not, with its example, and without a key.
+    const known = new Map<string, string[]>();
+    const filled = (target: string) => {
+      const parent = target.slice(0, target.indexOf('/{'));
+      const ids = known.get(parent) ?? [nobody];
+      return ids.slice(0, 20).map((id) => target.replace(/\{\w+\}/, id).replaceAll(/\{\w+\}/g, nobody));
+    };
+    for (const [target, operations] of Object.entries(paths).toSorted(([a], [b]) => a.length - b.length))
+      for (const [method, { requestBody }] of Object.entries(operations)) {
+        const example = requestBody?.content['application/json']?.example;
+        const targets = target.includes('{') ? [...filled(target), target.replaceAll(/\{\w+\}/g, nobody)] : [target];
+        for (const one of targets) {
+          const answer = await ask(method.toUpperCase(), one, {}, example);
+          if (Array.isArray(answer.data))
+            known.set(
+              target,
+              answer.data.flatMap(({ id }) => (id ? [id] : [])),
+            );
+        }
+        const [one = target] = targets;
+        await ask(method.toUpperCase(), one, { authorization: 'Bearer dk_test_nobody' }, example);
+        if (requestBody) await ask(method.toUpperCase(), one, {}, { surplus: true });
+        if (method === 'get' && !target.includes('{')) {
+          let cursor: string | null = null;
+          for (let page = 0; page < 10; page += 1) {
+            const answer = await ask('GET', `${one}?limit=5${cursor === null ? '' : `&cursor=${cursor}`}`);
+            cursor = answer.pagination?.nextCursor ?? null;
+            if (cursor === null) break;
+          }
+          await ask('GET', `${one}?limit=0`);
+        }
+      }
+    if (violations.length > 0) throw new Error(violations.slice(0, 10).join('\n'));
+    return `${asked} requests, no answer outside the document`;
+  } finally {
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+  }
+}
+
+export const checks: Readonly<Record<string, Check>> = {
+  'redocly lint': redocly,
+  'spectral:oas': spectral,
+  'openapi-typescript': openapiTypescript,
+  'hey-api': heyApi,
+  orval,
+  '@dealkeep/client': own,
+  'prism proxy': prism,
+};

@@ -1,0 +1,154 @@
+/**
+ * `npm run clients [-- --keep DIR]`: whether the tools of others read the OpenAPI document, and clients that they make of it work. Linters, three
+ * generators whose clients are compiled strictly and used, our own client installed from its packed file, and a proxy that compares
+ * every answer with the document. All of them are installed from npm into a temporary directory, and asked of a demo that is started here.
+ */
+
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import { table } from '../../bench/table.ts';
+import { checks, type Check, type Ground } from './checks.ts';
+
+const root = path.join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+
+const packages: Readonly<Record<string, string>> = {
+  '@hey-api/openapi-ts': '0.99.0',
+  '@redocly/openapi-core': '2.64.0',
+  '@stoplight/prism-cli': '5.16.0',
+  '@stoplight/spectral-core': '1.24.1',
+  '@stoplight/spectral-rulesets': '1.23.1',
+  '@types/node': '24.19.2',
+  'openapi-fetch': '0.17.0',
+  'openapi-typescript': '7.13.0',
+  orval: '8.38.0',
+  standardwebhooks: '1.1.1',
+  typescript: '5.9.3',
+};
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Installs what is checked with; says why not when npm cannot. */
+async function install(directory: string): Promise<string | null> {
+  const manifest = { name: 'clients', private: true, type: 'module', dependencies: packages };
+  const text = JSON.stringify(manifest);
+  const file = path.join(directory, 'package.json');
+  if (existsSync(path.join(directory, 'node_modules')) && (await readFile(file, 'utf8').catch(() => '')) === text)
+    return null;
+  await writeFile(file, text);
+  try {
+    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'], {
+      cwd: directory,
+      maxBuffer: 2 ** 26,
+    });
+    return null;
+  } catch (error) {
+    return String((error as { stderr?: string }).stderr ?? error).slice(0, 500);
+  }
+}
+
+interface Demo {
+  readonly url: string;
+  readonly keys: Readonly<Record<string, string>>;
+  readonly child: ChildProcess;
+}
+
+/** Starts the demo with data of its own, and limits that nobody reaches. */
+async function startDemo(directory: string): Promise<Demo> {
+  const dataDir = path.join(directory, 'data');
+  const limits = { RATE_LIMIT_REST_KEY: '1000000', RATE_LIMIT_REST_IP: '1000000' };
+  const child = spawn(process.execPath, [path.join(root, 'bin/dealkeep.js'), 'demo', '--json'], {
+    env: { ...process.env, ...limits, PORT: '0', LOG_LEVEL: 'error', DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      const line = /^\{"url".*\}$/m.exec(said)?.[0];
+      if (line) resolve((JSON.parse(line) as { url: string }).url);
+    });
+    child.once('exit', (code) => reject(new Error(`The demo ended with ${code}.`)));
+  });
+  const { keys } = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
+  return { url: new URL(url).origin, keys, child };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}
+
+/** What came of a check, and how long it took. */
+async function checked([name, check]: [string, Check], ground: Ground): Promise<{ line: string[]; isGood: boolean }> {
+  const began = performance.now();
+  const result = await check(ground).then(
+    (text) => ({ isGood: true, text }),
+    (error: unknown) => ({
+      isGood: false,
+      text: String((error as { stdout?: string }).stdout || error)
+        .trim()
+        .slice(0, 1_500),
+    }),
+  );
+  if (!result.isGood) say(`${name}: ${result.text}`);
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  return {
+    line: [name, result.isGood ? 'good' : 'BAD', result.isGood ? result.text : 'see above', seconds],
+    isGood: result.isGood,
+  };
+}
+
+const { values } = parseArgs({ options: { keep: { type: 'string' }, only: { type: 'string' } } });
+const directory = values.keep ? path.resolve(values.keep) : await mkdtemp(path.join(os.tmpdir(), 'clients-'));
+await mkdir(directory, { recursive: true });
+let demo: Demo | undefined;
+try {
+  say(`Installing ${Object.keys(packages).length} packages`);
+  const fault = await install(directory);
+  if (fault !== null) {
+    say(`Skipped: npm could not install what this checks with.\n${fault}`);
+  } else {
+    await rm(path.join(directory, 'data'), { recursive: true, force: true });
+    demo = await startDemo(directory);
+    const document = await (await fetch(`${demo.url}/api/v1/openapi.json`)).text();
+    await writeFile(path.join(directory, 'openapi.json'), document);
+    const ground: Ground = {
+      directory,
+      root,
+      url: demo.url,
+      key: demo.keys['sandbox'] ?? demo.keys['full'] ?? '',
+      document,
+      port: await freePort(),
+    };
+    const results = [];
+    for (const one of Object.entries(checks).filter(([name]) => name.includes(values.only ?? ''))) {
+      say(`Checking ${one[0]}`);
+      results.push(await checked(one, ground));
+    }
+    say('');
+    say(
+      table(
+        ['', '', 'what it did', 's'],
+        results.map(({ line }) => line),
+      ),
+    );
+    process.exitCode = results.every(({ isGood }) => isGood) ? 0 : 1;
+  }
+} finally {
+  if (demo) {
+    const ended = once(demo.child, 'exit');
+    demo.child.kill('SIGTERM');
+    await ended;
+  }
+  if (!values.keep) await rm(directory, { recursive: true, force: true });
+}
