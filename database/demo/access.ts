@@ -1,7 +1,7 @@
 /** How the demo is entered: API keys, each lead's connected client, and what they let their client do. */
 
 import { mintApiKey, type KeyEnvironment } from '../../server/domain/clients/api-keys.ts';
-import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import { keyScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { writingTools } from '../../server/tools/catalog/index.ts';
 import { audit } from './audit.ts';
 import { ago, type RelativeTime } from './relative-times.ts';
@@ -24,7 +24,7 @@ interface Key {
   readonly used?: RelativeTime;
 }
 
-const everything: readonly KeyScope[] = ['contacts:read', 'contacts:write'];
+const contacts: readonly KeyScope[] = ['contacts:read', 'contacts:write'];
 
 const keys = {
   full: {
@@ -32,7 +32,7 @@ const keys = {
     by: 'judith',
     name: 'Inquiry form of the website',
     environment: 'live',
-    scopes: everything,
+    scopes: keyScopes,
     made: ago(60, '15:10'),
     used: ago(1, '20:05'),
   },
@@ -50,7 +50,7 @@ const keys = {
     by: 'camille',
     name: 'Mailing list',
     environment: 'live',
-    scopes: everything,
+    scopes: contacts,
     made: ago(40, '17:15'),
     used: ago(5, '17:05'),
   },
@@ -59,7 +59,7 @@ const keys = {
     by: 'judith',
     name: 'Move from the old address book',
     environment: 'live',
-    scopes: everything,
+    scopes: contacts,
     made: ago(210, '14:20'),
     expires: ago(120, '14:20'),
     used: ago(171, '19:45'),
@@ -69,7 +69,7 @@ const keys = {
     by: 'judith',
     name: 'Phone system',
     environment: 'live',
-    scopes: everything,
+    scopes: contacts,
     made: ago(150, '15:40'),
     revoked: ago(45, '13:35'),
     used: ago(46, '20:50'),
@@ -79,9 +79,18 @@ const keys = {
     by: 'judith',
     name: 'Spreadsheet, twenty requests a minute',
     environment: 'test',
-    scopes: everything,
+    scopes: contacts,
     ceiling: 20,
     made: ago(30, '18:00'),
+  },
+  sandbox: {
+    brokerage: 'bramwellOakes',
+    by: 'judith',
+    name: 'Trying out the API',
+    environment: 'test',
+    scopes: keyScopes,
+    made: ago(59, '15:00'),
+    used: ago(2, '16:20'),
   },
 } as const satisfies Record<string, Key>;
 
@@ -124,6 +133,7 @@ export function issueKeys(context: LoadContext): Record<KeyName, { id: string; t
     expired: issue(keys.expired),
     revoked: issue(keys.revoked),
     small_ceiling: issue(keys.small_ceiling),
+    sandbox: issue(keys.sandbox),
   };
 }
 

@@ -51,6 +51,7 @@ export function openDeal(context: LoadContext, deal: DemoDeal): DealContext {
     asking_price: deal.askingPrice,
     currency: 'USD',
     closed_at: atOrNull(deal.closed),
+    keys_admitted: deal.keysAdmitted !== undefined,
     created_by: userIds[deal.by],
     created_at: at(deal.opened),
     updated_at: at(deal.changed),
@@ -60,6 +61,7 @@ export function openDeal(context: LoadContext, deal: DemoDeal): DealContext {
     audit(context, at(time), { ...done, action, subject_id: subjectId }, details);
   };
   note(deal.opened, deal.by, 'deal.open', dealId);
+  if (deal.keysAdmitted) note(deal.keysAdmitted, deal.by, 'deal.admit_keys', dealId);
   const parts = new Map<PersonKey, { id: string; part: DemoParticipant }>();
   const find = (person: PersonKey) => {
     const found = parts.get(person);

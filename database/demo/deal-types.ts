@@ -194,6 +194,8 @@ export interface DemoDeal {
   readonly opened: RelativeTime;
   readonly changed: RelativeTime;
   readonly closed?: RelativeTime;
+  /** When its broker let the API keys of the brokerage in. */
+  readonly keysAdmitted?: RelativeTime;
   readonly parts: readonly DemoParticipant[];
   readonly ndas?: readonly Nda[];
   readonly exclusivity?: Exclusivity;

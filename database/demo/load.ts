@@ -160,6 +160,7 @@ function collectRows(
       expired: keys.expired.token,
       revoked: keys.revoked.token,
       small_ceiling: keys.small_ceiling.token,
+      sandbox: keys.sandbox.token,
     },
   };
 }

@@ -4,7 +4,10 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadDemo } from '../../database/demo/load.ts';
+import { rows } from '../../server/database/statement.ts';
 import { hashByRecipe } from '../../server/domain/accounts/password-hashes.ts';
+import { apiKeyDigest, enterWithApiKey } from '../../server/domain/clients/api-keys.ts';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { openService } from '../harness.ts';
 import { leads, openDemoService, type DemoService } from './service.ts';
 
@@ -38,7 +41,7 @@ test('demo.json has the shape that is promised', () => {
   expect(Object.keys(it.demo.people)).toEqual(leads);
   expect(Object.keys(it.demo.people.admin)).toEqual(['email', 'password', 'user_id', 'client_id']);
   expect(Object.keys(it.demo.deals)).toEqual(['with_everything', 'draft', 'without_broker', 'of_other_brokerage']);
-  const keys = ['full', 'read_only', 'other_brokerage', 'expired', 'revoked', 'small_ceiling'];
+  const keys = ['full', 'read_only', 'other_brokerage', 'expired', 'revoked', 'small_ceiling', 'sandbox'];
   expect(Object.keys(it.demo.keys)).toEqual(keys);
 });
 
@@ -63,6 +66,27 @@ test('each key opens what its name says', async () => {
   const slow = await contacts('small_ceiling', made);
   expect(slow.status).toBe(201);
   expect(slow.headers.get('x-ratelimit-limit')).toBe('20');
+});
+
+test('the full key has every scope, and some deals of its brokerage are open to keys: not the draft, nor one that nobody runs', async () => {
+  const found = await it.service.sql<{ scopes: string[]; environment: string }>(
+    `select k.scopes, k.environment from api_keys k join vault.api_key_digests d on d.key_id = k.id where d.digest = any ($1)`,
+    [[it.demo.keys.full, it.demo.keys.sandbox].map((token) => apiKeyDigest(token))],
+  );
+  for (const { scopes } of found) expect(scopes.toSorted()).toEqual(keyScopes.toSorted());
+  expect(found.map(({ environment }) => environment).toSorted()).toEqual(['live', 'test']);
+  const [, seen] = await it.service.services.database.together(
+    enterWithApiKey(apiKeyDigest(it.demo.keys.full)!),
+    rows<{ id: string; offers: number }>(
+      'deals_of_key',
+      'select d.id, (select count(*)::int from offers o where o.deal_id = d.id) as offers from deals d',
+    )(),
+  );
+  const { with_everything, draft, without_broker, of_other_brokerage } = it.demo.deals;
+  expect(seen.length).toBeGreaterThan(2);
+  expect(seen.find(({ id }) => id === with_everything)?.offers).toBeGreaterThan(1);
+  for (const hidden of [draft, without_broker, of_other_brokerage])
+    expect(seen.map(({ id }) => id)).not.toContain(hidden);
 });
 
 test('each brokerage has contacts of its own, with addresses and numbers that nobody has', async () => {
@@ -110,7 +134,7 @@ test('every load has ids, passwords and keys of its own; a password that is give
     const password = randomBytes(12).toString('hex');
     const demo = await loadDemo(empty.connections.owner, { password });
     for (const lead of leads) expect(demo.people[lead].password).toBe(password);
-    expect(new Set([...Object.values(demo.keys), ...Object.values(it.demo.keys)]).size).toBe(12);
+    expect(new Set([...Object.values(demo.keys), ...Object.values(it.demo.keys)]).size).toBe(14);
     expect(new Set(leads.map((lead) => it.demo.people[lead].password)).size).toBe(leads.length);
     expect(Object.values(demo.deals)).not.toContain(it.demo.deals.with_everything);
   } finally {

@@ -17,6 +17,7 @@ export const landscaping: DemoDeal = {
   by: 'marcus',
   opened: ago(287, '14:10'),
   changed: ago(11, '20:30'),
+  keysAdmitted: ago(57, '16:05'),
   parts: [
     { person: 'marcus', role: 'broker', since: ago(287, '14:10') },
     { person: 'duane', role: 'seller', since: ago(285, '13:20') },

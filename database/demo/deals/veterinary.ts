@@ -18,6 +18,7 @@ export const veterinary: DemoDeal = {
   by: 'dana',
   opened: ago(133, '15:45'),
   changed: ago(13, '16:10'),
+  keysAdmitted: ago(56, '14:40'),
   parts: [
     { person: 'dana', role: 'broker', since: ago(133, '15:45') },
     { person: 'fiona', role: 'seller', since: ago(131, '19:30') },

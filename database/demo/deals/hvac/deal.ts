@@ -25,6 +25,7 @@ The owner is 66, has no successor in the family, and will stay for a year. Selle
   by: 'marcus',
   opened: ago(236, '14:35'),
   changed: ago(40, '13:30'),
+  keysAdmitted: ago(57, '15:20'),
   parts: [
     { person: 'marcus', role: 'broker', since: ago(236, '14:35') },
     { person: 'ron', role: 'seller', since: ago(234, '16:10') },
