@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiKeyDigest, mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { openAccount, signedInVisitor, type Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signedInWith } from '../web/person.ts';
@@ -271,6 +272,34 @@ describe('who may', () => {
     expect(await makes('app.enter($1, app.uuid_v7(), null, null, null)', [row?.by])).toBe('not_an_admin');
     expect(await makes('app.enter_with_api_key($1)', [apiKeyDigest(token)])).toBe('not_an_admin');
     await client.end();
+  });
+
+  test('every scope can be chosen, and an admin alone says whether new deals are open to keys', async () => {
+    const { id } = await created({ name: 'All', scopes: keyScopes });
+    expect((await listed(id)).scopes).toEqual(keyScopes);
+    const admit = (visitor: Visitor, admitted: unknown) =>
+      signedInWith(service, visitor.cookies.get('dealkeep') ?? '').ask(
+        `/brokerages/${tenant}/key-admission`,
+        { admitted },
+        'PUT',
+      );
+    expect((await ask(admin, `/brokerages/${tenant}`)).body.admit_keys_by_default).toBe(false);
+    expect((await admit(broker, true)).status).toBe(403);
+    expect((await admit(otherAdmin, true)).status).toBe(404);
+    expect((await admit(admin, 'yes')).status).toBe(400);
+    expect(await admit(admin, true)).toMatchObject({ status: 200, body: { admit_keys_by_default: true } });
+    const said = { industry: null, location: null, summary: null, asking_price: null, currency: 'USD' };
+    const opened = await ask(broker, '/deals', { organization_id: tenant, title: 'A new deal', ...said });
+    expect(opened.status).toBe(201);
+    expect(await service.sql('select title, keys_admitted from deals')).toEqual([
+      { title: 'A new deal', keys_admitted: true },
+    ]);
+    expect(await admit(admin, false)).toMatchObject({ status: 200, body: { admit_keys_by_default: false } });
+    const trail = await service.sql(
+      `select details from audit_records where action = 'brokerage.admit_keys' and brokerage_id = $1 order by at, id`,
+      [tenant],
+    );
+    expect(trail).toEqual([{ details: { admitted: true } }, { details: { admitted: false } }]);
   });
 
   test('nothing happens without the CSRF token or a session', async () => {

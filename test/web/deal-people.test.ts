@@ -2,6 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rows } from '../../server/database/statement.ts';
+import { enterWithApiKey, mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { lookUp, mailedToken, newPassword, Visitor } from '../auth/scene.ts';
 import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
@@ -28,6 +30,88 @@ async function follow({ body }: Answer) {
   const response = await fetch(`${web.service.origin}/api/auth/invitation`, lookUp(token));
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
+
+describe('API keys of the brokerage', () => {
+  const keys = () => `/deals/${web.scene.deal}/keys`;
+  const admits = async (caller: string, admitted: unknown) => (await web.as(caller)).ask(keys(), { admitted }, 'PUT');
+  /** The titles of the deals that a key with every scope sees. */
+  const seenByKey = () => web.service.services.database.together(enterWithApiKey(digest), titles());
+  const titles = rows<{ title: string }>('titles_of_deals', 'select title from deals order by title');
+  const { digest } = mintApiKey('live');
+
+  beforeAll(async () => {
+    await web.service.sql('update deals set keys_admitted = false');
+    await web.service.sql(`select app.issue_api_key($1, $2, 'Accounting', 'live', $3, null, null, $4, '0000')`, [
+      web.scene.brokerage,
+      web.scene.people['admin'],
+      ['contacts:read', 'offers:read', 'deals:read'],
+      digest,
+    ]);
+    for (const [name, scopes] of [
+      ['Contacts alone', '{contacts:read,events:read}'],
+      ['Revoked', '{deals:read}'],
+    ])
+      await web.service.sql(`select app.issue_api_key($1, $2, $3, 'live', $4, null, null, $5, '0000')`, [
+        web.scene.brokerage,
+        web.scene.people['admin'],
+        name,
+        scopes,
+        mintApiKey('live').digest,
+      ]);
+    await web.service.sql(`update api_keys set revoked_at = app.now() where name = 'Revoked'`);
+  });
+
+  test('its broker lets them in and out, which the trail tells, and reads which there are', async () => {
+    const key = expect.objectContaining({
+      name: 'Accounting',
+      environment: 'live',
+      scopes: ['offers:read', 'deals:read'],
+      created_by_name: 'admin',
+      last_used_at: null,
+    });
+    const before = await (await web.as('broker')).ask(keys());
+    expect(before).toMatchObject({ status: 200, body: { admitted: false } });
+    expect(before.body.keys).toContainEqual(key);
+    const names = before.body.keys.map(({ name }: { name: string }) => name);
+    expect(names).not.toContain('Contacts alone');
+    expect(names).not.toContain('Revoked');
+    expect((await seenByKey())[1]).toEqual([]);
+
+    expect(await admits('broker', true)).toMatchObject({ status: 200, body: { admitted: true } });
+    expect((await seenByKey())[1]).toEqual([{ title: 'Corner bakery' }]);
+    expect(await admits('broker', true)).toMatchObject({ status: 200, body: { admitted: true } });
+    expect(await admits('broker', false)).toMatchObject({ status: 200, body: { admitted: false } });
+    expect((await seenByKey())[1]).toEqual([]);
+    // What is so already is not recorded again.
+    for (const action of ['deal.admit_keys', 'deal.shut_out_keys'])
+      expect(await trail(web.service, action)).toMatchObject([
+        { user_id: web.scene.people['broker'], deal_id: web.scene.deal, outcome: 'done' },
+      ]);
+  });
+
+  test('an admin reads it and cannot switch it; others on the deal are told nothing, those elsewhere find nothing', async () => {
+    expect(await (await web.as('admin')).ask(keys())).toMatchObject({ status: 200, body: { admitted: false } });
+    expect((await admits('admin', true)).status).toBe(403);
+    for (const caller of ['seller', 'exclusive buyer', "broker's advisor", 'viewer']) {
+      expect([caller, (await (await web.as(caller)).ask(keys())).status]).toEqual([caller, 403]);
+      expect([caller, (await admits(caller, true)).status]).toEqual([caller, 403]);
+    }
+    for (const caller of ['colleague', 'outsider', 'removed']) {
+      expect([caller, (await (await web.as(caller)).ask(keys())).status]).toEqual([caller, 404]);
+      expect([caller, (await admits(caller, true)).status]).toEqual([caller, 404]);
+    }
+    for (const wrong of [null, 'yes', 1]) expect((await admits('broker', wrong)).status).toBe(400);
+    expect(await web.service.sql('select from deals where keys_admitted')).toEqual([]);
+  });
+
+  test('people on the deal do not find it changed', async () => {
+    const buyer = await web.as('exclusive buyer');
+    const before = await buyer.ask(`/deals/${web.scene.deal}`);
+    await admits('broker', true);
+    expect(await buyer.ask(`/deals/${web.scene.deal}`)).toEqual(before);
+    await admits('broker', false);
+  });
+});
 
 describe('an invitation', () => {
   test('is made by brokers of the deal and admins of its brokerage, and its link works', async () => {

@@ -245,7 +245,16 @@ describe('closing', () => {
         method,
         { code: 'deal_closed', message: 'The deal is closed and takes no more changes.' },
       ]);
-    const left = ['can_see', 'can_read', 'can_opt_in', 'can_shut_off', 'can_remove', 'can_revoke', 'can_join'];
+    const left = [
+      'can_see',
+      'can_read',
+      'can_opt_in',
+      'can_shut_off',
+      'can_remove',
+      'can_revoke',
+      'can_join',
+      'can_admit_keys',
+    ];
     for (const person of [broker, seller, buyer]) {
       const { capacities, moves } = (await person.ask(`/deals/${deal}`)).body;
       const open = Object.keys(capacities).filter((name) => capacities[name]);
@@ -427,7 +436,14 @@ describe('the page of a deal', () => {
     const looking = ['can_opt_in_tools', 'can_see_activity'];
     expect(allowed((await page('viewer')).capacities)).toEqual([...looking, 'can_see_conditions'].toSorted());
     expect(allowed((await page('admin')).capacities)).toEqual(
-      [...looking, 'can_invite', 'can_join', 'can_remove_participants', 'can_see_conditions'].toSorted(),
+      [
+        ...looking,
+        'can_invite',
+        'can_join',
+        'can_remove_participants',
+        'can_see_conditions',
+        'can_see_keys',
+      ].toSorted(),
     );
     const newBuyer = [
       ...looking,
@@ -468,6 +484,8 @@ describe('the page of a deal', () => {
       can_accept_offer: false,
       can_edit_conditions: true,
       can_shut_off_tools: true,
+      can_see_keys: true,
+      can_admit_keys: true,
     });
   });
 

@@ -53,6 +53,8 @@ const capacities = {
   can_see_activity: 'true',
   can_opt_in_tools: 'true',
   can_shut_off_tools: 's.is_broker',
+  can_see_keys: 's.is_broker or s.is_admin',
+  can_admit_keys: 's.is_broker',
 } as const;
 
 export type Capacities = Record<keyof typeof capacities, boolean>;

@@ -54,6 +54,12 @@ export const dealToolsQuery = (id: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/tools', { param: { id }, signal }),
   });
 
+export const dealKeysQuery = (id: Id) =>
+  queryOptions({
+    queryKey: keys.of(id, 'keys'),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/keys', { param: { id }, signal }),
+  });
+
 /** What is done to a deal as a whole. Each answer that is the deal's page is put in place of the one shown. */
 export function useDealActions(id: Id) {
   const client = useQueryClient();

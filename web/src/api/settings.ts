@@ -139,6 +139,9 @@ export function useKeyActions(brokerageId: Id) {
     rotate: useChange('keys', ({ id, overlap_seconds }: { id: Id; overlap_seconds: number }) =>
       api.post('/web/keys/:id/rotate', { param: { id }, json: { overlap_seconds } }),
     ),
+    admitByDefault: useChange('brokerage', (admitted: boolean) =>
+      api.put('/web/brokerages/:id/key-admission', { param: { id: brokerageId }, json: { admitted } }),
+    ),
     revoke: useChange('keys', (id: Id) => api.post('/web/keys/:id/revoke', { param: { id } })),
   };
 }

@@ -44,6 +44,8 @@ export type Notification = Item<'/web/notifications'>;
 export type NotificationChoices = Answer<'get', '/web/notifications/choices'>;
 export type NotificationKind = Notification['kind'];
 export type Activity = Item<'/web/deals/:id/activity'>;
+export type DealKeys = Answer<'get', '/web/deals/:id/keys'>;
+export type DealKey = DealKeys['keys'][number];
 export type DealTools = Answer<'get', '/web/deals/:id/tools'>;
 
 export type Participant = DealPage['participants'][number];

@@ -16,6 +16,7 @@ import { ndaStates, participantRoles, mailTroubles, participantStates } from '..
 import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
 import { GrantExclusivityDialog } from '../exclusivity.tsx';
+import { KeysCard } from './keys-card.tsx';
 import { InvitedToDealDialog, InviteToDealDialog } from './invite-dialog.tsx';
 import { TabPage } from '../tab-page.tsx';
 
@@ -167,6 +168,7 @@ export default function PeopleTab() {
           </ul>
         </Card>
       ))}
+      {capacities.can_see_keys && <KeysCard />}
       {inviting && <InviteToDealDialog onClose={() => setInviting(false)} onInvited={setInvited} />}
       {invited && <InvitedToDealDialog invited={invited} onInvited={setInvited} onClose={() => setInvited(null)} />}
       {granting && <GrantExclusivityDialog page={page} buyer={granting} onClose={() => setGranting(null)} />}

@@ -9,6 +9,7 @@ import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
+import { keyScopeGroups } from '../../../lib/key-scopes.ts';
 import { keyScopes, optionsOf } from '../../../lib/states.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 
@@ -65,14 +66,25 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
       <Field label="Name" error={form.errors.name} hint="The program that will use it.">
         <Input {...form.text('name')} maxLength={100} autoComplete="off" />
       </Field>
-      <FieldGroup legend="Permissions" error={form.errors.scopes}>
-        {optionsOf(keyScopes).map(({ value, label }) => (
-          <Checkbox
-            key={value}
-            label={label}
-            checked={scopes.includes(value)}
-            onChange={(on) => form.set('scopes', on ? [...scopes, value] : scopes.filter((scope) => scope !== value))}
-          />
+      <FieldGroup
+        legend="Permissions"
+        error={form.errors.scopes}
+        hint="Beyond contacts, a key reaches only the deals whose broker has let API keys in."
+      >
+        {keyScopeGroups.map(({ group, scopes: members }) => (
+          <FieldGroup key={group} legend={group}>
+            <div className="grid gap-x-5 gap-y-3 sm:grid-cols-2">
+              {members.map(({ scope, sentence }) => (
+                <Checkbox
+                  key={scope}
+                  label={keyScopes[scope]}
+                  hint={sentence}
+                  checked={scopes.includes(scope)}
+                  onChange={(on) => form.set('scopes', on ? [...scopes, scope] : scopes.filter((one) => one !== scope))}
+                />
+              ))}
+            </div>
+          </FieldGroup>
         ))}
       </FieldGroup>
       <div className="grid gap-4 sm:grid-cols-2">

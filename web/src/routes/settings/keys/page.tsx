@@ -2,15 +2,17 @@ import { useQuery } from '@tanstack/react-query';
 import { Ban, Ellipsis, KeyRound, Plus, RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { useBrokerage } from '../../../api/me.ts';
-import { apiKeysQuery, useKeyActions } from '../../../api/settings.ts';
+import { apiKeysQuery, brokerageQuery, useKeyActions } from '../../../api/settings.ts';
 import type { ApiKey, ApiKeyCreated, Id } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
+import { Switch } from '../../../components/checkbox.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Menu, MenuItem } from '../../../components/menu.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { EmptyState, Loaded, SkeletonRows, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
+import { toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { keyScopes, keyStates } from '../../../lib/states.ts';
 import { KeyDialog, RotateDialog, TokenDialog } from './dialogs.tsx';
@@ -96,6 +98,26 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
   );
 }
 
+/** Whether deals that people make from now on are open to keys. */
+function NewDeals({ brokerageId }: { brokerageId: Id }) {
+  const query = useQuery(brokerageQuery(brokerageId));
+  const { admitByDefault } = useKeyActions(brokerageId);
+  return (
+    <Card title="New deals">
+      <Loaded query={query} skeleton={<SkeletonText lines={2} />}>
+        {({ admit_keys_by_default: admitted }) => (
+          <Switch
+            label="Open new deals to API keys"
+            hint="Deals that are there stay as they are. The broker of each deal can open it to keys, or close it, on its page under People."
+            checked={admitByDefault.isPending ? admitByDefault.variables : admitted}
+            onChange={(to) => admitByDefault.mutate(to, { onError: toastError })}
+          />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
 type Open = { kind: 'new' } | { kind: 'rotate'; key: ApiKey } | { kind: 'token'; made: ApiKeyCreated } | null;
 
 function Keys({ brokerageId }: { brokerageId: Id }) {
@@ -113,7 +135,7 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
       title="API keys"
       description={
         <>
-          With a key a program reads and adds contacts through the{' '}
+          With a key a program reaches contacts, and deals whose broker has let keys in, through the{' '}
           <a href="/api/v1/docs" className="text-accent-ink underline underline-offset-3 hover:text-ink">
             REST API
           </a>
@@ -144,6 +166,7 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
           }
         </Loaded>
       </Card>
+      <NewDeals brokerageId={brokerageId} />
       {open?.kind === 'new' && <KeyDialog brokerageId={brokerageId} onClose={close} onMade={show} />}
       {open?.kind === 'rotate' && (
         <RotateDialog brokerageId={brokerageId} apiKey={open.key} onClose={close} onMade={show} />
