@@ -8,7 +8,8 @@ export const keys = {
   /** One deal's page: state, people, capacities, counts. */
   deal: (id: Id) => ['deal', id] as const,
   /** Something of a deal: `keys.of(id, 'questions', {status})`. */
-  of: (id: Id, topic: Topic | 'activity' | 'keys' | 'reminders', ...rest: unknown[]) => ['deal', id, topic, ...rest] as const,
+  of: (id: Id, topic: Topic | 'activity' | 'keys' | 'reminders', ...rest: unknown[]) =>
+    ['deal', id, topic, ...rest] as const,
   contacts: (...rest: unknown[]) => ['contacts', ...rest] as const,
   /** What the person heard of, and what of it is new. */
   notifications: (...rest: unknown[]) => ['notifications', ...rest] as const,
