@@ -1,7 +1,12 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { openBrowser } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { brokerage } from './scene.ts';
@@ -63,4 +68,57 @@ test('scripts run from our files alone', async () => {
   const response = await fetch(`${service.restUrl}/docs`);
   expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'; script-src 'self';/);
   expect(await response.text()).not.toMatch(/https?:|<script>|onload/);
+});
+
+test('the first steps of the guide can be done as they are written', async ({ skip }) => {
+  const run = promisify(execFile);
+  const isThere = await run('curl', ['--version']).then(
+    () => true,
+    () => false,
+  );
+  skip(!isThere, 'curl is not installed here');
+  const { token } = await (await brokerage(service)).key({ environment: 'test' });
+  const guide = await (await fetch(`${service.restUrl}/docs/guide.md`)).text();
+  const quickStart = /^## Quick start$([^]*?)^## /m.exec(guide)?.[1] ?? '';
+  const blocks = [...quickStart.matchAll(/^```(\w+)\n([^]*?)^```$/gm)];
+  expect(blocks.map(([, language]) => language)).toEqual(['sh', 'sh', 'ts']);
+  const env = { ...process.env, DEALKEEP_URL: service.origin, DEALKEEP_KEY: token };
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'guide-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const said: string[] = [];
+  for (const [, language, text = ''] of blocks) {
+    const client = path.join(import.meta.dirname, '../../clients/typescript/src/index.ts');
+    const file = path.join(folder, `step.${language}`);
+    await writeFile(file, text.replace(/^export .*$/m, '').replace('@dealkeep/client', client));
+    const { stdout } = await run(language === 'sh' ? 'sh' : process.execPath, [file], { env, cwd: folder });
+    said.push(stdout);
+  }
+  expect(said[0]).toContain('"pagination"');
+  expect(said[1]).toContain('"displayName":"Ron Halvorsen"');
+  expect(said[2]).toMatch(/^Ron Halvorsen\n[0-9a-f-]{36}\n$/);
+});
+
+/** What is used of the linter. */
+interface Linter {
+  createConfig(config: object): Promise<object>;
+  lintFromString(of: object): Promise<readonly { ruleId: string; message: string; location: unknown }[]>;
+}
+
+test('the document passes the strict rules of redocly lint', async ({ skip }) => {
+  const require = createRequire(import.meta.url);
+  let linter: Linter;
+  try {
+    linter = require('@redocly/openapi-core') as Linter;
+  } catch {
+    skip('@redocly/openapi-core is not installed here');
+    return;
+  }
+  const source = await (await fetch(`${service.restUrl}/openapi.json`)).text();
+  // A description of a service is nobody's to license.
+  const config = await linter.createConfig({ extends: ['recommended-strict'], rules: { 'info-license': 'off' } });
+  expect(await linter.lintFromString({ source, absoluteRef: '/openapi.json', config })).toEqual([]);
+  const broken = source.replace('"operationId":"getContact"', '"operationId":"createContact"');
+  expect(await linter.lintFromString({ source: broken, absoluteRef: '/openapi.json', config })).toMatchObject([
+    { ruleId: 'operation-operationId-unique' },
+  ]);
 });
