@@ -58,6 +58,13 @@ const idsOnDeal = `
     (select x.buyer_user_id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id limit 1) as buyer_user_id
   from deals d where d.id = $1`;
 
+/** What the calls of an API key are about: a contact of its brokerage, and what there is on one of its deals that has an offer. */
+export const idsOfKey = `
+  select (select c.id from contacts c where c.brokerage_id = $1 and c.archived_at is null order by c.id limit 1) as contact_id,
+    d.id as deal_id, (select o.id from offers o where o.deal_id = d.id order by o.id limit 1) as offer_id,
+    (select x.id from documents x where x.deal_id = d.id and x.removed_at is null order by x.id limit 1) as document_id
+  from deals d where d.organization_id = $1 and exists (select from offers o where o.deal_id = d.id) order by d.id limit 1`;
+
 /** An id that nothing has. */
 const nothing = '018cc251-0000-7000-8000-000000000000';
 
@@ -189,8 +196,18 @@ export function toolCalls(person: ScalePerson, ids: Ids): Call[] {
   );
 }
 
+type RestSamples = Readonly<Record<string, (ids: Ids) => readonly { path: string; body?: string }[]>>;
+
+/** A GET of what belongs to the key's deal, with each of these queries. */
+const ofDeal = (path: string, asked: readonly string[]): RestSamples => ({
+  [`GET /api/v1/deals/:dealId${path}`]: ({ deal_id = nothing, offer_id = nothing, document_id = nothing }) => {
+    const rest = path.replace(':offerId', offer_id).replace(':documentId', document_id);
+    return asked.map((query) => ({ path: `/api/v1/deals/${deal_id}${rest}${query}` }));
+  },
+});
+
 /** How each operation of the REST API is called; a contact more is added with each create. */
-const restSamples: Readonly<Record<string, (ids: Ids) => readonly { path: string; body?: string }[]>> = {
+const restSamples: RestSamples = {
   'GET /api/v1/contacts': ({ cursor }) => [
     { path: '/api/v1/contacts' },
     { path: '/api/v1/contacts?limit=200' },
@@ -200,6 +217,27 @@ const restSamples: Readonly<Record<string, (ids: Ids) => readonly { path: string
   'POST /api/v1/contacts': () => [
     { path: '/api/v1/contacts', body: JSON.stringify({ type: 'person', displayName: 'Somebody New' }) },
   ],
+  'GET /api/v1/deals': () =>
+    ['', '?limit=200', '?state=diligence', '?search=bakery%20number%201', '?updatedSince=2026-01-01T00:00:00Z'].map(
+      (query) => ({ path: `/api/v1/deals${query}` }),
+    ),
+  ...ofDeal('', ['']),
+  ...ofDeal('/participants', ['']),
+  ...ofDeal('/offers', ['']),
+  ...ofDeal('/offers/:offerId', ['']),
+  ...ofDeal('/offers/:offerId/revisions', ['']),
+  ...ofDeal('/questions', ['', '?status=distributed']),
+  ...ofDeal('/ndas', ['']),
+  ...ofDeal('/findings', ['']),
+  ...ofDeal('/financing-sources', ['']),
+  ...ofDeal('/documents', ['', '?category=financials']),
+  ...ofDeal('/documents/:documentId', ['']),
+  ...ofDeal('/qoe/checklist', ['']),
+  ...ofDeal('/qoe/snapshots', ['']),
+  ...ofDeal('/qoe/periods', ['']),
+  ...ofDeal('/qoe/customers', ['']),
+  ...ofDeal('/qoe/normalizations', ['']),
+  ...ofDeal('/conditions', ['']),
 };
 
 /** Documents of the REST API, which ask the database for nothing. */
@@ -221,7 +259,7 @@ export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which
     if (!samples) throw new Error(`Say in scale-calls.ts how ${operation} is called.`);
     const [method = ''] = operation.split(' ');
     return samples(ids).map(({ path, body }) => ({
-      name: `${method} ${path.replace(/cursor=.*/, 'cursor=…').replace(/[0-9a-f-]{36}/, ':id')}`,
+      name: `${method} ${path.replace(/cursor=.*/, 'cursor=…').replaceAll(/[0-9a-f-]{36}/g, ':id')}`,
       method,
       path,
       headers,

@@ -3,6 +3,8 @@
  * so that the same size always gives the same rows, but for the moment that times are counted from.
  */
 
+import { keyScopes } from '../server/domain/clients/key-scopes.ts';
+
 /** A person whose calls are measured, and how many deals they are on. */
 export interface Person {
   /** From 1 on. */
@@ -202,7 +204,7 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
   `insert into vault.refresh_tokens (digest, family_id, expires_at)
      select sha256(('refresh' || u)::bytea), ${id('family', '1000 + u')}, now() + interval '30 days' from generate_series(0, ${buyers / 2 - 1}) u`,
   `insert into api_keys (id, brokerage_id, name, environment, scopes, ceiling, last_four, created_by, created_at)
-     select ${id('key', 'b')}, ${id('brokerage', 'b')}, 'Website', 'live', '{contacts:read,contacts:write}', 100000, right(bench.api_token(b), 4),
+     select ${id('key', 'b')}, ${id('brokerage', 'b')}, 'Website', 'live', '{${keyScopes.join(',')}}', 100000, right(bench.api_token(b), 4),
        ${id('staff', 'b * 1000')}, bench.start() from generate_series(1, ${brokerages + 1}) b`,
   `insert into vault.api_key_digests (digest, key_id, issued_by, issued_at)
      select sha256(bench.api_token(b)::bytea), ${id('key', 'b')}, ${id('staff', 'b * 1000')}, bench.start() from generate_series(1, ${brokerages + 1}) b`,
@@ -228,13 +230,14 @@ const withBooks = `(${state} in ('diligence', 'closing', 'closed') or ${someOf(2
 
 /** What hangs on the deals $1 to $2, one statement a table; `n` is the number of a deal. */
 export const dealRows: readonly string[] = [
-  `insert into deals (id, organization_id, title, state, industry, location, summary, asking_price, currency, closed_at, created_by, created_at, updated_at)
+  `insert into deals (id, organization_id, title, state, industry, location, summary, asking_price, currency, closed_at, created_by, created_at, updated_at,
+     keys_admitted)
      select ${id('deal', 'n')}, ${id('brokerage', 'bench.brokerage_of(n)')},
        (array['Bakery', 'Dental practice', 'Garage', 'Print shop', 'Plumbing business', 'Software house', 'Brewery', 'Nursery'])[1 + bench.pick(n, 6, 8)] || ' number ' || n,
        case when ${state} in ('exclusivity', 'diligence', 'closing') then 'under_offer' else ${state} end,
        (array['Food', 'Health', 'Vehicles', 'Print', 'Construction', 'Software'])[1 + bench.pick(n, 7, 6)],
        (array['Austin', 'Boise', 'Chicago', 'Denver', 'El Paso'])[1 + bench.pick(n, 8, 5)], 'A business with regular customers and a lease that runs for years.',
-       100000 + bench.pick(n, 9, 5000) * 1000, 'USD', case when ${state} = 'closed' then ${made(400)} end, ${broker}, ${made(0)}, ${made(300)}
+       100000 + bench.pick(n, 9, 5000) * 1000, 'USD', case when ${state} = 'closed' then ${made(400)} end, ${broker}, ${made(0)}, ${made(300)}, true
      from generate_series($1::bigint, $2::bigint) n`,
   `insert into deal_stages (deal_id, state, updated_at)
      select ${id('deal', 'n')}, ${state}, ${made(300)} from generate_series($1::bigint, $2::bigint) n

@@ -24,6 +24,7 @@ import {
   idsOf,
   jobsOf,
   otherCalls,
+  idsOfKey,
   restCalls,
   toolCalls,
   unsignedNda,
@@ -134,11 +135,8 @@ async function plans(platform: Platform, routes: readonly Route[], people: reado
       });
     }
     for (const [index, who] of ['key of the large brokerage', 'key of an ordinary brokerage'].entries()) {
-      const { rows } = await client.query<{ id: string }>(
-        'select id from contacts where brokerage_id = $1 and archived_at is null order by id limit 1',
-        [platform.apiKeys[index]?.brokerage_id],
-      );
-      found.push({ who, calls: restCalls(routes, platform, index, { contact_id: rows[0]?.id ?? '' }) });
+      const { rows } = await client.query<Record<string, string>>(idsOfKey, [platform.apiKeys[index]?.brokerage_id]);
+      found.push({ who, calls: restCalls(routes, platform, index, rows[0] ?? {}) });
     }
     return found;
   } finally {

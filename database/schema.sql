@@ -2484,6 +2484,28 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.accepted_offer(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.act_for_issuer(presented bytea, scope text, deal uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  key constant uuid := app.key_id();
+  brokerage constant uuid := app.key_brokerage(scope);
+  issuer constant uuid := app.issuer_of(presented);
+  member record;
+begin
+  if key is null or brokerage is null or issuer is null or not deal = any (app.deals_acting_as(scope)) then
+    raise insufficient_privilege using message = 'not a key that acts on this deal';
+  end if;
+  select m.administered into member from app.memberships_of(issuer) m;
+  -- A token shows no second factor: entering with it has seen that its issuer has one where the brokerage asks for it.
+  perform app.seal(concat(issuer, ',,', key, ',', brokerage, ',,,,', app.standing(issuer, '{}', member.administered, deal)));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.act_for_issuer(bytea,text,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.activity_in_sight()
  RETURNS TABLE(id uuid, at timestamp with time zone, user_id uuid, client_id uuid, deal_id uuid, action text, subject_id text, outcome text, details jsonb)
  LANGUAGE plpgsql
@@ -2897,7 +2919,7 @@ CREATE OR REPLACE FUNCTION app.audit(action text, subject_id text, outcome text,
 AS $function$
 declare
   identity constant text := app.identity();
-  -- A person calls through a client or none, everything else through a key or none.
+  -- A person calls through a client, a key that acts for them, or neither.
   person constant uuid := nullif(split_part(identity, ',', 1), '');
 begin
   insert into public.audit_records
@@ -2906,7 +2928,7 @@ begin
     coalesce((select d.organization_id from public.deals d where d.id = audit.deal_id), audit.brokerage_id,
       case when person is null then nullif(split_part(identity, ',', 4), '')::uuid end),
     audit.deal_id, person, case when person is not null then nullif(split_part(identity, ',', 2), '')::uuid end,
-    case when person is null then nullif(split_part(identity, ',', 3), '')::uuid end, audit.address, audit.request_id, audit.action,
+    nullif(split_part(identity, ',', 3), '')::uuid, audit.address, audit.request_id, audit.action,
     audit.subject_id, audit.outcome, coalesce(audit.details, '{}'));
 end
 $function$;
@@ -3852,7 +3874,7 @@ declare
   selected uuid;
   buyer text;
 begin
-  if not deal_id = any (app.deals_acting_as('broker')) then
+  if not deal_id = any (app.deals_acting_as('broker', 'deals:write')) then
     return '{}';
   end if;
   select array_agg(c.name order by c.deadline nulls last, c.id) into open_conditions from public.closing_conditions c
@@ -4491,6 +4513,43 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_as_selected_buyer() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deals_for_key(patterns text[], in_state text, updated_since timestamp with time zone, after_at timestamp with time zone, after_id uuid, most integer)
+ RETURNS TABLE(id uuid, title text, state text, organization_id uuid, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  brokerage constant uuid := app.key_brokerage('deals:read');
+  last_at constant timestamptz := coalesce(after_at, 'infinity');
+  last_id constant uuid := coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+begin
+  -- A lapsed exclusivity leaves the deal listed, as app.state_now has it.
+  return query
+    select d.id, d.title, s.state, d.organization_id, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda,
+      x.buyer_user_id, x.granted_at, x.expires_at, d.closed_at, d.created_at, s.updated_at
+    from public.deals d
+    left join lateral (select g.state, g.updated_at from public.deal_stages g where g.deal_id = d.id limit 1) g on true
+    left join lateral (
+      select e.buyer_user_id, e.granted_at, e.expires_at from public.exclusivities e
+      where e.deal_id = d.id and e.ended_at is null and (e.expires_at > app.now() or g.state <> 'exclusivity' or d.state = 'closed')
+      limit 1) x on true
+    cross join lateral (select
+      case when g.state = 'exclusivity' and x.buyer_user_id is null then 'listed' else coalesce(g.state, d.state) end as state,
+      greatest(d.updated_at, g.updated_at) as updated_at) s
+    where d.organization_id = brokerage and d.keys_admitted
+      and (d.created_at, d.id) < (last_at, last_id)
+      and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
+      and (in_state is null or s.state = in_state)
+      and (updated_since is null or s.updated_at >= updated_since)
+    order by d.created_at desc, d.id desc
+    limit most;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_for_key(text[],text,timestamp with time zone,timestamp with time zone,uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.deals_held_exclusively()
  RETURNS uuid[]
@@ -6503,6 +6562,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.issuer_of(presented bytea)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+RETURN (SELECT d.issued_by FROM vault.api_key_digests d WHERE ((d.digest = issuer_of.presented) AND (d.key_id = app.key_id())));
+
 CREATE OR REPLACE FUNCTION app.job_status(of_brokerage uuid)
  RETURNS TABLE(job text, last_run_at timestamp with time zone, last_success_at timestamp with time zone, last_failure_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -7957,6 +8022,33 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.open_deal(uuid,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.open_deal_with_key(presented bytea, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean)
+ RETURNS SETOF public.deals
+ LANGUAGE plpgsql
+ SECURITY DEFINER ROWS 1
+ SET search_path TO ''
+AS $function$
+declare
+  brokerage constant uuid := app.key_brokerage('deals:write');
+  issuer constant uuid := app.issuer_of(presented);
+  opened public.deals;
+begin
+  if brokerage is null or not exists (
+    select from public.members m
+    where m.brokerage_id = brokerage and m.user_id = issuer and m.status = 'active' and m.role in ('admin', 'broker'))
+  then
+    raise insufficient_privilege using message = 'not a key of an admin or broker of this brokerage';
+  end if;
+  insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by, keys_admitted)
+    values (brokerage, open_deal_with_key.title, open_deal_with_key.industry, open_deal_with_key.location, open_deal_with_key.summary,
+      open_deal_with_key.asking_price, coalesce(open_deal_with_key.currency, 'USD'), coalesce(open_deal_with_key.needs_nda, true), issuer, true)
+    returning * into opened;
+  insert into public.participants (deal_id, user_id, role, status) values (opened.id, issuer, 'broker', 'active');
+  return next opened;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.open_deal_with_key(bytea,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.open_document(source text, document_id uuid, reads_on boolean)
  RETURNS TABLE(filename text, media_type text, size_bytes bigint, sha256 text, storage_key text)
@@ -11145,3 +11237,5 @@ $procedure$;
 -- a4d2ddf3687bb7a9c09e06d27ff5616d1b98d3644f98443665be5e2bbda6adfd  074_keys_on_deals.sql
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
 -- 35b952420df9b88b8c48da59922dd44e56eacdf4a847074cd221446ec4fa2eeb  081_change_events.sql
+-- 5b27d496eb5b2fab575bc48020f50dc311ce9a2e1fde28434a96834a00e46562  085_deals_for_keys.sql
+-- 6faaeca92f7f7e52fd6e0668047ea489b9d61a314ebc59def15a4a87db6b5a50  086_writing_with_keys.sql

@@ -32,11 +32,11 @@ function detailsOf(issue: z.core.$ZodIssue): Detail[] {
   }));
 }
 
-/** The body as `schema` has it. Throws a problem of 400, 413 or 415 that says what to change. */
-export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
+/** The body as `schema` has it, of at most `most` bytes. Throws a problem of 400, 413 or 415 that says what to change. */
+export async function readBody<T>(c: Context, schema: z.ZodType<T>, most = largestBody): Promise<T> {
   checkType(c);
-  const bytes = await boundedBytes(c, largestBody);
-  if (bytes === null) throw refused(`The body is too large: at most ${largestBody} bytes.`, 413);
+  const bytes = await boundedBytes(c, most);
+  if (bytes === null) throw refused(`The body is too large: at most ${most} bytes.`, 413);
   const result = schema.safeParse(readJson(bytes));
   if (!result.success) throw invalid(result.error.issues.flatMap(detailsOf));
   return result.data;

@@ -2,9 +2,11 @@
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
+import { Invalid } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import { apiKeyDigest, enterWithApiKey, type KeyCaller } from '../domain/clients/api-keys.ts';
 import type { KeyScope } from '../domain/clients/key-scopes.ts';
+import type { Within } from '../domain/visibility/within.ts';
 import { bearerToken } from '../http/bearer-token.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
@@ -32,6 +34,13 @@ export interface Entry {
 /** Hears first of whatever goes wrong once a key is counted, also of a 403 but not of a 401, with the digest of the key. */
 export type Tell = (digest: Buffer, fault: unknown) => Promise<void>;
 
+/** What some requests have. */
+export interface Apart {
+  readonly tell?: Tell | undefined;
+  /** The deal, or the record of one, that the request is about: of all that the key reaches nothing else is looked at. */
+  readonly within?: Within | null | undefined;
+}
+
 export interface Callers {
   /**
    * Answers the query that `read` makes of the request, to its key, both in one round trip and one transaction. What
@@ -41,10 +50,10 @@ export interface Callers {
     c: Context,
     scopes: Scopes,
     read: () => Statement<T> | Promise<Statement<T>>,
-    tell?: Tell,
+    more?: Apart,
   ): Promise<{ caller: KeyCaller; answer: T }>;
   /** Does `work` for a request once its key is counted. Throws a problem of 401, 403 or 429. */
-  enter<T>(c: Context, scopes: Scopes, work: (entry: Entry) => Promise<T>, tell?: Tell): Promise<T>;
+  enter<T>(c: Context, scopes: Scopes, work: (entry: Entry) => Promise<T>, more?: Apart): Promise<T>;
 }
 
 function limited(count: Count, who: string): Problem {
@@ -53,6 +62,13 @@ function limited(count: Count, who: string): Problem {
     details: { limit: count.limit, retry_after: count.retryAfter },
     headers: { 'Retry-After': String(count.retryAfter) },
   });
+}
+
+/** The digest of the key that a request presents, of which it is known that there is one. */
+export function digestOfKey(c: Context): Buffer {
+  const digest = apiKeyDigest(bearerToken(c) ?? '');
+  if (digest === null) throw unknownKey();
+  return digest;
 }
 
 const missingKey = (): Problem => unauthorized('Send an API key in the header Authorization: Bearer <key>.', false);
@@ -194,12 +210,17 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     }
   }
 
-  async function letIn<T>(c: Context, scopes: Scopes, work: (entry: Entry) => Promise<T>, tell?: Tell): Promise<T> {
+  async function letIn<T>(
+    c: Context,
+    scopes: Scopes,
+    work: (entry: Entry) => Promise<T>,
+    { tell, within = null }: Apart = {},
+  ): Promise<T> {
     const digest = await digestOf(c);
     const { found: first, holder } = await countForKey(c, digest);
     const check = async (caller?: KeyCaller | null) => requireScopes(caller ?? (await enter(c, digest)), scopes);
     const entry: Entry = {
-      enter: enterWithApiKey(digest),
+      enter: enterWithApiKey(digest, within),
       admit(found) {
         const caller = known(c, digest, found);
         requireScopes(caller, scopes);
@@ -227,13 +248,17 @@ export function openCallers({ database, limits, config, clock }: Services): Call
 
   return {
     enter: letIn,
-    ask(c, scopes, read, tell) {
-      const work = async ({ enter: entering, admit, reading }: Entry) => {
+    ask(c, scopes, read, apart) {
+      const work = async ({ enter: entering, admit, reading, check }: Entry) => {
         const query = await reading(read);
-        const [found, answer] = await database.together(entering, query);
+        const [found, answer] = await database.together(entering, query).catch(async (fault: unknown) => {
+          // What the database makes of the question is told to none but a key with the scopes.
+          if (fault instanceof Invalid) await check();
+          throw fault;
+        });
         return { caller: admit(found), answer };
       };
-      return letIn(c, scopes, work, tell);
+      return letIn(c, scopes, work, apart);
     },
   };
 }

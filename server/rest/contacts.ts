@@ -36,7 +36,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
           const given = { type, displayName, email, phone };
           return mapped(createContact(given, key, from), (made) => ({ made, given }));
         },
-        recordFailure(services, 'contact.create', from, faultOf),
+        { tell: recordFailure(services, 'contact.create', from, faultOf) },
       )
       .catch((fault: unknown) => {
         throw faultOf(fault);

@@ -28,6 +28,15 @@ const error = (status: number, name: string, meaning: string): OperationError =>
 /** The errors of single operations, by code. Contacts' three operations keep to {@link errorCodes}. */
 export const operationErrors = {
   contact_not_found: error(404, 'ContactNotFound', 'There is no such contact, or the key does not see it'),
+  deal_not_found: error(404, 'DealNotFound', 'There is no such deal, or the key does not reach it'),
+  offer_not_found: error(404, 'OfferNotFound', 'There is no such offer, or the key does not see it'),
+  document_not_found: error(404, 'DocumentNotFound', 'There is no such document, or the key does not see it'),
+  condition_not_found: error(
+    404,
+    'ConditionNotFound',
+    'There is no such closing condition, or the key does not see it',
+  ),
+  conflict: error(409, 'Conflict', 'A rule of the sale stands against it'),
 } satisfies Record<string, OperationError>;
 
 export type ErrorCode = keyof typeof operationErrors;

@@ -31,3 +31,45 @@ export const id = z.string().meta({ format: 'uuid' });
 
 /** A time as it is answered: RFC 3339 in UTC, with milliseconds. */
 export const time = z.string().meta({ format: 'date-time' });
+
+/** A date as it is answered and sent: YYYY-MM-DD. */
+export const date = z.string().meta({ format: 'date' });
+
+/** A decimal as it is answered: text, so that no digit is lost. */
+export const decimal = z.string().meta({ pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: ['1250000.50'] });
+
+/** A line or more of text that is sent: from one character, of which one is visible, up to `max`. */
+export const textUpTo = (max: number) =>
+  text(`Send a text of at most ${max} characters.`)
+    .refine((value) => /\S/u.test(value), { error: 'It is blank: send at least one visible character.' })
+    .refine((value) => value.length <= max, { error: `It is too long: at most ${max} characters.` })
+    .meta({ minLength: 1, maxLength: max, pattern: visible });
+
+/** One of several words, as it is sent. */
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, { error: absent(`Say one of: ${words.join(', ')}.`) });
+
+/** A day of the calendar that is sent. */
+export const day = z.iso
+  .date({ error: absent('Write a date as YYYY-MM-DD.') })
+  .refine((value) => !value.startsWith('0000'), { error: 'There is no year 0.' });
+
+/** The id of a record that is sent. */
+export const idSent = z.uuid({ error: absent('Send the id of a record: a UUID.') });
+
+/** A currency that is sent or answered. */
+export const currency = z
+  .string({ error: absent('Send a currency.') })
+  .regex(/^[A-Z]{3}$/, { error: 'Send a currency of three letters (ISO 4217), like USD.' })
+  .meta({ examples: ['USD'] });
+
+const amountPattern = (signed: boolean) => new RegExp(`^${signed ? '-?' : ''}\\d{1,16}(\\.\\d{1,4})?$`);
+
+/** An amount that is sent: a decimal as text, with up to 16 digits before the point and 4 behind it. */
+export const amount = ({ signed = false } = {}) => {
+  const sentence = 'Send an amount as text, with digits and at most four decimals, like "1250000.50".';
+  return z
+    .string({ error: absent(sentence) })
+    .regex(amountPattern(signed), { error: sentence })
+    .meta({ examples: ['1250000.50'] });
+};

@@ -3,7 +3,10 @@
 import type { Context } from 'hono';
 import { mapped, type Statement } from '../database/statement.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
+import type { Within } from '../domain/visibility/within.ts';
+import type { Problem } from '../http/problem.ts';
 import { deploymentSealer, type Unsealed } from '../http/sealed-cursor.ts';
+import { isUuid } from '../http/uuid.ts';
 import type { Services } from '../services.ts';
 import { answerJson } from './answer.ts';
 import type { Callers, Scopes } from './caller.ts';
@@ -40,23 +43,45 @@ const badCursor = () => invalid([{ in: 'query', path: 'cursor', message: cursorM
 export interface List<Row extends P, P> {
   /** Names the list with its filters and order: a cursor is good for the list that it was given out for. */
   readonly name: string;
-  /** The first `count` rows after a place, or from the beginning. */
-  readonly rows: (count: number, after: P | null) => Statement<Row[]>;
+  /** The first `count` rows after a place, or from the beginning; null: there is nothing of which this would be the list. */
+  readonly rows: (count: number, after: P | null) => Statement<Row[] | null>;
   /** Places as bytes, and back; null for bytes that are none. */
   readonly place: { readonly write: (row: P) => Buffer; readonly read: (bytes: Buffer) => P | null };
+  /** The problem that it is when there is nothing of which this would be the list. */
+  readonly absent?: () => Problem;
 }
 
 /** Places in a list that goes by time and id, newest or oldest first. */
 export const byTime: List<Position, Position>['place'] = { write: placeOf, read: positionOf };
 
+/** The place of a row in a list that goes by a key, written as text, and by id. */
+export interface KeyPlace {
+  readonly place: string;
+  readonly id: string;
+}
+
+/** Places in a list that goes by a time, a date or a number. */
+export const byKey: List<KeyPlace, KeyPlace>['place'] = {
+  write: ({ place, id }) => Buffer.from(`${id}${place}`),
+  read(bytes) {
+    const text = bytes.toString('latin1');
+    const [id, place] = [text.slice(0, 36), text.slice(36)];
+    return isUuid(id) && /^[\d :.+-]{1,40}$/.test(place) ? { id, place } : null;
+  },
+};
+
 export interface Pages {
-  /** Answers a page of what `list` makes of the request; what it throws is told to none but a key with the scope. */
+  /**
+   * Answers a page of what `list` makes of the request; what it throws is told to none but a key with the scope. `within`:
+   * the deal that the list is of.
+   */
   answer<Row extends P, P>(
     c: Context,
     scope: Scopes,
     limit: Parameter<number>,
     list: () => List<Row, P>,
     show?: (row: Row) => unknown,
+    within?: Within,
   ): Promise<Response>;
 }
 
@@ -69,19 +94,26 @@ export function openPages({ database, secrets }: Services, callers: Callers): Pa
       limit: Parameter<number>,
       list: () => List<Row, P>,
       show: (row: Row) => unknown = (row) => row,
+      within?: Within,
     ) {
       const sealer = await sealerOf();
-      const { caller, answer } = await callers.ask(c, scope, () => {
-        const count = limit.read(c);
-        const { name, rows, place } = list();
-        const given = cursor.read(c);
-        const from: Unsealed | null = given === null ? null : sealer.unseal(given);
-        const after = from && place.read(from.place);
-        // Whether it was given out for this list is not known before it is known who asks.
-        if (given !== null && after === null) throw badCursor();
-        return mapped(rows(count + 1, after), (found) => ({ count, name, place, from, found }));
-      });
-      const { count, name, place, from, found } = answer;
+      const { caller, answer } = await callers.ask(
+        c,
+        scope,
+        () => {
+          const count = limit.read(c);
+          const { name, rows, place, absent } = list();
+          const given = cursor.read(c);
+          const from: Unsealed | null = given === null ? null : sealer.unseal(given);
+          const after = from && place.read(from.place);
+          // Whether it was given out for this list is not known before it is known who asks.
+          if (given !== null && after === null) throw badCursor();
+          return mapped(rows(count + 1, after), (found) => ({ count, name, place, absent, from, found }));
+        },
+        { within },
+      );
+      const { count, name, place, absent, from, found } = answer;
+      if (found === null) throw absent?.() ?? new Error(`There is nothing of which ${name} would be the list.`);
       const tenant = caller.brokerage_id;
       if (from !== null && !from.isFor(name, tenant)) throw badCursor();
       const hasMore = found.length > count;

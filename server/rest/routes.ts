@@ -4,14 +4,17 @@ import { Hono } from 'hono';
 import type { Services } from '../services.ts';
 import { openCallers } from './caller.ts';
 import { contactOperations } from './contacts.ts';
+import { operationsOnDeals } from './deals/operations.ts';
 import { serveDocs } from './docs.ts';
 import { Problem, problemHandler } from '../http/problem.ts';
 import { isKnown, writeEnvelope } from './envelope.ts';
 import { addOperations, type Operation } from './operation.ts';
 
 /** Every operation of the API. */
-export const restOperations = (services: Services): readonly Operation[] =>
-  contactOperations(services, openCallers(services));
+export function restOperations(services: Services): readonly Operation[] {
+  const callers = openCallers(services);
+  return [...contactOperations(services, callers), ...operationsOnDeals(services, callers)];
+}
 
 /** Mount at /api/v1, behind the request id and the client's address. */
 export function restRoutes(services: Services): Hono {

@@ -1,4 +1,11 @@
 /** What each group of operations is about, for the OpenAPI document. */
 export const tags: Readonly<Record<string, string>> = {
   Contacts: 'People and companies that a brokerage tracks outside any deal.',
+  Deals:
+    "Sales of businesses, of those that their brokers have opened to the brokerage's keys, and the people on them.",
+  Offers: 'What buyers offer for a business, and how they mean to pay for it.',
+  Diligence: 'What buyers ask, what was found, and where NDAs stand.',
+  Documents: 'The data room of a deal and what was produced for requests.',
+  'Quality of earnings': 'The books of a business: checklist, snapshots, and the figures in them.',
+  Closing: 'What must be done before a deal closes.',
 };

@@ -4,12 +4,13 @@ import { hash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import type { Results } from '../database/database.ts';
-import { Busy, Denied, Refusal, Unavailable } from '../database/errors.ts';
+import { Busy, Denied, Invalid, Refusal, Unavailable } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Action } from '../domain/audit/actions.ts';
 import { recordNotDone, type Origin } from '../domain/audit/audited.ts';
 import { enterWithApiKey, type KeyCaller } from '../domain/clients/api-keys.ts';
 import { claimIdempotencyKey, firstAnswer, rememberAnswer } from '../domain/clients/repeated-requests.ts';
+import type { Within } from '../domain/visibility/within.ts';
 import { originOf } from '../http/origin.ts';
 import { problemOf } from '../http/problem.ts';
 import { answerJson, type Answered } from './answer.ts';
@@ -69,7 +70,14 @@ export interface Writes {
    */
   run<const S extends readonly Statement<unknown>[]>(
     c: Context,
-    of: { readonly scopes: Scopes; readonly action: Action },
+    of: {
+      readonly scopes: Scopes;
+      readonly action: Action;
+      /** The deal that it is about. */
+      readonly within?: Within | null | undefined;
+      /** What a fault means here, where it means something else than everywhere. */
+      readonly meaning?: (fault: unknown) => unknown;
+    },
     read: (entry: Entry) => Write<S> | Promise<Write<S>>,
   ): Promise<Response>;
 }
@@ -138,7 +146,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
   }
 
   return {
-    async run(c, { scopes, action }, read) {
+    async run(c, { scopes, action, within, meaning = (fault) => fault }, read) {
       const from = originOf(c);
       const work = async (entry: Entry) => {
         const { key, write } = await entry.reading(async () => ({
@@ -155,14 +163,17 @@ export function openWrites(services: Services, callers: Callers): Writes {
           return { answered: write.answer(results as never, caller), isRepeated: false };
         } catch (fault) {
           // What the key may not, the policies refuse before it is known what it may.
-          if (fault instanceof Denied) await entry.check();
+          if (fault instanceof Denied || fault instanceof Refusal || fault instanceof Invalid) await entry.check();
           throw fault;
         }
       };
-      const tell = recordFailure(services, action, from, faultOf);
-      const { answered, isRepeated } = await callers.enter(c, scopes, work, tell).catch((fault: unknown) => {
-        throw faultOf(fault);
-      });
+      const meant = (fault: unknown) => meaning(faultOf(fault));
+      const tell = recordFailure(services, action, from, meant);
+      const { answered, isRepeated } = await callers
+        .enter(c, scopes, work, { tell, within })
+        .catch((fault: unknown) => {
+          throw meant(fault);
+        });
       if (isRepeated) c.header('Idempotent-Replayed', 'true');
       return answerJson(c, answered);
     },

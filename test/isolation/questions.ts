@@ -23,6 +23,7 @@ const tablesOf: Readonly<Record<string, readonly string[]>> = {
   keys: ['api_keys'],
   simple: ['documents'],
   production: ['production_documents'],
+  documents: ['documents', 'production_documents'],
   invitations: ['participants'],
   participants: ['participants'],
   participant_id: ['participants'],
@@ -155,6 +156,17 @@ const queries: Readonly<Record<string, readonly string[]>> = {
   '/api/web/deals/:id/activity': ['?limit=1'],
   '/api/web/qoe/template': ['?snapshot_type=profit_and_loss'],
   '/api/v1/contacts': ['?limit=2', '?limit=200'],
+  '/api/v1/deals': [
+    '?limit=2',
+    '?state=under_offer',
+    '?state=diligence',
+    '?search=shop',
+    '?updatedSince=2026-01-01T00:00:00Z',
+  ],
+  '/api/v1/deals/:dealId/questions': ['?status=distributed', '?limit=1'],
+  '/api/v1/deals/:dealId/documents': ['?confidentiality=nda_gated', '?category=financials'],
+  '/api/v1/deals/:dealId/qoe/periods': ['?startDate=2026-01-01'],
+  '/api/v1/deals/:dealId/qoe/customers': ['?asOf=2026-01-15'],
 };
 const scoped = ['/api/web/contacts', '/api/web/contacts/export', '/api/web/audit', '/api/web/audit/export'];
 

@@ -23,6 +23,25 @@ export interface Brokerage {
   key(options?: KeyOptions): Promise<Key>;
 }
 
+/** Makes an API key as an admin of a brokerage would. */
+export async function issueKey(
+  service: TestService,
+  { id, admin }: { readonly id: string; readonly admin: string },
+  {
+    scopes = ['contacts:read', 'contacts:write'],
+    environment = 'live',
+    ceiling = 100_000,
+    expiresAt = null,
+  }: KeyOptions = {},
+): Promise<Key> {
+  const minted = mintApiKey(environment);
+  const [key] = await service.sql<{ id: string }>(
+    'select app.issue_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9) as id',
+    [id, admin, 'a key', environment, scopes, ceiling, expiresAt, minted.digest, minted.lastFour],
+  );
+  return { id: key!.id, token: minted.token };
+}
+
 let made = 0;
 
 /** A brokerage with one admin. */
@@ -39,19 +58,7 @@ export async function brokerage(service: TestService): Promise<Brokerage> {
   return {
     id,
     admin,
-    async key({
-      scopes = ['contacts:read', 'contacts:write'],
-      environment = 'live',
-      ceiling = 100_000,
-      expiresAt = null,
-    } = {}) {
-      const minted = mintApiKey(environment);
-      const [key] = await service.sql<{ id: string }>(
-        'select app.issue_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9) as id',
-        [id, admin, 'a key', environment, scopes, ceiling, expiresAt, minted.digest, minted.lastFour],
-      );
-      return { id: key!.id, token: minted.token };
-    },
+    key: (options) => issueKey(service, { id, admin }, options),
   };
 }
 

@@ -137,3 +137,12 @@ const revoke = row('revoke_api_key', 'select app.revoke_api_key($1, $2, $3)');
 export function revokeApiKey(id: string, from: Origin): Statement<unknown> {
   return revoke(id, from.address, from.requestId);
 }
+
+const act = row<unknown>('act_for_issuer', 'select app.act_for_issuer($1, $2, $3)');
+
+/**
+ * What follows in the transaction is done for whoever issued the calling key's token, of which this is the digest, on one deal
+ * and with their rights there. Denied to a key without the scope.
+ */
+export const actForIssuer = (digest: Buffer, scope: KeyScope, dealId: string): Statement<unknown> =>
+  act(digest, scope, dealId);

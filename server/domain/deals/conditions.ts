@@ -4,11 +4,14 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from './deals.ts';
 import { knownPerson } from './participants.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
+
+export const conditionStatuses = ['open', 'in_progress', 'satisfied', 'waived'] as const;
 
 export interface ClosingCondition {
   id: string;
   name: string;
-  status: 'open' | 'in_progress' | 'satisfied' | 'waived';
+  status: (typeof conditionStatuses)[number];
   /** Null also when the caller may not know of the person. */
   owner_user_id: string | null;
   /** A date. */
@@ -107,3 +110,43 @@ const remove = row<{ id: string }>(
 /** Takes a condition out that was added by mistake; false when the caller may not. */
 export const removeCondition = (id: string, origin: Origin): Statement<boolean> =>
   tookPlace(remove(...from(origin), id));
+
+/** A condition as it is told outside of the application. */
+export interface ToldCondition extends ClosingCondition {
+  deal_id: string;
+  overdue: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+const toldFields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, c.deadline,
+  app.is_overdue(c.status, c.deadline) as overdue, c.completed_at, c.created_at, c.updated_at`;
+
+/** The conditions of a deal, the latest first, in pages; of one status where that is given. */
+export const conditionsOfDeal = listOfDeal<ToldCondition, [status: string | null]>('conditions_of_deal', {
+  columns: toldFields,
+  tables: `closing_conditions c ${owner}`,
+  deal: 'c.deal_id',
+  where: '($5::text is null or c.status = $5)',
+  key: 'c.created_at',
+  type: 'timestamptz',
+  id: 'c.id',
+  direction: 'desc',
+});
+
+/** One condition of a deal, or null when there is none that the caller sees. */
+export const conditionOfDeal = row<ToldCondition, [dealId: string, id: string]>(
+  'condition_of_deal',
+  `select ${toldFields} from closing_conditions c ${owner} where c.deal_id = $1 and c.id = $2`,
+);
+
+const addTold = row<ToldCondition>(
+  'add_told_condition',
+  `with c as (
+     insert into closing_conditions (deal_id, name, owner_user_id, deadline) values ($3, $4, $5, $6) returning *)
+   select ${toldFields} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
+);
+
+/** Adds a condition as {@link addCondition} does, and tells it as {@link conditionsOfDeal} does. */
+export const addToldCondition = (dealId: string, { name, owner_user_id, deadline }: ConditionInput, origin: Origin) =>
+  addTold(...from(origin), dealId, name, owner_user_id, deadline);

@@ -1,5 +1,6 @@
 /** Deals as their people see them (specification, sections 2.2 and 4.3), which of them the database decides; and what is done to one as a whole: opening and editing it, moving it on, granting it exclusively. */
 
+import { anywhere, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { lastActivityAt } from '../audit/activity.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
@@ -271,3 +272,65 @@ const release = row<Changed>(
 /** Ends the exclusivity that runs; a deal in exclusivity is listed again. False when none runs or the caller may not. */
 export const releaseExclusivity = (dealId: string, origin: Origin): Statement<boolean> =>
   tookPlace(release(...from(origin), dealId));
+
+/** A deal as it is told outside of the application. */
+export type ToldDeal = Omit<FullDeal, 'organization_name'>;
+
+const toldFields = (
+  of: string,
+): string => `${of}.id, ${of}.title, ${of}.state, ${of}.organization_id, ${of}.industry, ${of}.location,
+  ${of}.summary, trim_scale(${of}.asking_price) as asking_price, ${of}.currency, ${of}.needs_nda, ${of}.exclusive_buyer_user_id,
+  ${of}.exclusivity_granted_at, ${of}.exclusivity_expires_at, ${of}.closed_at, ${of}.created_at, ${of}.updated_at`;
+
+const forKey = rows<Placed<ToldDeal>>(
+  'deals_for_key',
+  `select ${toldFields('d')}, d.created_at::text as place from app.deals_for_key($1, $2, $3, $4, $5, $6) d`,
+);
+
+/** What narrows the list of a key's deals; null lets everything through. */
+export interface KeyDealFilter {
+  /** Words that must all occur in title, industry or location. */
+  readonly words: readonly string[] | null;
+  readonly state: DealState | null;
+  /** RFC 3339: only what has changed at this time or later. */
+  readonly updatedSince: string | null;
+}
+
+/** The deals that the calling API key reaches, newest first: the first `limit` after a place. */
+export const dealsForKey = (
+  { words, state, updatedSince }: KeyDealFilter,
+  after: Place | null,
+  limit: number,
+): Statement<Placed<ToldDeal>[]> => forKey(words?.map(anywhere), state, updatedSince, after?.key, after?.id, limit);
+
+const one = row<ToldDeal, [id: string]>(
+  'told_deal',
+  `select ${toldFields('d')} from (
+     select ${dealColumns}, ${dealUpdatedAt} as updated_at, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda
+     from ${dealTables} where d.id = $1) d`,
+);
+
+/** One deal as {@link dealsForKey} has it; null when there is none that the caller sees. */
+export const toldDeal = (id: string): Statement<ToldDeal | null> => one(id);
+
+const openWithKey = row<ToldDeal>(
+  'open_deal_with_key',
+  `select opened.id, opened.title, opened.state, opened.organization_id, opened.industry, opened.location, opened.summary,
+     trim_scale(opened.asking_price) as asking_price, opened.currency, opened.needs_nda, null as exclusive_buyer_user_id,
+     null as exclusivity_granted_at, null as exclusivity_expires_at, opened.closed_at, opened.created_at, opened.updated_at
+   from app.open_deal_with_key($3, $4, $5, $6, $7, $8::numeric, $9, $10) opened
+   ${audited('deal.open', { subject: 'opened.id', deal: 'opened.id' })}`,
+);
+
+/**
+ * Opens a deal in draft in the brokerage of the calling API key, with whoever issued its token (of which this is the digest)
+ * as its broker. Denied to a key without deals:write, and when they may open none themselves.
+ */
+export const openDealWithKey = (
+  digest: Buffer,
+  input: Partial<DealInput>,
+  origin: Origin,
+): Statement<ToldDeal | null> => {
+  const { title, industry, location, summary, asking_price, currency, needs_nda } = input;
+  return openWithKey(...from(origin), digest, title, industry, location, summary, asking_price, currency, needs_nda);
+};

@@ -4,6 +4,7 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { knownPerson, ndaStatusNow, participantName } from './participants.ts';
 import { ndaTemplate } from './nda-template.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 export interface Nda {
   id: string;
@@ -89,3 +90,20 @@ const revoke = row<{ id: string }>(
 
 /** Ends an NDA, and with it what it opened; false when the caller may not, or it is revoked already. */
 export const revokeNda = (id: string, origin: Origin): Statement<boolean> => tookPlace(revoke(...from(origin), id));
+
+/** Where an NDA stands, without its text and signature. */
+export type NdaStanding = Pick<
+  Nda,
+  'id' | 'deal_id' | 'participant_id' | 'status' | 'sent_at' | 'signed_at' | 'expires_at' | 'revoked_at'
+>;
+
+/** Where the NDAs of a deal stand, of those that the caller may see, the latest first, in pages. */
+export const ndasOfDeal = listOfDeal<NdaStanding>('ndas_of_deal', {
+  columns: `n.id, n.deal_id, n.participant_id, ${ndaStatusNow} as status, n.sent_at, n.signed_at, n.expires_at, n.revoked_at`,
+  tables: 'ndas n',
+  deal: 'n.deal_id',
+  key: 'n.sent_at',
+  type: 'timestamptz',
+  id: 'n.id',
+  direction: 'desc',
+});

@@ -5,6 +5,7 @@ import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import { mailedInvitation } from '../people/invitations.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 import { seenDeal, type Side } from './deals.ts';
 
 export interface Participant {
@@ -182,3 +183,36 @@ const answer = row<{ deal_id: string | null }>(
 /** Joins the deal of an invitation, or declines; the deal, or null when no such invitation waits for the caller. */
 export const answerInvitation = (participantId: string, accepts: boolean, origin: Origin): Statement<string | null> =>
   mapped(answer(...from(origin), participantId, accepts), (found) => found?.deal_id ?? null);
+
+/** Somebody on a deal as they are told outside of the application. */
+export type ToldParticipant = Pick<
+  PersonOfDeal,
+  'id' | 'user_id' | 'role' | 'status' | 'side' | 'advises' | 'created_at' | 'updated_at'
+> & {
+  /** Null, like the address, when the caller may not know of their account. */
+  name: string | null;
+  email: string | null;
+};
+
+const toldFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
+  case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises, p.created_at, p.updated_at`;
+const toldTables = `participants p
+  left join users u on u.id = p.user_id
+  left join participants advised on advised.id = p.advises`;
+
+/** The people on a deal whom the caller may know of, in the order in which they were added, in pages. */
+export const participantsOfDeal = listOfDeal<ToldParticipant>('participants_of_deal', {
+  columns: toldFields,
+  tables: toldTables,
+  deal: 'p.deal_id',
+  key: 'p.created_at',
+  type: 'timestamptz',
+  id: 'p.id',
+  direction: 'asc',
+});
+
+/** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
+export const toldParticipant = row<ToldParticipant, [dealId: string, email: string]>(
+  'told_participant',
+  `select ${toldFields} from ${toldTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
+);

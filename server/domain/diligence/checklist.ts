@@ -3,6 +3,7 @@
 import { row, rows } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { audited, from, type Origin } from '../audit/audited.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 export interface ChecklistRow {
   id: string;
@@ -47,3 +48,15 @@ const setStatus = row<ChecklistRow>(
 /** Says how far a row of the checklist is; null when the caller may not. */
 export const setChecklistStatus = (id: string, status: ChecklistRow['status'], origin: Origin) =>
   setStatus(...from(origin), id, status);
+
+/** The checklist of a deal in its own order, in pages; of one category where that is given. */
+export const checklistOfDeal = listOfDeal<ChecklistRow, [category: string | null]>('checklist_of_deal', {
+  columns: 'q.id, q.status, q.completed_at, q.category, q.title',
+  tables: 'qoe_checklist q',
+  deal: 'q.deal_id',
+  where: '($5::text is null or q.category = $5)',
+  key: 'q.position',
+  type: 'int',
+  id: 'q.id',
+  direction: 'asc',
+});

@@ -4,6 +4,7 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import type { AdjustmentCategory } from './normalizations.ts';
 import { adjustmentCategories } from './normalizations.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 /** One period of profit and loss; amounts are decimal strings. */
 export interface PlPeriod {
@@ -220,4 +221,49 @@ export const bridgeOnPage = row<Bridge, [dealId: string, label: string | null]>(
      array(select label from labels where month order by label desc) as month_labels,
      array(select label from adjusted where label not in (select label from labels) order by label) as unmatched_labels
    from chosen c, money m`,
+);
+
+/** The periods of the snapshots of a deal, the latest first, in pages; of one snapshot, from `start` on and up to `end`, where given. */
+export const periodsOfDeal = listOfDeal<PlPeriod, [snapshot: string | null, start: string | null, end: string | null]>(
+  'periods_of_deal',
+  {
+    columns: `p.id, p.snapshot_id, p.period_label, p.period_start_date, p.period_end_date, p.currency, p.revenue,
+      p.cost_of_goods_sold, p.gross_profit, p.operating_expenses, p.owner_compensation, p.depreciation_amortization,
+      p.interest_expense, p.tax_expense, p.net_income, p.ebitda`,
+    tables: 'pl_periods p',
+    deal: 'p.deal_id',
+    where: `($5::uuid is null or p.snapshot_id = $5) and ($6::date is null or p.period_start_date >= $6)
+      and ($7::date is null or p.period_end_date <= $7)`,
+    key: 'p.period_start_date',
+    type: 'date',
+    id: 'p.id',
+    direction: 'desc',
+  },
+);
+
+/**
+ * The customers in one snapshot of a deal, of the period that contains `asOf` or else of its latest, the largest first, in
+ * pages that begin behind a number of them: a completed snapshot never changes. Without a snapshot it is the one that was
+ * completed last. Shares and ranks are those among all customers of the period.
+ */
+export const customersOfDeal = listOfDeal<CustomerRevenue, [snapshot: string | null, asOf: string | null]>(
+  'customers_of_deal',
+  `select c.id, c.snapshot_id, c.customer_name, c.period_start_date, c.period_end_date, c.currency, c.revenue_total,
+     c.revenue_share, c.rank, c.number::text as place
+   from (
+     select r.*, round(r.revenue_total / nullif(sum(r.revenue_total) over (), 0), 6) as revenue_share,
+       (rank() over (order by r.revenue_total desc))::int as rank,
+       row_number() over (order by r.revenue_total desc, r.id) as number
+     from (
+       select o.snapshot_id, o.period_start_date, o.period_end_date
+       from customer_revenues o
+       where o.deal_id = seen.deal and ($6::date is null or $6 between o.period_start_date and o.period_end_date)
+         and o.snapshot_id = coalesce($5::uuid, (
+           select s.id from accounting_snapshots s where s.deal_id = seen.deal and s.status = 'completed'
+           order by s.completed_at desc, s.id desc limit 1))
+       order by o.period_start_date desc, o.period_end_date desc limit 1) period
+     join customer_revenues r on r.deal_id = seen.deal and r.snapshot_id = period.snapshot_id
+       and r.period_start_date = period.period_start_date and r.period_end_date = period.period_end_date) c
+   where (c.number, c.id) > (coalesce($2::bigint, 0), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
+   order by c.number limit $4`,
 );

@@ -4,6 +4,7 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { knownPerson } from '../deals/participants.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
 export type Severity = (typeof severities)[number];
@@ -175,3 +176,18 @@ const comment = row<{ id: string }>(
 /** Adds a comment to a finding; the comment's id. Rejects with Denied when there is none that the caller may comment on. */
 export const addFindingComment = (findingId: string, body: string, origin: Origin): Statement<string> =>
   addedId(comment(...from(origin), findingId, body));
+
+/** The findings on a deal that the caller may see, the latest first, in pages; null filters let everything through. */
+export const findingsOfDeal = listOfDeal<
+  Finding & { comment_count: number },
+  [category: string | null, severity: Severity | null, status: FindingStatus | null]
+>('findings_of_deal', {
+  columns: `${fields}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count`,
+  tables,
+  deal: 'f.deal_id',
+  where: `($5::text is null or f.category = $5) and ($6::text is null or f.severity = $6) and ($7::text is null or f.status = $7)`,
+  key: 'f.created_at',
+  type: 'timestamptz',
+  id: 'f.id',
+  direction: 'desc',
+});

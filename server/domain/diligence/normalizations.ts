@@ -4,6 +4,7 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 export const adjustmentCategories = ['owner_comp', 'related_party', 'one_time', 'other'] as const;
 export type AdjustmentCategory = (typeof adjustmentCategories)[number];
@@ -85,3 +86,17 @@ const remove = row<{ id: string }>(
 
 /** Takes a normalization out; whether the caller may. */
 export const removeNormalization = (id: string, origin: Origin) => tookPlace(remove(...from(origin), id));
+
+/** An adjustment as it is told outside of the application. */
+export type ToldNormalization = Omit<NormalizationOnPage, 'created_by_name' | 'can_delete'>;
+
+/** The normalizations of a deal, the latest first, in pages. */
+export const normalizationsOfDeal = listOfDeal<ToldNormalization>('normalizations_of_deal', {
+  columns: `n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by, n.created_at`,
+  tables: `normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`,
+  deal: 'n.deal_id',
+  key: 'n.created_at',
+  type: 'timestamptz',
+  id: 'n.id',
+  direction: 'desc',
+});

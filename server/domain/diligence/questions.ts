@@ -5,6 +5,7 @@ import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 export const questionCategories = [
   'financials',
@@ -18,12 +19,20 @@ export const questionCategories = [
   'transaction',
   'other',
 ] as const;
+export const questionStatuses = [
+  'pending_broker_review',
+  'with_seller',
+  'answered',
+  'distributed',
+  'rejected',
+  'withdrawn',
+] as const;
 export type QuestionCategory = (typeof questionCategories)[number];
 
 export interface Question {
   id: string;
   category: QuestionCategory;
-  status: 'pending_broker_review' | 'with_seller' | 'answered' | 'distributed' | 'rejected' | 'withdrawn';
+  status: (typeof questionStatuses)[number];
   asked_at: string;
   question_text: string;
   /** What the asker is told; null until the broker distributes it. */
@@ -145,3 +154,20 @@ export const readAnswers = row<unknown, [dealId: string]>(
   `insert into answer_readings (deal_id) values ($1)
    on conflict (deal_id, user_id) do update set read_until = app.now()`,
 );
+
+/** A question as it is told outside of the application. */
+export type ToldQuestion = Omit<QuestionOnPage, 'mine' | 'actions'>;
+
+/** The questions of a deal that the caller may read, the latest first, in pages; of one status where that is given. */
+export const questionsOfDeal = listOfDeal<ToldQuestion, [status: string | null]>('questions_of_deal', {
+  columns: `q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, asker.name as asked_by_name, a.answer_text,
+    a.answered_at, q.distributed_response, q.distributed_at, q.rejection_reason`,
+  tables: `questions q ${knownPerson('asker', 'q.asked_by', 'q.deal_id')}
+    left join question_answers a on a.question_id = q.id`,
+  deal: 'q.deal_id',
+  where: '($5::text is null or q.status = $5)',
+  key: 'q.asked_at',
+  type: 'timestamptz',
+  id: 'q.id',
+  direction: 'desc',
+});

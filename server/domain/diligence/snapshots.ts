@@ -3,6 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 export interface Snapshot {
   id: string;
@@ -138,3 +139,50 @@ export const completeSnapshot = (
   storeCustomers(dealId, id, JSON.stringify(books.customers)),
   complete(...from(origin), id, null),
 ];
+
+/** The accounting snapshots of a deal, the latest first, in pages. */
+export const snapshotsOfDeal = listOfDeal<SnapshotOnPage>('snapshots_of_deal', {
+  columns: snapshotFields,
+  tables: 'accounting_snapshots s',
+  deal: 's.deal_id',
+  key: 's.requested_at',
+  type: 'timestamptz',
+  id: 's.id',
+  direction: 'desc',
+});
+
+/** A snapshot that another system delivers whole: rows without a currency are in the deal's. */
+export interface DeliveredBooks {
+  readonly periods: readonly (Omit<PlRow, 'currency'> & { readonly currency: string | null })[];
+  readonly customers: readonly (Omit<CustomerRow, 'currency'> & { readonly currency: string | null })[];
+}
+
+const money = `coalesce(r.currency, (select d.currency from deals d where d.id = $3))`;
+
+const deliver = row<SnapshotOnPage>(
+  'deliver_snapshot',
+  `with s as (
+     insert into accounting_snapshots (deal_id, snapshot_type, source_name, status) values ($3, $4, $5, 'completed') returning *),
+   periods as (
+     insert into pl_periods (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, ${plAmounts.join(', ')})
+     select s.deal_id, s.id, r.period_label, r.period_start_date, r.period_end_date, ${money}, ${plAmounts.map((name) => `r.${name}`).join(', ')}
+     from s, jsonb_to_recordset($6::jsonb) r (period_label text, period_start_date date, period_end_date date, currency text,
+       ${plAmounts.map((name) => `${name} numeric(20, 4)`).join(', ')})),
+   customers as (
+     insert into customer_revenues (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total)
+     select s.deal_id, s.id, r.customer_name, r.period_start_date, r.period_end_date, ${money}, r.revenue_total
+     from s, jsonb_to_recordset($7::jsonb) r (customer_name text, period_start_date date, period_end_date date, currency text,
+       revenue_total numeric(20, 4)))
+   select ${snapshotFields} from s
+   ${audited('qoe.snapshot.request', { subject: 's.id', deal: 's.deal_id', details: `jsonb_build_object('type', $4::text)` })}`,
+);
+
+/** Keeps a snapshot with all of its rows, completed. Denied to all who may not write there. */
+export const deliverSnapshot = (
+  dealId: string,
+  type: Snapshot['snapshot_type'],
+  sourceName: string | null,
+  { periods, customers }: DeliveredBooks,
+  origin: Origin,
+): Statement<SnapshotOnPage | null> =>
+  deliver(...from(origin), dealId, type, sourceName, JSON.stringify(periods), JSON.stringify(customers));

@@ -5,6 +5,7 @@ import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
+import { listOfDeal, orderedRows } from '../visibility/list-of-deal.ts';
 
 export const confidentialities = ['public', 'nda_gated', 'selected_buyer_only'] as const;
 export type Confidentiality = (typeof confidentialities)[number];
@@ -268,3 +269,48 @@ export const bodiesToClear = (): Statement<string[]> => mapped(toClear(), (found
 
 /** Notes that a body is no longer in the store. */
 export const bodyCleared = row<unknown, [storageKey: string]>('body_cleared', 'select app.body_cleared($1)');
+
+/** A document as it is told outside of the application. */
+export interface ToldDocument extends DocumentMetadata {
+  deal_id: string;
+  media_type: string;
+  /** In hexadecimal digits; null where it was never computed. */
+  sha256: string | null;
+  diligence_request: string | null;
+  /** Null when the caller does not see who it was. */
+  uploaded_by_name: string | null;
+}
+
+const toldColumns = (source: DocumentSource): string => `d.id, d.deal_id, '${source}' as source, d.filename, d.category,
+  d.confidentiality, d.media_type, d.size_bytes::float8 as size_bytes, encode(d.sha256, 'hex') as sha256, d.uploaded_at,
+  ${source === 'simple' ? 'null' : 'd.diligence_request'} as diligence_request, u.name as uploaded_by_name`;
+
+const toldOf = (source: DocumentSource): string =>
+  orderedRows({
+    columns: toldColumns(source),
+    tables: tablesOf(source),
+    deal: 'd.deal_id',
+    where: '($5::text is null or d.category = $5) and ($6::text is null or d.confidentiality = $6)',
+    key: 'd.uploaded_at',
+    type: 'timestamptz',
+    id: 'd.id',
+    direction: 'desc',
+  });
+
+/** The documents of a deal that the caller may open, the latest first, in pages; of a category or a confidentiality, where given. */
+export const documentsOfDeal = listOfDeal<
+  ToldDocument,
+  [category: string | null, confidentiality: Confidentiality | null]
+>(
+  'documents_of_deal',
+  `(${toldOf('simple')}) union all (${toldOf('production')}) order by uploaded_at desc, id desc limit $4`,
+);
+
+const oneTold = (source: DocumentSource): string =>
+  `select ${toldColumns(source)} from ${tablesOf(source)} where d.deal_id = $1 and d.id = $2`;
+
+/** One document of a deal, or null when there is none that the caller may open. */
+export const documentOfDeal = row<ToldDocument, [dealId: string, id: string]>(
+  'document_of_deal',
+  `${oneTold('simple')} union all ${oneTold('production')}`,
+);

@@ -4,6 +4,7 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { knownPerson } from '../deals/participants.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 export const sourceTypes = [
   'sba_7a',
@@ -151,3 +152,17 @@ export const moveSource = (
   status: CommitmentStatus,
   origin: Origin,
 ): Statement<SourceStatusChange | null> => move(...from(origin), id, status);
+
+/** A source with its amount as a decimal string, as it is told outside of the application. */
+export type ToldSource = Omit<SourceOnPage, 'moves'>;
+
+/** The sources of a deal that the caller may see, the latest first, in pages. */
+export const sourcesOfDeal = listOfDeal<ToldSource>('sources_of_deal', {
+  columns: fields('text'),
+  tables,
+  deal: 's.deal_id',
+  key: 's.created_at',
+  type: 'timestamptz',
+  id: 's.id',
+  direction: 'desc',
+});

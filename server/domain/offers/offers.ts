@@ -4,6 +4,8 @@ import { paged, type Page, type Place, type Placed } from '../../database/paging
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { knownPerson } from '../deals/participants.ts';
+import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 /** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
 export interface OfferPayload {
@@ -199,3 +201,65 @@ const dealOf = row<{ deal_id: string }, [id: string]>('deal_of_offer', 'select d
 /** The deal of an offer that the caller sees, or null. */
 export const dealOfOffer = (id: string): Statement<string | null> =>
   mapped(dealOf(id), (found) => found?.deal_id ?? null);
+
+const revisionColumns = `o.id, o.deal_id, o.buyer_user_id, buyer.name as buyer_name, o.participant_id, o.revision_number, o.is_current,
+  o.submitted_at, o.payload::text as payload, case when c.decision = 'accepted' then c.decided_at end as accepted_at,
+  case when c.decision = 'declined' then c.decided_at end as declined_at, coalesce(o.id = agreed.id, false) as agreed`;
+const revisionTables = (deal: string) => `offers o ${knownPerson('buyer', 'o.buyer_user_id', 'o.deal_id')}
+  left join offer_decisions c on c.offer_id = o.id
+  left join offers agreed on agreed.id = (select app.accepted_offer(${deal}))`;
+
+/** A revision of an offer, as it is told outside of the application. */
+export interface OfferRevision extends Offer {
+  deal_id: string;
+  /** Null when the caller may not know of the buyer. */
+  buyer_name: string | null;
+  participant_id: string;
+  accepted_at: string | null;
+  declined_at: string | null;
+  /** Whether these are the terms that are agreed on the deal now. */
+  agreed: boolean;
+}
+
+type FoundRevision = Omit<OfferRevision, 'payload'> & { payload: string };
+
+/** A revision with its payload, every digit of it. */
+export const readRevision = <R extends { payload: string }>(
+  found: R,
+): Omit<R, 'payload'> & { payload: OfferPayload } => ({
+  ...found,
+  payload: exactly(found.payload),
+});
+
+/** The current offer of each buyer on a deal, the latest first. */
+export const currentOffers = listOfDeal<FoundRevision>('current_offers', {
+  columns: revisionColumns,
+  tables: revisionTables('seen.deal'),
+  deal: 'o.deal_id',
+  where: 'o.is_current',
+  key: 'o.submitted_at',
+  type: 'timestamptz',
+  id: 'o.id',
+  direction: 'desc',
+});
+
+/** Every revision of the buyer of an offer, the latest first; none when there is no such offer on the deal that the caller sees. */
+export const revisionsOfOffer = listOfDeal<FoundRevision, [offerId: string]>('revisions_of_offer', {
+  columns: revisionColumns,
+  tables: revisionTables('seen.deal'),
+  deal: 'o.deal_id',
+  where: 'o.buyer_user_id = (select one.buyer_user_id from offers one where one.id = $5 and one.deal_id = $1)',
+  key: 'o.revision_number',
+  type: 'int',
+  id: 'o.id',
+  direction: 'desc',
+});
+
+const oneRevision = row<FoundRevision, [dealId: string, id: string]>(
+  'offer_of_deal',
+  `select ${revisionColumns} from ${revisionTables('$1')} where o.deal_id = $1 and o.id = $2`,
+);
+
+/** One revision of an offer on a deal, or null when there is none that the caller sees. */
+export const offerOfDeal = (dealId: string, id: string): Statement<OfferRevision | null> =>
+  mapped(oneRevision(dealId, id), (found) => found && readRevision(found));

@@ -1,0 +1,77 @@
+/** Lists of what belongs to a deal, in pages that begin behind a given row, of which nothing is told to who does not see the deal. */
+
+import type { Place, Placed } from '../../database/paging.ts';
+import { mapped, rows, type Row, type Statement, type Value } from '../../database/statement.ts';
+
+/** A list in one order. Filters are the parameters from $5 on. */
+interface Ordered {
+  /** The columns of a row, SQL over `tables`. */
+  readonly columns: string;
+  /** SQL of what the rows are read from, and of which deal they are. */
+  readonly tables: string;
+  readonly deal: string;
+  readonly where?: string;
+  /** What it is ordered by, and of which type; rows with the same follow by `id`. */
+  readonly key: string;
+  readonly type: 'timestamptz' | 'date' | 'int';
+  readonly id: string;
+  readonly direction: 'asc' | 'desc';
+}
+
+/** What comes before every row, by the type of the key. */
+const before = {
+  desc: {
+    timestamptz: `'infinity'`,
+    date: `'infinity'`,
+    int: `'2147483647'`,
+    id: `'ffffffff-ffff-ffff-ffff-ffffffffffff'`,
+  },
+  asc: {
+    timestamptz: `'-infinity'`,
+    date: `'-infinity'`,
+    int: `'-2147483648'`,
+    id: `'00000000-0000-0000-0000-000000000000'`,
+  },
+} as const;
+
+/** SQL: whether a row comes after the place in $2 and $3, where there is one. A comparison alone, so that an index answers it. */
+const after = ({ key, type, id, direction }: Ordered): string =>
+  `(${key}, ${id}) ${direction === 'desc' ? '<' : '>'}
+    (coalesce($2::${type}, ${before[direction][type]}::${type}), coalesce($3::uuid, ${before[direction].id}::uuid))`;
+
+/** SQL of the rows of deal `seen.deal`, at most $4 of them, each with its key as text in `place`. */
+export const orderedRows = (list: Ordered): string => `
+  select ${list.columns}, (${list.key})::text as place from ${list.tables}
+  where ${list.deal} = seen.deal and ${after(list)}${list.where ? ` and ${list.where}` : ''}
+  order by ${list.key} ${list.direction}, ${list.id} ${list.direction} limit $4`;
+
+export type ListOfDeal<Item, Filters extends readonly Value[] = []> = (
+  dealId: string,
+  after: Place | null,
+  limit: number,
+  ...filters: Filters
+) => Statement<Placed<Item>[] | null>;
+
+/**
+ * Declares a list by the SQL of its rows, as {@link orderedRows} makes it: the first `limit` rows after a place; null when
+ * the caller does not see the deal.
+ */
+export function listOfDeal<Item extends object, Filters extends readonly Value[] = []>(
+  name: string,
+  list: string | Ordered,
+): ListOfDeal<Item, Filters> {
+  const text = typeof list === 'string' ? list : orderedRows(list);
+  // The deal is one row, so that this is a loop that keeps the order of what it reads.
+  const found = rows<Row>(
+    name,
+    `select seen.deal as seen_deal, of_deal.* from (select app.seen_deal($1) as deal offset 0) seen
+     left join lateral (select true as is_there, listed.* from (${text}) listed) of_deal on true`,
+  );
+  return (dealId, place, limit, ...filters) =>
+    mapped(found(dealId, place?.key, place?.id, limit, ...filters), (all) => {
+      if (all[0]?.['seen_deal'] == null) return null;
+      return all
+        .filter((row) => row['is_there'])
+        .map(({ seen_deal: _deal, is_there: _there, ...row }) => row as Placed<Item>);
+    });
+}

@@ -1,0 +1,228 @@
+/** Deals: those that the brokerage's keys are let in to. */
+
+import type { Context } from 'hono';
+import { z } from 'zod';
+import type { Statement } from '../../database/statement.ts';
+import { dealsForKey, dealStates, editDeal, moveDeal, openDealWithKey, toldDeal } from '../../domain/deals/deals.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
+import { originOf } from '../../http/origin.ts';
+import type { Services } from '../../services.ts';
+import { readBody } from '../body.ts';
+import { digestOfKey, type Callers } from '../caller.ts';
+import { absent, amount, currency, currency as currencySent, decimal, id, oneOf, textUpTo, time } from '../fields.ts';
+import { location, replayed, type Operation } from '../operation.ts';
+import { byKey, cursor, limitOf, openPages } from '../pages.ts';
+import { idempotencyKey, openWrites } from '../writes.ts';
+import {
+  asked,
+  dealInPath,
+  dealResources,
+  listOf,
+  notFound,
+  oneOfParameter,
+  textParameter,
+  timeParameter,
+  told,
+  withinDealInPath,
+} from './records.ts';
+import { refusedOn } from './refusals.ts';
+
+export const deal = z
+  .object({
+    id,
+    title: z.string().meta({ examples: ['Kestrel Creek Bakery'] }),
+    state: z
+      .enum(dealStates)
+      .meta({ description: 'The state it is in now: one whose exclusivity has lapsed is listed again.' }),
+    organizationId: id.meta({ description: 'The brokerage.' }),
+    industry: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Food production'] }),
+    location: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Asheville, NC'] }),
+    summary: z
+      .string()
+      .nullable()
+      .meta({ examples: ['A wholesale bakery with forty regular customers.'] }),
+    askingPrice: decimal.nullable(),
+    currency,
+    needsNda: z.boolean().meta({ description: 'Whether a buyer learns who sells only under an active NDA.' }),
+    exclusiveBuyerUserId: id.nullable(),
+    exclusivityGrantedAt: time.nullable(),
+    exclusivityExpiresAt: time.nullable(),
+    closedAt: time.nullable(),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Deal', description: 'The sale of a business.' });
+
+const said = {
+  title: textUpTo(200).meta({ examples: ['Kestrel Creek Bakery'] }),
+  industry: textUpTo(120)
+    .nullable()
+    .meta({ examples: ['Food production'] }),
+  location: textUpTo(120)
+    .nullable()
+    .meta({ examples: ['Asheville, NC'] }),
+  summary: textUpTo(8_000)
+    .nullable()
+    .meta({ examples: ['A wholesale bakery with forty regular customers.'] }),
+  askingPrice: amount().nullable(),
+  currency: currencySent,
+  needsNda: z.boolean({ error: absent('Send true or false.') }),
+};
+
+export const dealCreate = z
+  .strictObject({ ...said, currency: currencySent.default('USD'), needsNda: said.needsNda.default(true) })
+  .partial({ industry: true, location: true, summary: true, askingPrice: true })
+  .meta({ id: 'DealCreate' });
+
+export const dealChange = z
+  .strictObject(said)
+  .partial()
+  .meta({ id: 'DealChange', description: 'What is left out stays as it is; null takes a value away.' });
+
+export const dealMove = z
+  .strictObject({
+    to: oneOf(dealStates),
+    confirm: z
+      .boolean({ error: 'Send true or false.' })
+      .default(false)
+      .meta({ description: 'Closes the deal also when something is missing for a closing.' }),
+  })
+  .meta({ id: 'DealMove' });
+
+const limit = limitOf('deals');
+const state = oneOfParameter('state', dealStates, 'Only deals in this state.');
+const updatedSince = timeParameter('updatedSince', 'Only deals that changed at this time or later.');
+const search = textParameter('search', 200, 'Words that must all occur in title, industry or location.');
+
+export function dealOperations(services: Services, callers: Callers): readonly Operation[] {
+  const pages = openPages(services, callers);
+  const { one } = dealResources(services, callers);
+  const writes = openWrites(services, callers);
+  const scopes = ['deals:write', 'deals:read'] as const;
+  const meaning = refusedOn('deal_not_found');
+  const needs = 'Needs the scopes deals:write and deals:read.';
+
+  const create = (c: Context) =>
+    writes.run(c, { scopes, action: 'deal.open', meaning }, async () => {
+      const given = await readBody(c, dealCreate);
+      return {
+        statements: [openDealWithKey(digestOfKey(c), asked(given), originOf(c))],
+        said: given,
+        answer: ([opened]) => {
+          if (opened === null) throw notFound('deal_not_found');
+          return { status: 201, body: told(opened), headers: { Location: `/api/v1/deals/${opened.id}` } };
+        },
+      };
+    });
+
+  /** Changes the deal in the path, and answers with it. */
+  const change = <T>(
+    c: Context,
+    action: 'deal.edit' | 'deal.move',
+    schema: z.ZodType<T>,
+    changing: (dealId: string, given: T) => Statement<boolean>,
+  ) =>
+    writes.run(c, { scopes, action, meaning, within: withinDealInPath(c) }, async () => {
+      const dealId = dealInPath(c);
+      const given = await readBody(c, schema);
+      return {
+        statements: [mustSee('deals', dealId), changing(dealId, given), toldDeal(dealId)],
+        said: given,
+        answer: ([, changed, now]) => {
+          if (!changed || now === null) throw notFound('deal_not_found');
+          return { status: 200, body: told(now) };
+        },
+      };
+    });
+
+  return [
+    {
+      method: 'get',
+      path: '/deals',
+      id: 'listDeals',
+      tag: 'Deals',
+      summary: 'List deals',
+      description: "Those that are open to the brokerage's keys, newest first. Needs the scope deals:read.",
+      scope: 'deals:read',
+      parameters: [state, updatedSince, search, cursor, limit],
+      answers: { 200: { description: 'A page of deals.', schema: listOf(deal, 'DealList') } },
+      handle: (c) =>
+        pages.answer(
+          c,
+          'deals:read',
+          limit,
+          () => {
+            const words = search.read(c)?.trim().split(/\s+/).filter(Boolean).slice(0, 8) ?? null;
+            const filter = { words, state: state.read(c), updatedSince: updatedSince.read(c) };
+            return {
+              name: JSON.stringify(['listDeals', filter]),
+              rows: (count, after) => dealsForKey(filter, after && { key: after.place, id: after.id }, count),
+              place: byKey,
+            };
+          },
+          told,
+        ),
+    },
+    {
+      method: 'get',
+      path: '/deals/{dealId}',
+      id: 'getDeal',
+      tag: 'Deals',
+      summary: 'Get a deal',
+      description: 'Needs the scope deals:read.',
+      scope: 'deals:read',
+      answers: { 200: { description: 'The deal.', schema: deal } },
+      errors: ['deal_not_found'],
+      handle: (c) => one(c, 'deals:read', 'deal_not_found', toldDeal),
+    },
+    {
+      method: 'post',
+      path: '/deals',
+      id: 'createDeal',
+      tag: 'Deals',
+      summary: 'Open a deal',
+      description: `In draft, with whoever issued the key as its broker, and open to the brokerage's keys. ${needs}`,
+      scope: 'deals:write',
+      parameters: [idempotencyKey],
+      body: dealCreate,
+      answers: { 201: { description: 'The deal.', schema: deal, headers: { ...location('deal'), ...replayed } } },
+      errors: ['conflict'],
+      handle: create,
+    },
+    {
+      method: 'patch',
+      path: '/deals/{dealId}',
+      id: 'updateDeal',
+      tag: 'Deals',
+      summary: 'Change what a deal says',
+      description: needs,
+      scope: 'deals:write',
+      parameters: [idempotencyKey],
+      body: dealChange,
+      answers: { 200: { description: 'The deal as it is now.', schema: deal, headers: replayed } },
+      errors: ['deal_not_found', 'conflict'],
+      handle: (c) => change(c, 'deal.edit', dealChange, (dealId, given) => editDeal(dealId, asked(given), originOf(c))),
+    },
+    {
+      method: 'post',
+      path: '/deals/{dealId}/state',
+      id: 'moveDeal',
+      tag: 'Deals',
+      summary: 'Move a deal to another state',
+      description: `As the sale allows: a state at a time, and into exclusivity only by granting it, which a person does. ${needs}`,
+      scope: 'deals:write',
+      parameters: [idempotencyKey],
+      body: dealMove,
+      answers: { 200: { description: 'The deal as it is now.', schema: deal, headers: replayed } },
+      errors: ['deal_not_found', 'conflict'],
+      handle: (c) =>
+        change(c, 'deal.move', dealMove, (dealId, { to, confirm }) => moveDeal(dealId, to, confirm, originOf(c))),
+    },
+  ];
+}

@@ -1,0 +1,137 @@
+/** Offers on deals, to be read: only a buyer submits one, and only a broker accepts it. */
+
+import { z } from 'zod';
+import { mapped } from '../../database/statement.ts';
+import {
+  currentOffers,
+  offerOfDeal,
+  readRevision,
+  revisionsOfOffer,
+  type OfferPayload,
+} from '../../domain/offers/offers.ts';
+import type { Services } from '../../services.ts';
+import type { Callers } from '../caller.ts';
+import { currency, date, decimal, id, time } from '../fields.ts';
+import type { Operation } from '../operation.ts';
+import { dealResources, idInPath, told } from './records.ts';
+
+const payload = z
+  .object({
+    currency: currency.nullable(),
+    purchasePrice: decimal.nullable(),
+    cashAtClose: decimal.nullable(),
+    sellerNote: decimal.nullable(),
+    earnout: decimal.nullable(),
+    rolloverEquity: decimal.nullable(),
+    financingContingency: z.boolean().nullable(),
+    targetCloseDate: date.nullable(),
+    expiresAt: time.nullable(),
+    terms: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ninety days of the seller’s help after closing.'] }),
+    other: z.record(z.string(), z.unknown()).meta({
+      description: 'What the buyer submitted besides, under the names that they gave.',
+      examples: [{ lease: 'to be assigned' }],
+    }),
+  })
+  .meta({ id: 'OfferPayload', description: 'What is offered. Null: nothing was said of it.' });
+
+export const offer = z
+  .object({
+    id,
+    dealId: id,
+    participantId: id.meta({ description: 'The buyer, among the participants of the deal.' }),
+    buyerUserId: id,
+    buyerName: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null to a key without participants:read.', examples: ['Priya Raman'] }),
+    revisionNumber: z
+      .int()
+      .min(1)
+      .meta({ description: "Counts a buyer's submissions from 1.", examples: [2] }),
+    isCurrent: z.boolean().meta({ description: "Whether it is the buyer's latest revision." }),
+    agreed: z.boolean().meta({ description: 'Whether these are the terms that are agreed on the deal now.' }),
+    submittedAt: time,
+    acceptedAt: time.nullable(),
+    declinedAt: time.nullable(),
+    payload,
+  })
+  .meta({ id: 'Offer', description: 'A revision of what a buyer offers.' });
+
+const known = [
+  'currency',
+  'purchase_price',
+  'cash_at_close',
+  'seller_note',
+  'earnout',
+  'rollover_equity',
+  'financing_contingency',
+  'target_close_date',
+  'expires_at',
+  'terms',
+] as const;
+
+function toldPayload(submitted: OfferPayload): Record<string, unknown> {
+  const others = Object.entries(submitted).filter(([name]) => !(known as readonly string[]).includes(name));
+  return {
+    ...told(Object.fromEntries(known.map((name) => [name, submitted[name] ?? null]))),
+    other: Object.fromEntries(others),
+  };
+}
+
+/** An offer as the REST API tells it. */
+export const toldOffer = (found: { payload: OfferPayload }): Record<string, unknown> => ({
+  ...told(found),
+  payload: toldPayload(found.payload),
+});
+
+export function offerOperations(services: Services, callers: Callers): readonly Operation[] {
+  const { list, one } = dealResources(services, callers);
+  const common = { tag: 'Offers', scope: 'offers:read', things: 'offers', item: offer, page: 'OfferList' } as const;
+  return [
+    list({
+      ...common,
+      path: '/deals/{dealId}/offers',
+      id: 'listOffers',
+      summary: 'List the offers on a deal',
+      description: 'The current revision of each buyer, the latest first.',
+      rows: (_c, dealId, after, limit) => currentOffers(dealId, after, limit),
+      show: (row) => toldOffer(readRevision(row)),
+    }),
+    {
+      method: 'get',
+      path: '/deals/{dealId}/offers/{offerId}',
+      id: 'getOffer',
+      tag: common.tag,
+      summary: 'Get an offer',
+      description: 'One revision of an offer, current or not. Needs the scope offers:read.',
+      scope: common.scope,
+      answers: { 200: { description: 'The offer.', schema: offer } },
+      errors: ['offer_not_found'],
+      handle: (c) =>
+        one(
+          c,
+          common.scope,
+          'offer_not_found',
+          (dealId) => offerOfDeal(dealId, idInPath(c, 'offerId', 'offer_not_found')),
+          toldOffer,
+        ),
+    },
+    list({
+      ...common,
+      path: '/deals/{dealId}/offers/{offerId}/revisions',
+      id: 'listOfferRevisions',
+      summary: 'List the revisions of an offer',
+      description: 'Every revision of the buyer who made this one, the latest first.',
+      // An offer has a revision, so that an empty beginning is that of no offer.
+      rows: (c, dealId, after, limit) =>
+        mapped(revisionsOfOffer(dealId, after, limit, idInPath(c, 'offerId', 'offer_not_found')), (found) =>
+          after === null && found?.length === 0 ? null : found,
+        ),
+      show: (row) => toldOffer(readRevision(row)),
+      absent: 'offer_not_found',
+    }),
+  ];
+}

@@ -1,0 +1,129 @@
+/** The people on a deal. */
+
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { actForIssuer } from '../../domain/clients/api-keys.ts';
+import { inviteToDeal, participantsOfDeal, toldParticipant } from '../../domain/deals/participants.ts';
+import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
+import { keepsDirection, oneLine } from '../../domain/people/names.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
+import { originOf } from '../../http/origin.ts';
+import { mintLink } from '../../mail/secrets.ts';
+import type { Services } from '../../services.ts';
+import { readBody } from '../body.ts';
+import { digestOfKey, type Callers } from '../caller.ts';
+import { id, idSent, oneOf, textUpTo, time } from '../fields.ts';
+import { replayed, type Operation } from '../operation.ts';
+import { idempotencyKey, openWrites } from '../writes.ts';
+import { dealInPath, dealResources, notFound, told, withinDealInPath } from './records.ts';
+import { refusedOn } from './refusals.ts';
+
+export const participantRoles = ['broker', 'seller', 'buyer', 'advisor', 'viewer'] as const;
+
+export const participant = z
+  .object({
+    id,
+    userId: id.meta({ description: 'Their account; until they have accepted, that of their invitation.' }),
+    name: z
+      .string()
+      .nullable()
+      .meta({ examples: ['Ron Kestrel'] }),
+    email: z.string().nullable().meta({ format: 'email' }),
+    role: z.enum(participantRoles),
+    status: z.enum(['invited', 'active', 'removed']),
+    side: z
+      .enum(['broker', 'seller', 'buyer', 'viewer'])
+      .meta({ description: "An advisor's is that of whom they advise." }),
+    advises: id.nullable().meta({ description: 'The participant whom an advisor advises.' }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'Participant', description: 'Somebody on a deal.' });
+
+export const invitation = z
+  .strictObject({
+    email: textUpTo(longestEmailAddress)
+      .refine(isEmailAddress, { error: 'It is not an e-mail address.' })
+      .meta({ format: 'email' }),
+    name: textUpTo(200)
+      .regex(oneLine, { error: 'Leave out line breaks.' })
+      .regex(keepsDirection, { error: 'Leave out signs that turn the direction of writing.' })
+      .meta({ examples: ['Ron Kestrel'] }),
+    role: oneOf(participantRoles),
+    advises: idSent
+      .nullable()
+      .default(null)
+      .meta({ description: 'The participant whom an advisor advises: of an advisor, and of nobody else.' }),
+  })
+  .refine(({ role, advises }) => (role === 'advisor') === (advises !== null), {
+    path: ['advises'],
+    error: 'An advisor advises somebody, and nobody else does.',
+  })
+  .meta({ id: 'Invitation' });
+
+export function participantOperations(services: Services, callers: Callers): readonly Operation[] {
+  const { list } = dealResources(services, callers);
+  const writes = openWrites(services, callers);
+  const mails = services.config.smtpUrl !== undefined;
+
+  const invite = (c: Context) =>
+    writes.run(
+      c,
+      {
+        scopes: ['participants:write', 'participants:read'],
+        action: 'participant.invite',
+        meaning: refusedOn('deal_not_found'),
+        within: withinDealInPath(c),
+      },
+      async () => {
+        const dealId = dealInPath(c);
+        const { email, ...person } = await readBody(c, invitation);
+        const given = { ...person, email: email.toLowerCase() };
+        // Nobody is shown the link: where no mail is sent, a broker makes another on the deal's page and hands it on.
+        const { link } = mintLink(services.secrets, mails);
+        return {
+          statements: [
+            mustSee('deals', dealId),
+            actForIssuer(digestOfKey(c), 'participants:write', dealId),
+            inviteToDeal(dealId, given, link, originOf(c)),
+            toldParticipant(dealId, given.email),
+          ],
+          said: given,
+          answer: ([, , invited, who]) => {
+            if (!invited || who === null) throw notFound('deal_not_found');
+            return { status: 201, body: told(who) };
+          },
+        };
+      },
+    );
+
+  return [
+    list({
+      path: '/deals/{dealId}/participants',
+      id: 'listParticipants',
+      tag: 'Deals',
+      summary: 'List the people on a deal',
+      description: 'In the order in which they were added, also those who were invited or removed.',
+      scope: 'participants:read',
+      things: 'participants',
+      item: participant,
+      page: 'ParticipantList',
+      rows: (_c, dealId, after, limit) => participantsOfDeal(dealId, after, limit),
+    }),
+    {
+      method: 'post',
+      path: '/deals/{dealId}/invitations',
+      id: 'inviteParticipant',
+      tag: 'Deals',
+      summary: 'Invite somebody to a deal',
+      description:
+        'By mail, in the name of whoever issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. Who was invited before and has not come is invited again. Needs the scopes participants:write and participants:read.',
+      scope: 'participants:write',
+      parameters: [idempotencyKey],
+      body: invitation,
+      answers: { 201: { description: 'The participant, who is invited.', schema: participant, headers: replayed } },
+      errors: ['deal_not_found', 'conflict'],
+      handle: invite,
+    },
+  ];
+}

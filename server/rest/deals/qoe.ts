@@ -1,0 +1,321 @@
+/** The quality of earnings of a deal: checklist, accounting snapshots and what they say, adjustments. Snapshots are delivered too. */
+
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { checklistOfDeal } from '../../domain/diligence/checklist.ts';
+import { customersOfDeal, periodsOfDeal } from '../../domain/diligence/figures.ts';
+import { adjustmentCategories, normalizationsOfDeal } from '../../domain/diligence/normalizations.ts';
+import { deliverSnapshot, plAmounts, snapshotsOfDeal, type DeliveredBooks } from '../../domain/diligence/snapshots.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
+import { originOf } from '../../http/origin.ts';
+import type { Services } from '../../services.ts';
+import { readBody } from '../body.ts';
+import type { Callers } from '../caller.ts';
+import { amount, currency, currency as currencySent, date, day, decimal, id, textUpTo, time } from '../fields.ts';
+import { replayed, type Operation } from '../operation.ts';
+import { idempotencyKey, openWrites } from '../writes.ts';
+import {
+  asked,
+  dayParameter,
+  dealInPath,
+  dealResources,
+  idParameter,
+  notFound,
+  textParameter,
+  told,
+  withinDealInPath,
+} from './records.ts';
+import { refusedOn } from './refusals.ts';
+
+export const checklistItem = z
+  .object({
+    id,
+    category: z.string().meta({ examples: ['revenue'] }),
+    title: z.string().meta({ examples: ['Proof of cash'] }),
+    status: z.enum(['not_started', 'in_progress', 'completed', 'not_applicable']),
+    completedAt: time.nullable(),
+  })
+  .meta({ id: 'ChecklistItem', description: 'What is to be looked at in the books.' });
+
+export const snapshotTypes = ['profit_and_loss', 'customer_revenue', 'full'] as const;
+
+export const snapshot = z
+  .object({
+    id,
+    snapshotType: z.enum(snapshotTypes),
+    status: z.enum(['requested', 'processing', 'completed', 'failed']),
+    sourceName: z
+      .string()
+      .nullable()
+      .meta({ description: 'The file or the system that it came from.', examples: ['QuickBooks'] }),
+    requestedAt: time,
+    completedAt: time.nullable(),
+    failure: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why it failed.', examples: ['Row 7: The amount is missing.'] }),
+  })
+  .meta({ id: 'AccountingSnapshot', description: 'The books of the business as they were delivered at one time.' });
+
+export const plPeriod = z
+  .object({
+    id,
+    snapshotId: id,
+    periodLabel: z.string().meta({ examples: ['2026-01'] }),
+    periodStartDate: date,
+    periodEndDate: date,
+    currency,
+    revenue: decimal,
+    costOfGoodsSold: decimal.nullable(),
+    grossProfit: decimal.nullable(),
+    operatingExpenses: decimal.nullable(),
+    ownerCompensation: decimal.nullable(),
+    depreciationAmortization: decimal.nullable(),
+    interestExpense: decimal.nullable(),
+    taxExpense: decimal.nullable(),
+    netIncome: decimal.nullable(),
+    ebitda: decimal.nullable(),
+  })
+  .meta({ id: 'PlPeriod', description: 'Profit and loss of one period, as a snapshot has it.' });
+
+export const customerRevenue = z
+  .object({
+    id,
+    snapshotId: id,
+    customerName: z.string().meta({ examples: ['Blue Ridge Diner'] }),
+    periodStartDate: date,
+    periodEndDate: date,
+    currency,
+    revenueTotal: decimal,
+    revenueShare: decimal
+      .nullable()
+      .meta({ description: 'Of all customers of the period, from 0 to 1; null when they come to nothing.' }),
+    rank: z
+      .int()
+      .min(1)
+      .meta({ description: '1 for the largest; the same for equal totals.', examples: [1] }),
+  })
+  .meta({ id: 'CustomerRevenue', description: 'What one customer brought in one period.' });
+
+export const normalization = z
+  .object({
+    id,
+    dealId: id,
+    periodLabel: z.string().meta({ examples: ['FY2025'] }),
+    adjustmentCategory: z.enum(adjustmentCategories),
+    adjustmentAmount: decimal,
+    rationale: z
+      .string()
+      .nullable()
+      .meta({ examples: ['The owner’s salary is above the market.'] }),
+    createdBy: id.nullable().meta({ description: 'Null also to a key without participants:read.' }),
+    createdAt: time,
+  })
+  .meta({ id: 'Normalization', description: 'An adjustment that makes the earnings of the business comparable.' });
+
+/** The most bytes of the books that are delivered at once, and the most rows. */
+export const largestBooks = 1_048_576;
+const mostRows = 5_000;
+
+const inPeriod = {
+  periodStartDate: day,
+  periodEndDate: day.meta({ description: 'Not before periodStartDate.' }),
+  currency: currencySent.optional().meta({ description: "Without it, the deal's." }),
+};
+const amountSent = amount({ signed: true });
+const maybe = amountSent.nullable().optional();
+
+const periodSent = z
+  .strictObject({
+    periodLabel: textUpTo(64).meta({ examples: ['2026-01'] }),
+    ...inPeriod,
+    revenue: amountSent,
+    costOfGoodsSold: maybe,
+    grossProfit: maybe,
+    operatingExpenses: maybe,
+    ownerCompensation: maybe,
+    depreciationAmortization: maybe,
+    interestExpense: maybe,
+    taxExpense: maybe,
+    netIncome: maybe,
+    ebitda: maybe,
+  })
+  .meta({ id: 'PlPeriodDelivered' });
+
+const customerSent = z
+  .strictObject({
+    customerName: textUpTo(200).meta({ examples: ['Blue Ridge Diner'] }),
+    ...inPeriod,
+    revenueTotal: amountSent,
+  })
+  .meta({ id: 'CustomerRevenueDelivered' });
+
+interface InPeriod {
+  readonly periodStartDate: string;
+  readonly periodEndDate: string;
+  readonly customerName?: string;
+}
+
+/** Periods that end before they begin, and rows of which there is one already. */
+function faultsOf(
+  rows: readonly InPeriod[],
+  list: 'periods' | 'customers',
+): { path: (string | number)[]; message: string }[] {
+  const before = new Set<string>();
+  return rows.flatMap(({ periodStartDate, periodEndDate, customerName }, at) => {
+    const row = JSON.stringify([periodStartDate, periodEndDate, customerName]);
+    const faults = [
+      ...(periodEndDate < periodStartDate
+        ? [{ path: [list, at, 'periodEndDate'], message: 'The period ends before it begins.' }]
+        : []),
+      ...(before.has(row) ? [{ path: [list, at], message: 'There is a row of this period already.' }] : []),
+    ];
+    before.add(row);
+    return faults;
+  });
+}
+
+const rowsOf = <T extends z.ZodType>(row: T) =>
+  z
+    .array(row, { error: 'Send a list.' })
+    .max(mostRows, { error: `At most ${mostRows} rows at once.` })
+    .default([]);
+
+export const snapshotCreate = z
+  .strictObject({
+    sourceName: textUpTo(255)
+      .nullable()
+      .default(null)
+      .meta({ description: 'The system that the books come from.', examples: ['QuickBooks'] }),
+    periods: rowsOf(periodSent),
+    customers: rowsOf(customerSent),
+  })
+  .superRefine(({ periods, customers }, { addIssue }) => {
+    if (periods.length + customers.length === 0)
+      addIssue({ code: 'custom', path: [], message: 'Send periods, customers or both.' });
+    for (const { path, message } of [...faultsOf(periods, 'periods'), ...faultsOf(customers, 'customers')].slice(
+      0,
+      100,
+    ))
+      addIssue({ code: 'custom', path, message });
+  })
+  .meta({ id: 'AccountingSnapshotCreate' });
+
+const nulls = Object.fromEntries(plAmounts.map((name) => [name, null]));
+
+const category = textParameter('category', 64, 'Only rows of this category.');
+const snapshotId = idParameter('snapshotId', 'Only periods of this snapshot.');
+const startDate = dayParameter('startDate', 'Only periods that begin on this day or later.');
+const endDate = dayParameter('endDate', 'Only periods that end on this day or earlier.');
+const ofSnapshot = idParameter('snapshotId', 'The snapshot to read; without it the one that was completed last.');
+const asOf = dayParameter('asOf', 'The day whose period is meant; without it the latest period of the snapshot.');
+
+export function qoeOperations(services: Services, callers: Callers): readonly Operation[] {
+  const { list } = dealResources(services, callers);
+  const common = { tag: 'Quality of earnings', scope: 'qoe:read' } as const;
+  const writes = openWrites(services, callers);
+
+  const deliver = (c: Context) =>
+    writes.run(
+      c,
+      {
+        scopes: ['qoe:write', 'qoe:read'],
+        action: 'qoe.snapshot.request',
+        meaning: refusedOn('deal_not_found'),
+        within: withinDealInPath(c),
+      },
+      async () => {
+        const dealId = dealInPath(c);
+        const { sourceName, periods, customers } = await readBody(c, snapshotCreate, largestBooks);
+        const type = periods.length === 0 ? 'customer_revenue' : customers.length === 0 ? 'profit_and_loss' : 'full';
+        const books: DeliveredBooks = {
+          periods: periods.map((row) => asked({ ...nulls, currency: null, ...row })),
+          customers: customers.map((row) => asked({ currency: null, ...row })),
+        };
+        return {
+          statements: [mustSee('deals', dealId), deliverSnapshot(dealId, type, sourceName, books, originOf(c))],
+          said: { sourceName, periods, customers },
+          answer: ([, delivered]) => {
+            if (delivered === null) throw notFound('deal_not_found');
+            return { status: 201, body: told(delivered) };
+          },
+        };
+      },
+    );
+
+  return [
+    list({
+      ...common,
+      path: '/deals/{dealId}/qoe/checklist',
+      id: 'listChecklist',
+      summary: 'List the QoE checklist of a deal',
+      description: 'In its own order.',
+      things: 'rows of the checklist',
+      item: checklistItem,
+      page: 'ChecklistItemList',
+      filters: [category],
+      rows: (c, dealId, after, limit) => checklistOfDeal(dealId, after, limit, category.read(c)),
+    }),
+    list({
+      ...common,
+      path: '/deals/{dealId}/qoe/snapshots',
+      id: 'listSnapshots',
+      summary: 'List the accounting snapshots of a deal',
+      description: 'The latest first.',
+      things: 'snapshots',
+      item: snapshot,
+      page: 'AccountingSnapshotList',
+      rows: (_c, dealId, after, limit) => snapshotsOfDeal(dealId, after, limit),
+    }),
+    {
+      method: 'post',
+      path: '/deals/{dealId}/qoe/snapshots',
+      id: 'createSnapshot',
+      tag: common.tag,
+      summary: 'Deliver an accounting snapshot',
+      description: `The books as they are now, from another system: kept whole, with all of its rows, or not at all. At most ${largestBooks} bytes. Needs the scopes qoe:write and qoe:read.`,
+      scope: 'qoe:write',
+      parameters: [idempotencyKey],
+      body: snapshotCreate,
+      answers: { 201: { description: 'The snapshot, completed.', schema: snapshot, headers: replayed } },
+      errors: ['deal_not_found', 'conflict'],
+      handle: deliver,
+    },
+    list({
+      ...common,
+      path: '/deals/{dealId}/qoe/periods',
+      id: 'listPlPeriods',
+      summary: 'List profit and loss by period',
+      description: 'The periods of every snapshot of the deal, the latest period first.',
+      things: 'periods',
+      item: plPeriod,
+      page: 'PlPeriodList',
+      filters: [snapshotId, startDate, endDate],
+      rows: (c, dealId, after, limit) =>
+        periodsOfDeal(dealId, after, limit, snapshotId.read(c), startDate.read(c), endDate.read(c)),
+    }),
+    list({
+      ...common,
+      path: '/deals/{dealId}/qoe/customers',
+      id: 'listCustomerRevenues',
+      summary: 'List customers by revenue',
+      description: 'The customers of one period of one snapshot, the largest first.',
+      things: 'customers',
+      item: customerRevenue,
+      page: 'CustomerRevenueList',
+      filters: [ofSnapshot, asOf],
+      rows: (c, dealId, after, limit) => customersOfDeal(dealId, after, limit, ofSnapshot.read(c), asOf.read(c)),
+    }),
+    list({
+      ...common,
+      path: '/deals/{dealId}/qoe/normalizations',
+      id: 'listNormalizations',
+      summary: 'List the adjustments of a deal',
+      description: 'The latest first.',
+      things: 'adjustments',
+      item: normalization,
+      page: 'NormalizationList',
+      rows: (_c, dealId, after, limit) => normalizationsOfDeal(dealId, after, limit),
+    }),
+  ];
+}

@@ -1,0 +1,225 @@
+/** What the resources of a deal have in common: the deal in the path, lists and single records, and what is refused. */
+
+import type { Context } from 'hono';
+import { z } from 'zod';
+import type { Place } from '../../database/paging.ts';
+import { mapped, type Statement } from '../../database/statement.ts';
+import type { KeyScope } from '../../domain/clients/key-scopes.ts';
+import { withinDeal } from '../../domain/visibility/within.ts';
+import { Problem } from '../../http/problem.ts';
+import { isUuid } from '../../http/uuid.ts';
+import type { Services } from '../../services.ts';
+import { answerJson } from '../answer.ts';
+import type { Callers } from '../caller.ts';
+import type { ErrorCode } from '../envelope.ts';
+import { queryParameter, type Operation, type Parameter } from '../operation.ts';
+import { byKey, cursor, limitOf, openPages, type KeyPlace } from '../pages.ts';
+import { pagination } from '../schemas.ts';
+
+/** 404: there is no such record, or the key does not see it, or what is in the path is no id. The same answer for all. */
+const missing = {
+  deal_not_found: 'There is no such deal.',
+  offer_not_found: 'There is no such offer.',
+  document_not_found: 'There is no such document.',
+  condition_not_found: 'There is no such closing condition.',
+} as const satisfies { [Code in ErrorCode]?: string };
+
+export type Missing = keyof typeof missing;
+
+export const notFound = (code: Missing): Problem => new Problem(404, code, missing[code]);
+
+/** The id of a record in the path. Throws the problem of a record that is not there. */
+export function idInPath(c: Context, name: string, code: Missing): string {
+  const id = c.req.param(name) ?? '';
+  if (!isUuid(id)) throw notFound(code);
+  return id.toLowerCase();
+}
+
+/** The deal in the path. */
+export const dealInPath = (c: Context): string => idInPath(c, 'dealId', 'deal_not_found');
+
+/** The deal in the path, for whoever enters: undefined where it is no id, which is told after the scope is known. */
+export function withinDealInPath(c: Context) {
+  const id = c.req.param('dealId') ?? '';
+  return isUuid(id) ? withinDeal(id.toLowerCase()) : undefined;
+}
+
+/** A name of the database as the REST API writes it. */
+export const inCamelCase = (name: string): string =>
+  name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+/** A record as the REST API names its properties, without its place in a list. */
+export function told(record: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(record)
+      .filter(([name]) => name !== 'place')
+      .map(([name, value]) => [inCamelCase(name), value]),
+  );
+}
+
+const inSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** What was sent, under the names of the database. */
+export const asked = <T>(sent: object): T =>
+  Object.fromEntries(Object.entries(sent).map(([name, value]) => [inSnakeCase(name), value])) as T;
+
+/** A page of records, as it is described. */
+export const listOf = (item: z.ZodType, id: string) => z.object({ data: z.array(item), pagination }).meta({ id });
+
+/** A parameter that narrows a list to one of several words. */
+export const oneOfParameter = <const Words extends readonly [string, ...string[]]>(
+  name: string,
+  words: Words,
+  description: string,
+): Parameter<Words[number] | null> =>
+  queryParameter<Words[number], null>(
+    name,
+    { description, schema: { type: 'string', enum: [...words] }, message: `Send one of ${words.join(', ')}.` },
+    (value) => words.find((word) => word === value),
+    null,
+  );
+
+/** A parameter that is a text of 1 to `max` characters. */
+export const textParameter = (name: string, max: number, description: string): Parameter<string | null> =>
+  queryParameter<string, null>(
+    name,
+    {
+      description,
+      schema: { type: 'string', minLength: 1, maxLength: max },
+      message: `Send a text of 1 to ${max} characters.`,
+    },
+    (value) =>
+      value.length >= 1 && value.length <= max && value.isWellFormed() && !value.includes('\0') ? value : undefined,
+    null,
+  );
+
+/** A parameter that is a day. */
+export const dayParameter = (name: string, description: string): Parameter<string | null> =>
+  queryParameter<string, null>(
+    name,
+    { description, schema: { type: 'string', format: 'date' }, message: 'Send a date as YYYY-MM-DD.' },
+    (value) => (z.iso.date().safeParse(value).success && !value.startsWith('0000') ? value : undefined),
+    null,
+  );
+
+/** A parameter that is a moment. */
+export const timeParameter = (name: string, description: string): Parameter<string | null> =>
+  queryParameter<string, null>(
+    name,
+    {
+      description,
+      schema: { type: 'string', format: 'date-time' },
+      message: 'Send a time as RFC 3339, like 2026-01-31T12:00:00Z.',
+    },
+    (value) =>
+      z.iso.datetime({ offset: true }).safeParse(value).success && !value.startsWith('0000') ? value : undefined,
+    null,
+  );
+
+/** A parameter that is the id of a record. */
+export const idParameter = (name: string, description: string): Parameter<string | null> =>
+  queryParameter<string, null>(
+    name,
+    { description, schema: { type: 'string', format: 'uuid' }, message: 'Send the id of a record: a UUID.' },
+    (value) => (isUuid(value) ? value.toLowerCase() : undefined),
+    null,
+  );
+
+/** A list of records of a deal, as it is declared. */
+interface ListOfRecords<Row extends KeyPlace> {
+  readonly path: `/${string}`;
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly scope: KeyScope;
+  /** What the records are called, in the plural. */
+  readonly things: string;
+  readonly item: z.ZodType;
+  /** The `id` of the schema of a page. */
+  readonly page: string;
+  readonly filters?: readonly Parameter[];
+  /** What it is when there is nothing of which this would be the list: that there is no such deal, unless it is said. */
+  readonly absent?: Missing;
+  /** The rows of the deal behind a place, with the filters of the request; null when there is nothing of which they would be. */
+  readonly rows: (c: Context, dealId: string, after: Place | null, limit: number) => Statement<Row[] | null>;
+  readonly show?: (row: Row) => unknown;
+}
+
+export interface DealResources {
+  /** GET of a list of records of a deal. */
+  list<Row extends KeyPlace>(declared: ListOfRecords<Row>): Operation;
+  /** Answers one record of the deal in the path, or with the problem that there is none. */
+  one<T extends object>(
+    c: Context,
+    scope: KeyScope,
+    code: Missing,
+    read: (dealId: string) => Statement<T | null>,
+    show?: (record: T) => unknown,
+  ): Promise<Response>;
+}
+
+export function dealResources(services: Services, callers: Callers): DealResources {
+  const pages = openPages(services, callers);
+  return {
+    list({
+      path,
+      id,
+      tag,
+      summary,
+      description,
+      scope,
+      things,
+      item,
+      page,
+      filters = [],
+      absent = 'deal_not_found',
+      rows,
+      show = told,
+    }) {
+      const limit = limitOf(things);
+      return {
+        method: 'get',
+        path,
+        id,
+        tag,
+        summary,
+        description: `${description} Needs the scope ${scope}.`,
+        scope,
+        parameters: [...filters, cursor, limit],
+        answers: { 200: { description: `A page of ${things}.`, schema: listOf(item, page) } },
+        errors: [absent],
+        handle: (c) =>
+          pages.answer(
+            c,
+            scope,
+            limit,
+            () => {
+              const dealId = idInPath(c, 'dealId', absent);
+              const filtered = filters.map((filter) => filter.read(c));
+              return {
+                name: JSON.stringify([id, c.req.param(), filtered]),
+                rows: (count, after) => rows(c, dealId, after && { key: after.place, id: after.id }, count),
+                place: byKey,
+                absent: () => notFound(absent),
+              };
+            },
+            show,
+            withinDealInPath(c),
+          ),
+      };
+    },
+
+    async one(c, scope, code, read, show = told) {
+      const { answer } = await callers.ask(c, scope, () => read(idInPath(c, 'dealId', code)), {
+        within: withinDealInPath(c),
+      });
+      if (answer === null) throw notFound(code);
+      return answerJson(c, { status: 200, body: show(answer) });
+    },
+  };
+}
+
+/** The same statement, answered with what `f` makes of what it found; null stays null. */
+export const shownAs = <T, R>(statement: Statement<T | null>, f: (found: T) => R): Statement<R | null> =>
+  mapped(statement, (found) => (found === null ? null : f(found)));

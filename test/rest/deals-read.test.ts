@@ -1,0 +1,583 @@
+/** What keys read of deals: as docs/visibility.md has it for the API key, through HTTP, exactly. */
+
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import { startNetwork } from '../database/network.ts';
+import type { Scene } from '../policies/scene.ts';
+import { startNode } from '../tools/node.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { readDocument } from './document.ts';
+import { as, issueKey } from './scene.ts';
+
+let web: WebScene;
+let scene: Scene;
+let ask: ReturnType<typeof as>;
+let foreign: ReturnType<typeof as>;
+
+const admin = () => ({ id: scene.brokerage, admin: scene.people['admin']! });
+const key = (scopes: readonly KeyScope[]) => issueKey(web.service, admin(), { scopes });
+
+beforeAll(async () => {
+  const rateLimits = { ...readConfig({}).rateLimits, rest_ip: 1_000_000 };
+  web = await openScene({ config: { rateLimits, features: { findings: true, financing: true } } });
+  ({ scene } = web);
+  await web.service.sql('update deals set keys_admitted = true where id = $1', [scene.deal]);
+  ask = as(await key(dealScopes), web.service.restUrl);
+  const [elsewhere] = await web.service.sql<{ id: string; admin: string }>(
+    'select brokerage_id as id, user_id as admin from members where brokerage_id <> $1',
+    [scene.brokerage],
+  );
+  await web.service.sql('update deals set keys_admitted = true where organization_id = $1', [elsewhere!.id]);
+  foreign = as(await issueKey(web.service, elsewhere!, { scopes: dealScopes }), web.service.restUrl);
+});
+afterAll(() => web.close());
+
+const reads: readonly (readonly [path: string, scope: KeyScope, absent: string])[] = [
+  ['', 'deals:read', 'deal_not_found'],
+  ['/participants', 'participants:read', 'deal_not_found'],
+  ['/offers', 'offers:read', 'deal_not_found'],
+  ['/offers/:offer', 'offers:read', 'offer_not_found'],
+  ['/offers/:offer/revisions', 'offers:read', 'offer_not_found'],
+  ['/questions', 'questions:read', 'deal_not_found'],
+  ['/ndas', 'ndas:read', 'deal_not_found'],
+  ['/findings', 'findings:read', 'deal_not_found'],
+  ['/financing-sources', 'financing:read', 'deal_not_found'],
+  ['/documents', 'documents:read', 'deal_not_found'],
+  ['/documents/:document', 'documents:read', 'document_not_found'],
+  ['/qoe/checklist', 'qoe:read', 'deal_not_found'],
+  ['/qoe/snapshots', 'qoe:read', 'deal_not_found'],
+  ['/qoe/periods', 'qoe:read', 'deal_not_found'],
+  ['/qoe/customers', 'qoe:read', 'deal_not_found'],
+  ['/qoe/normalizations', 'qoe:read', 'deal_not_found'],
+  ['/conditions', 'conditions:read', 'deal_not_found'],
+];
+
+const filled = (path: string, deal: string): string =>
+  `/deals/${deal}${path}`
+    .replace(':offer', scene.records["offers/the other buyer's"]!)
+    .replace(':document', scene.records['documents/nda_gated']!);
+
+const nothing = '018cc251-0000-7000-8000-000000000000';
+
+describe('a key', () => {
+  test.each(reads)('%s: is refused without the scope %s, whatever the deal', async (path, scope) => {
+    const others = as(await key(dealScopes.filter((one) => one !== scope)), web.service.restUrl);
+    for (const deal of [scene.deal, nothing, 'x']) {
+      const { status, body } = await others('GET', filled(path, deal));
+      expect([status, body?.error.code, body?.error.details['required_scope']]).toEqual([
+        403,
+        'insufficient_scope',
+        scope,
+      ]);
+    }
+  });
+
+  test.each(reads)('%s: with the scope alone reads the deal that is open to keys', async (path, scope) => {
+    const { status } = await as(await key([scope]), web.service.restUrl)('GET', filled(path, scene.deal));
+    expect(status).toBe(200);
+  });
+
+  test.each(reads)(
+    '%s: a deal that is not open to keys is as one of another brokerage, and as none',
+    async (path, _scope, absent) => {
+      const answers = await Promise.all([
+        ask('GET', filled(path, scene.idle)),
+        ask('GET', filled(path, scene.records['deals/a deal of another brokerage']!)),
+        ask('GET', filled(path, nothing)),
+        ask('GET', filled(path, 'no-uuid')),
+        foreign('GET', filled(path, scene.deal)),
+      ]);
+      for (const { status, text, body } of answers) {
+        expect([status, body?.error.code]).toEqual([404, absent]);
+        expect(text).toBe(answers[0].text);
+      }
+    },
+  );
+
+  test('loses a deal with the next request after its broker has shut keys out', async () => {
+    const shut = (admitted: boolean) =>
+      web.service.sql('update deals set keys_admitted = $2 where id = $1', [scene.deal, admitted]);
+    await shut(false);
+    const [one, list] = await Promise.all([ask('GET', `/deals/${scene.deal}`), ask('GET', '/deals')]);
+    await shut(true);
+    expect([one.status, list.body?.data]).toEqual([404, []]);
+    expect((await ask('GET', `/deals/${scene.deal}`)).status).toBe(200);
+  });
+
+  test('reads no deal by the list but those that are open to the keys of its brokerage', async () => {
+    const { body } = await ask('GET', '/deals');
+    expect(body?.data.map(({ id }) => id)).toEqual([scene.deal]);
+    const elsewhere = await foreign('GET', '/deals');
+    expect(elsewhere.body?.data.map(({ id }) => id)).toEqual([scene.records['deals/a deal of another brokerage']]);
+    const none = as(await key(dealScopes.filter((one) => one !== 'deals:read')), web.service.restUrl);
+    expect((await none('GET', '/deals')).status).toBe(403);
+  });
+});
+
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
+const list = (...data: unknown[]) => ({ data, pagination: { hasMore: false, nextCursor: null } });
+
+describe('exactly what a key reads', () => {
+  test('a deal, by itself and in the list', async () => {
+    const deal = {
+      id: scene.deal,
+      title: 'Corner bakery',
+      state: 'diligence',
+      organizationId: scene.brokerage,
+      industry: null,
+      location: null,
+      summary: null,
+      askingPrice: null,
+      currency: 'USD',
+      needsNda: true,
+      exclusiveBuyerUserId: scene.people['exclusive buyer'],
+      exclusivityGrantedAt: time,
+      exclusivityExpiresAt: time,
+      closedAt: null,
+      createdAt: time,
+      updatedAt: time,
+    };
+    const one = await ask('GET', `/deals/${scene.deal}`);
+    expect(one.body).toEqual(deal);
+    expect((await ask('GET', '/deals')).body).toEqual(list(one.body));
+  });
+
+  test('its participants', async () => {
+    const { body } = await ask('GET', `/deals/${scene.deal}/participants`);
+    expect(body?.data).toHaveLength(12);
+    const of = (name: string) => body?.data.find(({ id }) => id === scene.participants[name]);
+    expect(of('seller')).toEqual({
+      id: scene.participants['seller'],
+      userId: scene.people['seller'],
+      name: 'seller',
+      email: 'seller@example.test',
+      role: 'seller',
+      status: 'active',
+      side: 'seller',
+      advises: null,
+      createdAt: time,
+      updatedAt: time,
+    });
+    expect(of("other buyer's advisor")).toMatchObject({
+      role: 'advisor',
+      side: 'buyer',
+      advises: scene.participants['other buyer'],
+    });
+    // The account of somebody who has not accepted is not told.
+    expect(of('invited')).toMatchObject({ userId: scene.participants['invited'], status: 'invited' });
+  });
+
+  test('offers, their revisions and what was submitted besides', async () => {
+    await web.service.sql(
+      `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, payload)
+       values ($1, $2, $3, 2, false, '{"purchase_price": "1250000.50", "target_close_date": "2027-01-31", "extra_digits": 1.100000000000000000001}')`,
+      [scene.deal, scene.participants['other buyer'], scene.people['other buyer']],
+    );
+    const { body } = await ask('GET', `/deals/${scene.deal}/offers`);
+    const nulls = {
+      currency: null,
+      purchasePrice: null,
+      cashAtClose: null,
+      sellerNote: null,
+      earnout: null,
+      rolloverEquity: null,
+      financingContingency: null,
+      targetCloseDate: null,
+      expiresAt: null,
+      terms: null,
+      other: {},
+    };
+    const others = {
+      id: scene.records["offers/the other buyer's"],
+      dealId: scene.deal,
+      participantId: scene.participants['other buyer'],
+      buyerUserId: scene.people['other buyer'],
+      buyerName: 'other buyer',
+      revisionNumber: 1,
+      isCurrent: true,
+      agreed: false,
+      submittedAt: time,
+      acceptedAt: null,
+      declinedAt: null,
+      payload: nulls,
+    };
+    expect(body?.data.find(({ id }) => id === others.id)).toEqual(others);
+    expect(body?.data.find(({ id }) => id !== others.id)).toMatchObject({ agreed: true, acceptedAt: time });
+    expect((await ask('GET', `/deals/${scene.deal}/offers/${others.id}`)).body).toEqual(others);
+    const revisions = await ask('GET', `/deals/${scene.deal}/offers/${others.id}/revisions`);
+    expect(revisions.body?.data).toEqual([
+      expect.objectContaining({
+        revisionNumber: 2,
+        payload: {
+          ...nulls,
+          purchasePrice: '1250000.50',
+          targetCloseDate: '2027-01-31',
+          other: { extra_digits: expect.anything() },
+        },
+      }),
+      others,
+    ]);
+    expect(revisions.text).toContain('"extra_digits":1.100000000000000000001');
+  });
+
+  test('questions, NDAs, findings, sources of financing and conditions', async () => {
+    const of = async (path: string) => (await ask('GET', `/deals/${scene.deal}${path}`)).body?.data ?? [];
+    const questions = await of('/questions');
+    expect(questions).toHaveLength(4);
+    expect(
+      questions.find(({ id }) => id === scene.records["questions/the exclusive buyer's, with the seller"]),
+    ).toEqual({
+      id: scene.records["questions/the exclusive buyer's, with the seller"],
+      dealId: scene.deal,
+      category: 'financials',
+      status: 'with_seller',
+      askedAt: time,
+      questionText: 'Why?',
+      askedByName: 'exclusive buyer',
+      answerText: 'Because of the lease.',
+      answeredAt: time,
+      distributedResponse: null,
+      distributedAt: null,
+      rejectionReason: null,
+    });
+    expect((await of('/questions?status=distributed')).map(({ id }) => id)).toEqual([
+      scene.records["questions/the other buyer's, distributed"],
+    ]);
+    const ndas = await of('/ndas');
+    expect(ndas).toHaveLength(2);
+    expect(ndas.find(({ id }) => id === scene.records["ndas/the other buyer's"])).toEqual({
+      id: scene.records["ndas/the other buyer's"],
+      dealId: scene.deal,
+      participantId: scene.participants['other buyer'],
+      status: 'active',
+      sentAt: time,
+      signedAt: time,
+      expiresAt: null,
+      revokedAt: null,
+    });
+    const findings = await of('/findings?severity=minor&category=tax&status=open');
+    expect(findings.find(({ id }) => id === scene.records["findings/the exclusive buyer's"])).toEqual({
+      id: scene.records["findings/the exclusive buyer's"],
+      dealId: scene.deal,
+      category: 'tax',
+      title: 'Sales tax',
+      description: null,
+      severity: 'minor',
+      status: 'open',
+      statusNotes: null,
+      ownerUserId: null,
+      createdBy: null,
+      createdAt: time,
+      updatedAt: time,
+      commentCount: 1,
+    });
+    expect(await of('/findings?severity=critical')).toEqual([]);
+    expect(await of('/financing-sources')).toEqual([
+      {
+        id: scene.records["financing_sources/the exclusive buyer's"],
+        dealId: scene.deal,
+        sourceType: 'sba_7a',
+        sourceName: 'First Bank',
+        commitmentAmount: '1',
+        currency: 'USD',
+        commitmentStatus: 'identified',
+        createdBy: null,
+        createdAt: time,
+        updatedAt: time,
+      },
+    ]);
+    expect(await of('/conditions?status=open')).toEqual([
+      {
+        id: scene.records["closing_conditions/the exclusive buyer's to meet"],
+        dealId: scene.deal,
+        name: 'Lease assigned',
+        status: 'open',
+        ownerUserId: scene.people['exclusive buyer'],
+        deadline: null,
+        overdue: false,
+        completedAt: null,
+        createdAt: time,
+        updatedAt: time,
+      },
+    ]);
+  });
+
+  test('documents of both sources, of every confidentiality', async () => {
+    const { body } = await ask('GET', `/deals/${scene.deal}/documents`);
+    expect(body?.data).toHaveLength(6);
+    const produced = {
+      id: scene.records['production_documents/nda_gated'],
+      dealId: scene.deal,
+      source: 'production',
+      filename: 'nda_gated.pdf',
+      category: 'financials',
+      confidentiality: 'nda_gated',
+      mediaType: 'application/pdf',
+      sizeBytes: 1,
+      sha256: null,
+      uploadedAt: time,
+      diligenceRequest: 'Bank statements',
+      uploadedByName: null,
+    };
+    expect(body?.data.find(({ id }) => id === produced.id)).toEqual(produced);
+    expect((await ask('GET', `/deals/${scene.deal}/documents/${produced.id}`)).body).toEqual(produced);
+    expect(
+      (await ask('GET', `/deals/${scene.deal}/documents?confidentiality=public&category=financials`)).body?.data,
+    ).toHaveLength(2);
+    await web.service.sql('update documents set removed_at = app.now() where id = $1', [
+      scene.records['documents/public'],
+    ]);
+    expect((await ask('GET', `/deals/${scene.deal}/documents/${scene.records['documents/public']}`)).status).toBe(404);
+  });
+
+  test('the books', async () => {
+    const { records } = scene;
+    const snapshot = records['accounting_snapshots/a snapshot'];
+    const of = async (path: string) => (await ask('GET', `/deals/${scene.deal}/qoe${path}`)).body;
+    expect(await of('/checklist')).toEqual(
+      list({
+        id: records['qoe_checklist/a row of the checklist'],
+        category: 'revenue',
+        title: 'Proof of cash',
+        status: 'not_started',
+        completedAt: null,
+      }),
+    );
+    expect(await of('/snapshots')).toEqual(
+      list({
+        id: snapshot,
+        snapshotType: 'full',
+        status: 'requested',
+        sourceName: null,
+        requestedAt: time,
+        completedAt: null,
+        failure: null,
+      }),
+    );
+    const period = {
+      snapshotId: snapshot,
+      periodStartDate: '2026-01-01',
+      periodEndDate: '2026-01-31',
+      currency: 'USD',
+    };
+    expect(await of('/periods?startDate=2026-01-01&endDate=2026-01-31')).toEqual(
+      list({
+        id: records['pl_periods/a month'],
+        periodLabel: '2026-01',
+        ...period,
+        revenue: '1.0000',
+        costOfGoodsSold: null,
+        grossProfit: null,
+        operatingExpenses: null,
+        ownerCompensation: null,
+        depreciationAmortization: null,
+        interestExpense: null,
+        taxExpense: null,
+        netIncome: null,
+        ebitda: null,
+      }),
+    );
+    expect(await of('/periods?startDate=2026-01-02')).toEqual(list());
+    // The snapshot of the scene is not completed: it is read where it is named.
+    expect(await of('/customers')).toEqual(list());
+    expect(await of(`/customers?snapshotId=${snapshot}&asOf=2026-01-15`)).toEqual(
+      list({
+        id: records['customer_revenues/a customer'],
+        customerName: 'Diner',
+        ...period,
+        revenueTotal: '1.0000',
+        revenueShare: '1.000000',
+        rank: 1,
+      }),
+    );
+    expect(await of('/normalizations')).toEqual(
+      list({
+        id: records['normalizations/an add-back'],
+        dealId: scene.deal,
+        periodLabel: 'FY2025',
+        adjustmentCategory: 'owner_comp',
+        adjustmentAmount: '1',
+        rationale: null,
+        createdBy: null,
+        createdAt: time,
+      }),
+    );
+  });
+
+  test('nobody by name without the scope to read participants', async () => {
+    const blind = as(await key(dealScopes.filter((one) => one !== 'participants:read')), web.service.restUrl);
+    const of = async (path: string) => (await blind('GET', `/deals/${scene.deal}${path}`)).body?.data ?? [];
+    expect(new Set((await of('/offers')).map((one) => (one as { buyerName?: unknown }).buyerName))).toEqual(
+      new Set([null]),
+    );
+    expect(new Set((await of('/questions')).map((one) => (one as { askedByName?: unknown }).askedByName))).toEqual(
+      new Set([null]),
+    );
+    expect(await of('/conditions')).toEqual([expect.objectContaining({ ownerUserId: null })]);
+  });
+});
+
+test('every answer is as the document says, and all that it announces is answered', async () => {
+  // Those over a limit stay so for the whole test: it begins with a minute.
+  const { clock, sql, restUrl, connections } = web.service;
+  clock.advance(60_000 - (clock.now().getTime() % 60_000));
+  const document = await readDocument(restUrl);
+  const network = await startNetwork(connections.server);
+  const away = await startNode(web.service, network.connection);
+  await network.stop();
+  onTestFinished(away.stop);
+  const full = await key(dealScopes);
+  const limited = as(await issueKey(web.service, admin(), { scopes: dealScopes, ceiling: 1 }), restUrl);
+  await limited('GET', '/deals');
+  const none = as(await key(['contacts:read']), restUrl);
+  const operations = [['', ''], ...reads.map(([path]) => ['/{dealId}', path] as const)] as const;
+  for (const [one, path] of operations) {
+    const template = `/deals${one}${path.replace(':offer', '{offerId}').replace(':document', '{documentId}')}`;
+    const asked = one === '' ? '/deals' : filled(path, scene.deal);
+    const check = (answer: Awaited<ReturnType<typeof ask>>) => document.check(`GET ${template}`, answer);
+    check(await ask('GET', asked));
+    check(await none('GET', asked));
+    check(await as(null, restUrl)('GET', asked));
+    check(await limited('GET', asked));
+    check(await as(full, `${away.origin}/api/v1`)('GET', asked));
+    if (one !== '') check(await ask('GET', filled(path, nothing)));
+    if (document.announced(template).includes(`GET ${template} 400`)) check(await ask('GET', `${asked}?limit=0`));
+    await sql('alter table deals rename to deals_away');
+    check(await ask('GET', asked).finally(() => sql('alter table deals_away rename to deals')));
+  }
+  const reading = (operation: string) => operation.startsWith('GET ') && !operation.includes('/content ');
+  expect(document.checked('/deals')).toEqual(document.announced('/deals').filter(reading));
+});
+
+describe('pages', () => {
+  const walk = async (path: string, limit: number): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let cursor: string | null = null, n = 0; n < 50; n += 1) {
+      const { status, body } = await ask(
+        'GET',
+        `${path}${path.includes('?') ? '&' : '?'}limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`,
+      );
+      expect(status).toBe(200);
+      ids.push(...body!.data.map(({ id }) => id));
+      cursor = body!.pagination.nextCursor;
+      expect(body!.pagination.hasMore).toBe(cursor !== null);
+      if (cursor === null) return ids;
+    }
+    throw new Error('The list does not end.');
+  };
+
+  test('hold each row once, in the order of the whole', async () => {
+    const { sql } = web.service;
+    await sql('update accounting_snapshots set status = $2 where deal_id = $1', [scene.deal, 'processing']);
+    await sql('update accounting_snapshots set status = $2 where deal_id = $1', [scene.deal, 'completed']);
+    await sql(
+      `insert into customer_revenues (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total)
+       select $1, $2, 'Customer ' || n, '2026-01-01', '2026-01-31', 'USD', n / 2 from generate_series(1, 7) n`,
+      [scene.deal, scene.records['accounting_snapshots/a snapshot']],
+    );
+    await sql(
+      `insert into pl_periods (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue)
+       select $1, $2, n, make_date(2025, n, 1), make_date(2025, n, 28), 'USD', n from generate_series(1, 4) n`,
+      [scene.deal, scene.records['accounting_snapshots/a snapshot']],
+    );
+    await sql(
+      `insert into qoe_checklist (deal_id, category, title, position) select $1, 'revenue', 'Row ' || n, n % 3 from generate_series(1, 6) n`,
+      [scene.deal],
+    );
+    for (const path of [
+      '/participants',
+      '/offers',
+      `/offers/${scene.records["offers/the other buyer's"]}/revisions`,
+      '/questions',
+      '/ndas',
+      '/findings',
+      '/documents',
+      '/qoe/checklist',
+      '/qoe/periods',
+      '/qoe/customers',
+    ]) {
+      const whole = await walk(`/deals/${scene.deal}${path}`, 200);
+      expect(whole.length, path).toBeGreaterThan(1);
+      expect(await walk(`/deals/${scene.deal}${path}`, 1), path).toEqual(whole);
+      expect(new Set(whole).size, path).toBe(whole.length);
+    }
+  });
+
+  test('a cursor is good for its list, its deal and its filters alone', async () => {
+    const first = await ask('GET', `/deals/${scene.deal}/questions?limit=1`);
+    const cursor = first.body?.pagination.nextCursor;
+    expect((await ask('GET', `/deals/${scene.deal}/questions?cursor=${cursor}`)).status).toBe(200);
+    for (const path of [
+      `/deals/${scene.deal}/offers?cursor=${cursor}`,
+      `/deals/${scene.deal}/questions?status=distributed&cursor=${cursor}`,
+      `/deals?cursor=${cursor}`,
+      `/deals/${scene.deal}/questions?cursor=${cursor}x`,
+      `/deals/${scene.deal}/questions?cursor=`,
+    ]) {
+      const { status, body } = await ask('GET', path);
+      expect([path, status, body?.error.details.faults[0]?.path]).toEqual([path, 400, 'cursor']);
+    }
+  });
+
+  test('a filter that is not as it must be is refused', async () => {
+    for (const [query, name] of [
+      ['?limit=0', 'limit'],
+      ['?state=open', 'state'],
+      ['?state=listed&state=closed', 'state'],
+      ['?updatedSince=yesterday', 'updatedSince'],
+      ['?updatedSince=0000-01-01T00:00:00Z', 'updatedSince'],
+      ['?search=', 'search'],
+      [`?search=${'x'.repeat(201)}`, 'search'],
+    ] as const) {
+      const { status, body } = await ask('GET', `/deals${query}`);
+      expect([query, status, body?.error.details.faults[0]?.path]).toEqual([query, 400, name]);
+    }
+    const periods = await ask('GET', `/deals/${scene.deal}/qoe/periods?snapshotId=x`);
+    expect([periods.status, periods.body?.error.details.faults[0]?.path]).toEqual([400, 'snapshotId']);
+  });
+
+  test('the list of deals: newest first, by state, words and time of change, whatever is open to keys', async () => {
+    const { sql } = web.service;
+    const made = await sql<{ id: string }>(
+      `insert into deals (organization_id, title, industry, state, keys_admitted, created_at)
+       select $1, 'Shop ' || n, case when n % 2 = 0 then 'Retail' end, case when n < 3 then 'listed' else 'draft' end, n <> 5,
+         app.now() + n * interval '1 second'
+       from generate_series(1, 6) n returning id`,
+      [scene.brokerage],
+    );
+    const [one, two, three, four, , six] = made.map(({ id }) => id);
+    expect(await walk('/deals', 2)).toEqual([six, four, three, two, one, scene.deal]);
+    expect(await walk('/deals?state=draft', 1)).toEqual([six, four, three]);
+    expect(await walk('/deals?state=diligence', 1)).toEqual([scene.deal]);
+    expect(await walk('/deals?search=SHOP%20retail', 200)).toEqual([six, four, two]);
+    expect(await walk('/deals?search=%25', 200)).toEqual([]);
+    const [changed] = await sql<{ at: string }>(
+      `update deals set needs_nda = false where id = $1 returning to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`,
+      [three],
+    );
+    expect(await walk(`/deals?updatedSince=${changed!.at}`, 200)).toEqual([three]);
+    await sql('delete from deals where id = any ($1)', [made.map(({ id }) => id)]);
+  });
+
+  test('a lapsed exclusivity leaves the deal listed, in the list and by itself', async () => {
+    const { sql, clock } = web.service;
+    const { id } = (
+      await sql<{ id: string }>(
+        `insert into deals (organization_id, title, state, keys_admitted) values ($1, 'Lapsed', 'exclusivity', true) returning id`,
+        [scene.brokerage],
+      )
+    )[0]!;
+    await sql(
+      `with p as (insert into participants (deal_id, user_id, role, status) values ($1, $2, 'buyer', 'active') returning id)
+       insert into exclusivities (deal_id, participant_id, expires_at) select $1, id, $3 from p`,
+      [id, scene.people['other buyer'], new Date(clock.now().getTime() + 3_600_000)],
+    );
+    const running = await ask('GET', `/deals/${id}`);
+    expect(running.body).toMatchObject({ state: 'exclusivity', exclusiveBuyerUserId: scene.people['other buyer'] });
+    clock.advance(7_200_000);
+    const [alone, inList] = [await ask('GET', `/deals/${id}`), await ask('GET', '/deals?state=listed')];
+    expect(alone.body).toMatchObject({ state: 'listed', exclusiveBuyerUserId: null, exclusivityExpiresAt: null });
+    expect(inList.body?.data).toEqual([alone.body]);
+  });
+});

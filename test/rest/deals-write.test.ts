@@ -1,0 +1,574 @@
+/** What keys write on deals: by their scopes, as the rules of a sale allow, each with a record of the key in the audit trail. */
+
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import { startNetwork } from '../database/network.ts';
+import type { Scene } from '../policies/scene.ts';
+import { startNode } from '../tools/node.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { readDocument } from './document.ts';
+import { as, issueKey, type Key } from './scene.ts';
+
+let web: WebScene;
+let scene: Scene;
+let full: Key;
+let ask: ReturnType<typeof as>;
+
+const admin = () => ({ id: scene.brokerage, admin: scene.people['admin']! });
+const key = (scopes: readonly KeyScope[]) => issueKey(web.service, admin(), { scopes });
+const nothing = '018cc251-0000-7000-8000-000000000000';
+
+/** The latest record of the audit trail with this action. */
+async function latest(action: string) {
+  const [record] = await web.service.sql(
+    `select key_id, user_id, brokerage_id, deal_id, outcome, details, request_id is not null as has_request
+     from audit_records where action = $1 order by at desc, id desc limit 1`,
+    [action],
+  );
+  return record;
+}
+
+beforeAll(async () => {
+  const rateLimits = { ...readConfig({}).rateLimits, rest_ip: 1_000_000 };
+  web = await openScene({
+    config: { rateLimits, features: { findings: true, financing: true }, smtpUrl: 'smtp://127.0.0.1:1' },
+  });
+  ({ scene } = web);
+  await web.service.sql('update deals set keys_admitted = true where id = $1', [scene.deal]);
+  full = await key(dealScopes);
+  ask = as(full, web.service.restUrl);
+});
+afterAll(() => web.close());
+
+/** Each operation that writes: a body that it takes, its scope, what it is when there is no such deal, and its action in the audit trail. */
+const writes: readonly {
+  readonly method: string;
+  readonly path: string;
+  readonly body: () => object;
+  readonly scope: KeyScope;
+  readonly read: KeyScope;
+  readonly absent: string | null;
+  readonly action: string;
+}[] = [
+  {
+    method: 'POST',
+    path: '/deals',
+    body: () => ({ title: 'Orchard' }),
+    scope: 'deals:write',
+    read: 'deals:read',
+    absent: null,
+    action: 'deal.open',
+  },
+  {
+    method: 'PATCH',
+    path: '/deals/:deal',
+    body: () => ({ summary: 'A bakery.' }),
+    scope: 'deals:write',
+    read: 'deals:read',
+    absent: 'deal_not_found',
+    action: 'deal.edit',
+  },
+  {
+    method: 'POST',
+    path: '/deals/:deal/state',
+    body: () => ({ to: 'diligence' }),
+    scope: 'deals:write',
+    read: 'deals:read',
+    absent: 'deal_not_found',
+    action: 'deal.move',
+  },
+  {
+    method: 'POST',
+    path: '/deals/:deal/invitations',
+    body: () => ({ email: 'somebody@else.example', name: 'Somebody', role: 'buyer' }),
+    scope: 'participants:write',
+    read: 'participants:read',
+    absent: 'deal_not_found',
+    action: 'participant.invite',
+  },
+  {
+    method: 'POST',
+    path: '/deals/:deal/conditions',
+    body: () => ({ name: 'Financing' }),
+    scope: 'conditions:write',
+    read: 'conditions:read',
+    absent: 'deal_not_found',
+    action: 'condition.add',
+  },
+  {
+    method: 'PATCH',
+    path: '/deals/:deal/conditions/:condition',
+    body: () => ({ status: 'in_progress' }),
+    scope: 'conditions:write',
+    read: 'conditions:read',
+    absent: 'condition_not_found',
+    action: 'condition.change',
+  },
+  {
+    method: 'POST',
+    path: '/deals/:deal/qoe/snapshots',
+    body: () => ({
+      customers: [
+        { customerName: 'Diner', periodStartDate: '2026-02-01', periodEndDate: '2026-02-28', revenueTotal: '10' },
+      ],
+    }),
+    scope: 'qoe:write',
+    read: 'qoe:read',
+    absent: 'deal_not_found',
+    action: 'qoe.snapshot.request',
+  },
+];
+
+const filled = (path: string, deal: string) =>
+  path.replace(':deal', deal).replace(':condition', scene.records["closing_conditions/the exclusive buyer's to meet"]!);
+
+describe('a key', () => {
+  test.each(writes)('$method $path: needs $scope and $read', async ({ method, path, body, scope, read, action }) => {
+    for (const missing of [scope, read]) {
+      const others = as(await key(dealScopes.filter((one) => one !== missing)), web.service.restUrl);
+      const answer = await others(method, filled(path, scene.deal), body());
+      expect([answer.status, answer.body?.error.details['required_scope']]).toEqual([403, missing]);
+      expect(await latest(action)).toMatchObject({
+        outcome: 'refused',
+        brokerage_id: scene.brokerage,
+        deal_id: null,
+        details: { status: 403, code: 'insufficient_scope' },
+      });
+    }
+  });
+
+  test.each(writes.filter(({ absent }) => absent !== null))(
+    '$method $path: a deal that it does not reach is as none, and nothing is changed',
+    async ({ method, path, body, absent }) => {
+      const answers = [];
+      for (const deal of [scene.idle, scene.records['deals/a deal of another brokerage']!, nothing, 'no-uuid'])
+        answers.push(await ask(method, filled(path, deal), body()));
+      for (const { status, text, body: told } of answers) {
+        expect([status, told?.error.code]).toEqual([404, absent]);
+        expect(text).toBe(answers[0]?.text);
+      }
+    },
+  );
+
+  test.each(writes)('$method $path: leaves a record of what it did', async ({ method, path, body, action, scope }) => {
+    const answer = await ask(method, filled(path, scene.deal), body());
+    expect([answer.text, answer.status].at(1)).toBe(method === 'PATCH' || path.endsWith('/state') ? 200 : 201);
+    expect(await latest(action)).toMatchObject({
+      key_id: full.id,
+      // An invitation is somebody's: of whoever issued the key.
+      user_id: scope === 'participants:write' ? scene.people['admin'] : null,
+      brokerage_id: scene.brokerage,
+      deal_id: path === '/deals' ? answer.body?.id : scene.deal,
+      outcome: 'done',
+      has_request: true,
+    });
+  });
+
+  test.each(writes)('$method $path: does it once under one Idempotency-Key', async ({ method, path, body }) => {
+    const headers = { 'Idempotency-Key': `once ${method} ${path}`.replaceAll(/[^!-~]/g, '-') };
+    const sent = { ...body(), ...(path.endsWith('/invitations') && { email: 'once@else.example' }) };
+    const [first, again] = [
+      await ask(method, filled(path, scene.deal), sent, headers),
+      await ask(method, filled(path, scene.deal), sent, headers),
+    ];
+    expect([again.status, again.text]).toEqual([first.status, first.text]);
+    expect([first.headers.get('idempotent-replayed'), again.headers.get('idempotent-replayed')]).toEqual([
+      null,
+      'true',
+    ]);
+    const other = await ask(method, filled(path, scene.deal), { ...sent, name: 'Other', title: 'Other' }, headers);
+    expect(other.status).toBe(400);
+  });
+});
+
+describe('deals', () => {
+  test('are opened in draft, with whoever issued the key as broker, and open to keys', async () => {
+    const sent = {
+      title: 'Orchard',
+      industry: 'Farming',
+      location: 'Boise',
+      summary: 'Apples.',
+      askingPrice: '1250000.50',
+      currency: 'CAD',
+      needsNda: false,
+    };
+    const { status, body, headers } = await ask('POST', '/deals', sent);
+    expect(status).toBe(201);
+    expect(headers.get('location')).toBe(`/api/v1/deals/${body?.id}`);
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
+    expect(body).toEqual({
+      id: expect.any(String),
+      ...sent,
+      askingPrice: '1250000.5',
+      state: 'draft',
+      organizationId: scene.brokerage,
+      exclusiveBuyerUserId: null,
+      exclusivityGrantedAt: null,
+      exclusivityExpiresAt: null,
+      closedAt: null,
+      createdAt: time,
+      updatedAt: time,
+    });
+    expect((await ask('GET', `/deals/${body?.id}`)).body).toEqual(body);
+    const people = await ask('GET', `/deals/${body?.id}/participants`);
+    expect(people.body?.data).toEqual([
+      expect.objectContaining({ userId: scene.people['admin'], role: 'broker', status: 'active' }),
+    ]);
+    const least = await ask('POST', '/deals', { title: 'Least' });
+    expect(least.body).toMatchObject({ currency: 'USD', needsNda: true, askingPrice: null, industry: null });
+  });
+
+  test('are changed as far as it is said, and null takes a value away', async () => {
+    const before = await ask('PATCH', `/deals/${scene.deal}`, {
+      industry: 'Food',
+      askingPrice: '10',
+      location: 'Boise',
+    });
+    expect(before.body).toMatchObject({ industry: 'Food', askingPrice: '10', location: 'Boise' });
+    const after = await ask('PATCH', `/deals/${scene.deal}`, { industry: null, askingPrice: null });
+    expect(after.body).toMatchObject({ title: 'Corner bakery', industry: null, askingPrice: null, location: 'Boise' });
+    for (const [sent, path] of [
+      [{ title: '' }, 'title'],
+      [{ title: null }, 'title'],
+      [{ title: 'x'.repeat(201) }, 'title'],
+      [{ askingPrice: 10 }, 'askingPrice'],
+      [{ askingPrice: '1e5' }, 'askingPrice'],
+      [{ currency: 'usd' }, 'currency'],
+      [{ state: 'closed' }, 'state'],
+      [{ summary: 'a\0b' }, 'summary'],
+    ] as const) {
+      const { status, body } = await ask('PATCH', `/deals/${scene.deal}`, sent);
+      expect([status, body?.error.details.faults[0]?.path]).toEqual([400, path]);
+    }
+  });
+
+  test('go where the sale can go, and nowhere else', async () => {
+    const { body } = await ask('POST', '/deals', { title: 'A sale' });
+    const move = (to: string, more = {}) => ask('POST', `/deals/${body?.id}/state`, { to, ...more });
+    expect((await move('listed')).body).toMatchObject({ state: 'listed' });
+    const refused = await move('closing');
+    expect([refused.status, refused.body?.error]).toEqual([
+      409,
+      {
+        code: 'conflict',
+        message: 'A deal cannot go from listed to closing.',
+        details: { reason: 'move_not_allowed' },
+      },
+    ]);
+    expect(await latest('deal.move')).toMatchObject({ outcome: 'refused', details: { status: 409, code: 'conflict' } });
+    expect((await move('exclusivity')).body?.error.details['reason']).toBe('exclusivity_missing');
+    expect((await move('somewhere')).status).toBe(400);
+    expect((await move('withdrawn')).body).toMatchObject({ state: 'withdrawn' });
+  });
+
+  test('are closed with what is missing only when that is confirmed, and then stay as they are', async () => {
+    const { body } = await ask('POST', '/deals', { title: 'Nearly done' });
+    const id = body!.id;
+    await web.service.sql(`update deals set state = 'listed' where id = $1`, [id]);
+    await web.service.sql(
+      `with p as (insert into participants (deal_id, user_id, role, status) values ($1, $2, 'buyer', 'active') returning id)
+       insert into exclusivities (deal_id, participant_id, expires_at) select $1, id, app.now() + interval '1 day' from p`,
+      [id, scene.people['other buyer']],
+    );
+    for (const to of ['diligence', 'closing'])
+      expect((await ask('POST', `/deals/${id}/state`, { to })).status).toBe(200);
+    await ask('POST', `/deals/${id}/conditions`, { name: 'The lease' });
+    const unconfirmed = await ask('POST', `/deals/${id}/state`, { to: 'closed' });
+    expect([unconfirmed.status, unconfirmed.body?.error.details['reason']]).toEqual([409, 'closing_unconfirmed']);
+    const closed = await ask('POST', `/deals/${id}/state`, { to: 'closed', confirm: true });
+    expect(closed.body).toMatchObject({ state: 'closed', closedAt: expect.any(String) });
+    for (const [method, path, sent] of [
+      ['PATCH', '', { title: 'Other' }],
+      ['POST', '/conditions', { name: 'Late' }],
+      ['POST', '/qoe/snapshots', writes.at(-1)!.body()],
+      ['POST', '/invitations', { email: 'late@else.example', name: 'Late', role: 'buyer' }],
+    ] as const) {
+      const late = await ask(method, `/deals/${id}${path}`, sent);
+      expect([path, late.status, late.body?.error.details['reason']]).toEqual([path, 409, 'deal_closed']);
+    }
+  });
+});
+
+describe('invitations', () => {
+  test('are mailed in the name of whoever issued the key, to somebody who takes no part yet', async () => {
+    const { status, body } = await ask('POST', `/deals/${scene.deal}/invitations`, {
+      email: 'New.Buyer@else.example',
+      name: 'New Buyer',
+      role: 'buyer',
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      userId: body?.id,
+      name: 'New Buyer',
+      email: 'new.buyer@else.example',
+      role: 'buyer',
+      status: 'invited',
+    });
+    expect(JSON.stringify(body)).not.toContain('accept-invitation');
+    const there = await ask('POST', `/deals/${scene.deal}/invitations`, {
+      email: 'seller@example.test',
+      name: 'Seller',
+      role: 'buyer',
+    });
+    expect([there.status, there.body?.error.details['reason']]).toEqual([409, 'already_participant']);
+    const advisor = await ask('POST', `/deals/${scene.deal}/invitations`, {
+      email: 'adv@else.example',
+      name: 'Advisor',
+      role: 'advisor',
+      advises: scene.participants["seller's advisor"],
+    });
+    expect([advisor.status, advisor.body?.error.details['reason']]).toEqual([409, 'advisor_of_advisor']);
+    for (const [sent, path] of [
+      [{ role: 'advisor' }, 'advises'],
+      [{ role: 'buyer', advises: scene.participants['seller'] }, 'advises'],
+      [{ role: 'owner' }, 'role'],
+      [{ email: 'no address' }, 'email'],
+      [{ name: 'a\nb' }, 'name'],
+    ] as const) {
+      const answer = await ask('POST', `/deals/${scene.deal}/invitations`, {
+        email: 'a@else.example',
+        name: 'A',
+        role: 'buyer',
+        ...sent,
+      });
+      expect([answer.status, answer.body?.error.details.faults[0]?.path]).toEqual([400, path]);
+    }
+  });
+
+  test('are refused when whoever issued the key may not invite at that moment', async () => {
+    const { sql } = web.service;
+    const role = (name: string) =>
+      sql(`update members set role = $3 where brokerage_id = $1 and user_id = $2`, [
+        scene.brokerage,
+        scene.people['colleague'],
+        name,
+      ]);
+    await role('admin');
+    const token = await issueKey(
+      web.service,
+      { id: scene.brokerage, admin: scene.people['colleague']! },
+      { scopes: dealScopes },
+    );
+    const theirs = as(token, web.service.restUrl);
+    const invite = (email: string) =>
+      theirs('POST', `/deals/${scene.deal}/invitations`, { email, name: 'A', role: 'viewer' });
+    expect((await invite('one@else.example')).status).toBe(201);
+    await role('broker');
+    const refused = await invite('two@else.example');
+    expect([refused.status, refused.body?.error.details['reason']]).toEqual([409, 'denied']);
+    await role('staff');
+    expect((await theirs('POST', '/deals', { title: 'Not mine' })).body?.error.details['reason']).toBe('denied');
+    await role('broker');
+  });
+
+  test('count among the mails that whoever issued the key may send', async () => {
+    const answers = [];
+    for (let n = 0; n < 21; n += 1)
+      answers.push(
+        await ask('POST', `/deals/${scene.deal}/invitations`, {
+          email: `m${n}@mails.example`,
+          name: 'M',
+          role: 'viewer',
+        }),
+      );
+    const last = answers.find(({ status }) => status === 429);
+    expect(last?.body?.error).toMatchObject({ code: 'rate_limited', details: { retry_after: expect.any(Number) } });
+    expect(last?.headers.get('retry-after')).toMatch(/^\d+$/);
+    web.service.clock.advance(86_400_000);
+  });
+});
+
+describe('closing conditions', () => {
+  test('are added and changed as a broker does', async () => {
+    const path = `/deals/${scene.deal}/conditions`;
+    const { body } = await ask('POST', path, {
+      name: 'Licence',
+      deadline: '2027-01-31',
+      ownerUserId: scene.people['exclusive buyer'],
+    });
+    expect(body).toMatchObject({
+      dealId: scene.deal,
+      name: 'Licence',
+      status: 'open',
+      deadline: '2027-01-31',
+      ownerUserId: scene.people['exclusive buyer'],
+      overdue: false,
+      completedAt: null,
+    });
+    const met = await ask('PATCH', `${path}/${body?.id}`, {
+      status: 'satisfied',
+      ownerUserId: null,
+      name: 'The licence',
+    });
+    expect(met.body).toMatchObject({
+      status: 'satisfied',
+      ownerUserId: null,
+      name: 'The licence',
+      completedAt: expect.any(String),
+    });
+    expect((await ask('GET', `${path}?status=satisfied`)).body?.data).toContainEqual(met.body);
+    const stranger = await ask('POST', path, { name: 'X', ownerUserId: scene.people['outsider'] });
+    expect([stranger.status, stranger.body?.error.details['reason']]).toEqual([409, 'owner_takes_no_part']);
+    const other = await ask('PATCH', `${path}/${nothing}`, { name: 'X' });
+    expect([other.status, other.body?.error.code]).toEqual([404, 'condition_not_found']);
+    for (const [sent, at] of [
+      [{}, 'name'],
+      [{ name: 'X', deadline: '2027-02-30' }, 'deadline'],
+      [{ name: 'X', ownerUserId: 'me' }, 'ownerUserId'],
+      [{ name: 'X', status: 'open' }, 'status'],
+    ] as const) {
+      const answer = await ask('POST', path, sent);
+      expect([answer.status, answer.body?.error.details.faults[0]?.path]).toEqual([400, at]);
+    }
+  });
+
+  test('of another deal are not changed by way of one that the key reaches', async () => {
+    const [foreign] = await web.service.sql<{ id: string }>(
+      `insert into closing_conditions (deal_id, name) values ($1, 'Not yours') returning id`,
+      [scene.idle],
+    );
+    const { status } = await ask('PATCH', `/deals/${scene.deal}/conditions/${foreign!.id}`, { name: 'Mine' });
+    expect(status).toBe(404);
+    expect(await web.service.sql('select name from closing_conditions where id = $1', [foreign!.id])).toEqual([
+      { name: 'Not yours' },
+    ]);
+  });
+});
+
+describe('accounting snapshots', () => {
+  const path = () => `/deals/${scene.deal}/qoe/snapshots`;
+  const month = { periodStartDate: '2026-03-01', periodEndDate: '2026-03-31' };
+
+  test('are kept whole, completed, and read again digit for digit', async () => {
+    const { status, body } = await ask('POST', path(), {
+      sourceName: 'Ledger',
+      periods: [
+        { periodLabel: '2026-03', ...month, revenue: '1234567890123456.1234', netIncome: '-0.5', currency: 'EUR' },
+        {
+          periodLabel: '2026-04',
+          periodStartDate: '2026-04-01',
+          periodEndDate: '2026-04-30',
+          revenue: '2',
+          ebitda: null,
+        },
+      ],
+      customers: [
+        { customerName: 'Diner', ...month, revenueTotal: '3' },
+        { customerName: 'Hotel', ...month, revenueTotal: '1' },
+      ],
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ snapshotType: 'full', status: 'completed', sourceName: 'Ledger', failure: null });
+    const periods = await ask('GET', `/deals/${scene.deal}/qoe/periods?snapshotId=${body?.id}`);
+    expect(periods.body?.data).toEqual([
+      expect.objectContaining({ periodLabel: '2026-04', revenue: '2.0000', currency: 'USD', ebitda: null }),
+      expect.objectContaining({ revenue: '1234567890123456.1234', netIncome: '-0.5000', currency: 'EUR' }),
+    ]);
+    const customers = await ask('GET', `/deals/${scene.deal}/qoe/customers`);
+    expect(customers.body?.data).toEqual([
+      expect.objectContaining({ customerName: 'Diner', revenueShare: '0.750000', rank: 1, snapshotId: body?.id }),
+      expect.objectContaining({ customerName: 'Hotel', revenueShare: '0.250000', rank: 2 }),
+    ]);
+    const only = await ask('POST', path(), { periods: [{ periodLabel: '2026-03', ...month, revenue: '1' }] });
+    expect(only.body).toMatchObject({ snapshotType: 'profit_and_loss', sourceName: null });
+  });
+
+  test('are refused with each fault and its place, and nothing is kept', async () => {
+    const count = async () => (await web.service.sql('select count(*)::int as n from accounting_snapshots'))[0]!['n'];
+    const before = await count();
+    const row = { periodLabel: '2026-03', ...month, revenue: '1' };
+    for (const [sent, at] of [
+      [{}, ''],
+      [{ periods: [] }, ''],
+      [{ periods: 'x' }, 'periods'],
+      [{ periods: [row, row] }, 'periods.1'],
+      [{ periods: [{ ...row, periodEndDate: '2026-02-01' }] }, 'periods.0.periodEndDate'],
+      [{ periods: [{ ...row, revenue: 1 }] }, 'periods.0.revenue'],
+      [{ periods: [{ ...row, revenue: '1.12345' }] }, 'periods.0.revenue'],
+      [{ periods: [{ ...row, revenue: undefined }] }, 'periods.0.revenue'],
+      [{ periods: [{ ...row, more: '1' }] }, 'periods.0.more'],
+      [{ customers: [{ customerName: '', ...month, revenueTotal: '1' }] }, 'customers.0.customerName'],
+    ] as const) {
+      const answer = await ask('POST', path(), sent);
+      expect([answer.status, answer.body?.error.details.faults[0]?.path]).toEqual([400, at]);
+    }
+    const large = await ask('POST', path(), `{"sourceName": "${' '.repeat(1_100_000)}"}`);
+    expect(large.status).toBe(413);
+    expect(await count()).toBe(before);
+  });
+});
+
+test('every answer is as the document says, and all that it announces is answered', async () => {
+  const { clock, sql, restUrl, connections } = web.service;
+  clock.advance(60_000 - (clock.now().getTime() % 60_000));
+  const document = await readDocument(restUrl);
+  const network = await startNetwork(connections.server);
+  const away = await startNode(web.service, network.connection);
+  await network.stop();
+  onTestFinished(away.stop);
+  const limited = as(await issueKey(web.service, admin(), { scopes: dealScopes, ceiling: 1 }), restUrl);
+  await limited('GET', '/deals');
+  const none = as(await key(['contacts:read']), restUrl);
+  await sql(`create function full_disk() returns trigger language plpgsql as
+    $$ begin raise 'No space left on device' using errcode = '53100'; end $$`);
+  const tables = ['deals', 'participants', 'closing_conditions', 'accounting_snapshots'];
+  let n = 0;
+  for (const { method, path, body, absent } of writes) {
+    const template = path.replace(':deal', '{dealId}').replace(':condition', '{conditionId}');
+    const asked = filled(path, scene.deal);
+    const fresh = () =>
+      path.endsWith('/invitations') ? { ...body(), email: `d${(n += 1)}@document.example` } : body();
+    const check = (answer: Awaited<ReturnType<typeof ask>>) => document.check(`${method} ${template}`, answer);
+    check(await ask(method, asked, fresh()));
+    check(await ask(method, asked, { more: 1 }));
+    check(await ask(method, asked, 'x', { 'Content-Type': 'text/plain' }));
+    check(await ask(method, asked, 'x'.repeat(1_100_000), { 'Content-Type': 'application/json' }));
+    check(await none(method, asked, fresh()));
+    check(await as(null, restUrl)(method, asked, fresh()));
+    check(await limited(method, asked, fresh()));
+    check(await as(full, `${away.origin}/api/v1`)(method, asked, fresh()));
+    if (absent !== null) check(await ask(method, filled(path, nothing), fresh()));
+    await sql('alter table deals rename to deals_away');
+    check(await ask(method, asked, fresh()).finally(() => sql('alter table deals_away rename to deals')));
+    for (const table of tables)
+      await sql(`create trigger a_full_disk before insert or update on ${table} execute function full_disk()`);
+    const unkept = await ask(method, asked, fresh());
+    for (const table of tables) await sql(`drop trigger a_full_disk on ${table}`);
+    check(unkept);
+  }
+  const conflicts = {
+    'POST /deals': async () => {
+      const role = (name: string) =>
+        sql(`update members set role = $3 where brokerage_id = $1 and user_id = $2`, [
+          scene.brokerage,
+          scene.people['colleague'],
+          name,
+        ]);
+      await role('admin');
+      const theirs = as(
+        await issueKey(web.service, { id: scene.brokerage, admin: scene.people['colleague']! }, { scopes: dealScopes }),
+        restUrl,
+      );
+      await role('staff');
+      return theirs('POST', '/deals', { title: 'A' }).finally(() => role('broker'));
+    },
+    'POST /deals/{dealId}/state': () => ask('POST', `/deals/${scene.deal}/state`, { to: 'draft' }),
+    'POST /deals/{dealId}/invitations': () =>
+      ask('POST', `/deals/${scene.deal}/invitations`, { email: 'seller@example.test', name: 'A', role: 'buyer' }),
+    'POST /deals/{dealId}/conditions': () =>
+      ask('POST', `/deals/${scene.deal}/conditions`, { name: 'A', ownerUserId: scene.people['outsider'] }),
+    'PATCH /deals/{dealId}/conditions/{conditionId}': () =>
+      ask('PATCH', filled('/deals/:deal/conditions/:condition', scene.deal), { ownerUserId: scene.people['outsider'] }),
+  };
+  for (const [operation, refused] of Object.entries(conflicts)) document.check(operation, await refused());
+  await sql(`update deals set state = 'closing' where id = $1`, [scene.deal]);
+  await sql(`update deals set state = 'closed' where id = $1`, [scene.deal]);
+  document.check('PATCH /deals/{dealId}', await ask('PATCH', `/deals/${scene.deal}`, { title: 'Late' }));
+  document.check(
+    'POST /deals/{dealId}/qoe/snapshots',
+    await ask('POST', `/deals/${scene.deal}/qoe/snapshots`, writes.at(-1)!.body()),
+  );
+  const writing = (operation: string) => !operation.startsWith('GET ') && !operation.includes('/documents ');
+  expect(document.checked('/deals')).toEqual(document.announced('/deals').filter(writing));
+});
