@@ -247,6 +247,38 @@ CREATE POLICY own_and_admins ON public.audit_records FOR SELECT TO dealkeep_serv
 CREATE TRIGGER note_done AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text) EXECUTE FUNCTION app.note_done();
 GRANT SELECT ON public.audit_records TO dealkeep_server;
 
+CREATE TABLE public.brokerage_logos (
+    brokerage_id uuid NOT NULL,
+    media_type text NOT NULL,
+    width integer NOT NULL,
+    height integer NOT NULL,
+    picture bytea NOT NULL,
+    updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    CONSTRAINT brokerage_logos_pkey PRIMARY KEY (brokerage_id),
+    CONSTRAINT brokerage_logos_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
+    CONSTRAINT brokerage_logos_height_check CHECK (height >= 1 AND height <= 2000),
+    CONSTRAINT brokerage_logos_media_type_check CHECK (media_type = ANY (ARRAY['image/png'::text, 'image/jpeg'::text, 'image/webp'::text])),
+    CONSTRAINT brokerage_logos_picture_check CHECK (length(picture) >= 1 AND length(picture) <= 200000),
+    CONSTRAINT brokerage_logos_width_check CHECK (width >= 1 AND width <= 2000)
+);
+ALTER TABLE public.brokerage_logos ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.brokerage_logos FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.brokerage_logos TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY with_the_brokerage ON public.brokerage_logos FOR SELECT TO dealkeep_server
+    USING ((EXISTS ( SELECT
+   FROM public.brokerages b
+  WHERE b.id = brokerage_logos.brokerage_id)));
+CREATE POLICY admins_add_it ON public.brokerage_logos FOR INSERT TO dealkeep_server
+    WITH CHECK (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
+CREATE POLICY admins_change_it ON public.brokerage_logos FOR UPDATE TO dealkeep_server
+    USING (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
+CREATE POLICY admins_remove_it ON public.brokerage_logos FOR DELETE TO dealkeep_server
+    USING (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]));
+CREATE TRIGGER touch BEFORE UPDATE ON public.brokerage_logos FOR EACH ROW EXECUTE FUNCTION app.touch();
+GRANT DELETE, INSERT (brokerage_id, media_type, width, height, picture), SELECT, UPDATE (media_type, width, height, picture) ON public.brokerage_logos TO dealkeep_server;
+
 CREATE TABLE public.brokerages (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
     slug text NOT NULL,
@@ -5613,7 +5645,7 @@ AS $function$
               else format('exists (select from public.users u where u.id = t.%I)', a.attname) end, a.attname, a.attname)
           else format('t.%I', a.attname) end, ', ' order by a.attnum) as taken
       from pg_catalog.pg_attribute a join pg_catalog.pg_type y on y.oid = a.atttypid
-      where a.attrelid = t.id and a.attnum > 0 and not a.attisdropped and a.attname not in ('storage_key', 'body_cleared_at')
+      where a.attrelid = t.id and a.attnum > 0 and not a.attisdropped and a.attname not in ('storage_key', 'body_cleared_at', 'picture')
         and not (a.attname = 'user_id' and t.name in ('members', 'participants')) and has_column_privilege(a.attrelid, a.attnum, 'select')) c
     cross join lateral (
       select string_agg(format('t.%I', a.attname), ', ' order by p.place) as key,
@@ -7169,6 +7201,23 @@ begin
   return new;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.logo_of_mail(mail uuid)
+ RETURNS TABLE(media_type text, width integer, height integer, picture bytea)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Mails are made by those who deliver them.');
+  end if;
+  return query
+    select l.media_type, l.width, l.height, l.picture from vault.outbox o join public.brokerage_logos l on l.brokerage_id = o.brokerage_id
+    where o.id = logo_of_mail.mail and o.sent_at is null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.logo_of_mail(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.mail_counts()
  RETURNS TABLE(waiting bigint, given_up bigint, oldest_seconds double precision)
@@ -11230,6 +11279,7 @@ $procedure$;
 -- bf3611960a708bbc4f3f7091600e7845711083f78fb7283b8ee214976e98aed7  068_people_in_exports.sql
 -- ff2183bc696ae041949f23bbe6be73847f55c2f02997aa3a539d88f2ce724f3f  069_notifications_by_deal.sql
 -- 7e1bd0bb7d804bc624bf5e24e26c0b06f553ff8fe5b69aa7c9e82afc7875ef86  070_exports_by_table.sql
+-- ce58765a201021d5c6bc7d283b3b2b159b05c71a05c9aeaff082d3af28fed3ed  071_logos.sql
 -- 5acda5061b5751e879967bd1ec8556b3c5c3b943b8fceaaade0497325fc431c0  072_deadlines_by_deal.sql
 -- 34fdeb1c28d2a1a58bbe174f47df549cf6e4fddb14db6dad43f642afecf61685  072_first_page_by_lists.sql
 -- 8f8026707e7ce9de5dad272a7dd237f6ecf69e0b5a8cbb733c185557afa10068  073_indexes_of_what_ends.sql

@@ -12,6 +12,7 @@ import {
   type ExportedRow,
   type ExportedTable,
 } from '../domain/people/brokerage-export.ts';
+import { logoFileName, logoOf } from '../domain/people/logos.ts';
 import { csvHeading, csvLines } from '../csv.ts';
 import { zipped, type ArchivedFile, type FileToArchive } from './zip.ts';
 
@@ -66,6 +67,7 @@ ${sight}
 data/        each table as CSV, for spreadsheets, and as JSON, for programs. Columns that end in _id or _by name a row of another table, or
              somebody in people.csv. In the CSV files an apostrophe stands before text that a spreadsheet would run as a formula; the
              JSON files have everything as it is.
+logo.*       the brokerage's logo, if it has one.
 documents/   the documents, in a folder for each deal, each named by its id and its name.
 manifest.json  how many rows and documents there are, and size and SHA-256 of each file. It is written last: an archive without it is not
              complete.
@@ -213,8 +215,8 @@ async function* documentsOf(
       }
 }
 
-async function* text(words: string): AsyncGenerator<string> {
-  yield words;
+async function* one<Part>(part: Part): AsyncGenerator<Part> {
+  yield part;
 }
 
 async function* filesOf(
@@ -230,7 +232,9 @@ async function* filesOf(
       file.written?.(archived);
     },
   });
-  yield listed({ path: 'README.txt', content: text(readme(task)) });
+  yield listed({ path: 'README.txt', content: one(readme(task)) });
+  const logo = await source.run(logoOf(brokerage.id));
+  if (logo) yield listed({ path: logoFileName(logo), content: one(logo.picture), compressed: true });
   const held: ExportManifest['tables'][number][] = [];
   const all: [Columns, Portions][] = [
     ...tables.map((table): [Columns, Portions] => [table, () => portionsOf(source, brokerage.id, table)]),
@@ -255,7 +259,7 @@ async function* filesOf(
     documents: tally,
     files,
   };
-  yield { path: 'manifest.json', content: text(`${JSON.stringify(manifest, null, 1)}\n`) };
+  yield { path: 'manifest.json', content: one(`${JSON.stringify(manifest, null, 1)}\n`) };
   return manifest;
 }
 

@@ -9,11 +9,12 @@ import type { Services } from '../services.ts';
 import { startWoken } from '../woken.ts';
 import { claimMail, mailFailed, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
 import { notificationMail } from '../domain/notifications/events.ts';
+import { logoOfMail } from '../domain/people/logos.ts';
 import { letterOf } from './contents.ts';
 import { notificationLetter } from './notifications.ts';
 import { openedToken } from './secrets.ts';
 import { traced, type OpenSpan } from '../tracing.ts';
-import { render, type Letter } from './template.ts';
+import { render, type Letter, type LetterLogo } from './template.ts';
 import { connections, NotSent, type Mail } from './transport.ts';
 
 export interface Delivery {
@@ -50,9 +51,18 @@ async function letter({ config, database, secrets }: Services, claimed: ClaimedM
   return made;
 }
 
+/** The logo of the brokerage in whose name it is sent; null where it has none, or it is sent in ours. */
+async function logoFor({ database }: Services, { id, brokerage_name }: ClaimedMail): Promise<LetterLogo | null> {
+  const logo = brokerage_name === null ? null : await database.run(logoOfMail(id));
+  if (logo === null) return null;
+  const { media_type: mediaType, width, height, picture: content } = logo;
+  return { mediaType, width, height, content };
+}
+
 async function composed(services: Services, claimed: ClaimedMail): Promise<Mail> {
   const messageId = `${claimed.id}@${domainOf(services.config.mailFrom)}`;
-  return { messageId, to: claimed.recipient, ...render(await letter(services, claimed)) };
+  const said = await letter(services, claimed);
+  return { messageId, to: claimed.recipient, ...render({ ...said, logo: await logoFor(services, claimed) }) };
 }
 
 /** Opens the delivery of this node, of that many mails at once; it does nothing by itself. */

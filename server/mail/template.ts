@@ -1,6 +1,8 @@
 /** The one form of every mail: a few short paragraphs, a button, and why it was sent; as plain text and as HTML beside it. */
 
+import { logoFileName } from '../domain/people/logos.ts';
 import { html, Html } from '../http/html.ts';
+import type { MailPicture } from './transport.ts';
 
 export interface Letter {
   /** In whose name it is sent: a brokerage, or Dealkeep. Stands at the top and in the footer. */
@@ -17,8 +19,19 @@ export interface Letter {
   readonly notes?: readonly string[];
   /** Why the reader gets this mail, and how to get no more of them. */
   readonly footer: readonly (string | { readonly label: string; readonly url: string })[];
+  /** The logo of the brokerage, which stands above its name where pictures are shown. */
+  readonly logo?: LetterLogo | null;
   /** Further headers, such as List-Unsubscribe. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A picture that comes with the mail: nothing is loaded from anywhere to show it. */
+export interface LetterLogo {
+  readonly mediaType: string;
+  /** In pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly content: Buffer;
 }
 
 export interface LetterSection {
@@ -32,6 +45,7 @@ export interface Rendered {
   readonly text: string;
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly pictures: readonly MailPicture[];
 }
 
 /** One line, without control characters and signs that turn the direction of writing: names are written by strangers. */
@@ -80,7 +94,35 @@ const sheet = new Html(`
   `);
 const font = `font-family: -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif`;
 
-function marked({ brand, subject, name, paragraphs, action, sections = [], notes = [], footer }: Letter): string {
+const logoId = 'logo@dealkeep';
+
+/** How large a logo is shown at most. */
+const mostShown = { width: 240, height: 64 } as const;
+
+/** The logo on a light ground of its own: it was drawn for one, and a dark scheme would swallow it. */
+function shownLogo({ width, height }: LetterLogo) {
+  const scale = Math.min(1, mostShown.width / width, mostShown.height / height);
+  const shown = (side: number) => String(Math.max(1, Math.round(side * scale)));
+  return html`<tr>
+    <td style="padding: 0 4px 12px;">
+      <table role="presentation" cellpadding="0" cellspacing="0">
+        <tr>
+          <td style="padding: 8px 10px; background: ${light.surface}; border-radius: 8px; line-height: 0;">
+            <img
+              src="cid:${logoId}"
+              alt=""
+              width="${shown(width)}"
+              height="${shown(height)}"
+              style="display: block; border: 0;"
+            />
+          </td>
+        </tr>
+      </table>
+    </td>
+  </tr>`;
+}
+
+function marked({ brand, subject, name, paragraphs, action, sections = [], notes = [], footer, logo }: Letter): string {
   const paragraph = (text: string) =>
     html`<p class="ink" style="margin: 0 0 16px; color: ${light.ink};">${line(text)}</p>`;
   const item = ({ text, url }: LetterSection['items'][number]) =>
@@ -143,6 +185,7 @@ function marked({ brand, subject, name, paragraphs, action, sections = [], notes
                 cellspacing="0"
                 style="max-width: 560px; text-align: left;"
               >
+                ${logo ? shownLogo(logo) : null}
                 <tr>
                   <td
                     class="ink"
@@ -175,6 +218,13 @@ function marked({ brand, subject, name, paragraphs, action, sections = [], notes
     </html> `.text;
 }
 
+const pictureOf = ({ mediaType, content }: LetterLogo): MailPicture => ({
+  cid: logoId,
+  filename: logoFileName({ media_type: mediaType }),
+  mediaType,
+  content,
+});
+
 /** A letter in both forms. Every value in it may be a stranger's: none reaches a header or the markup as it is. */
 export function render(letter: Letter): Rendered {
   return {
@@ -182,5 +232,6 @@ export function render(letter: Letter): Rendered {
     text: plain(letter),
     html: marked(letter),
     headers: letter.headers ?? {},
+    pictures: letter.logo ? [pictureOf(letter.logo)] : [],
   };
 }

@@ -15,6 +15,16 @@ export interface Mail {
   readonly text: string;
   readonly html: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What the HTML shows, by its Content-ID (RFC 2392). */
+  readonly pictures?: readonly MailPicture[];
+}
+
+export interface MailPicture {
+  /** Without the angle brackets. */
+  readonly cid: string;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly content: Buffer;
 }
 
 export interface Mailer {
@@ -41,8 +51,13 @@ export const connections = 4;
 const longest = 120_000;
 
 // The address as it is, never read as a list of addresses: what is quoted in front of its @ could look like one.
-const addressed = (from: string, { to, messageId, headers, ...mail }: Mail) => ({
+const addressed = (from: string, { to, messageId, headers, pictures = [], ...mail }: Mail) => ({
   ...mail,
+  attachments: pictures.map(({ mediaType, ...picture }) => ({
+    ...picture,
+    contentType: mediaType,
+    contentDisposition: 'inline' as const,
+  })),
   from,
   to: { name: '', address: to },
   messageId: `<${messageId}>`,

@@ -13,6 +13,7 @@ import { openServices, type Services } from '../../server/services.ts';
 import { openAccount, openBrokerage, Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { run } from '../runtime/program.ts';
+import { aPng } from '../pictures.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { openMailServer, Refusal, type MailServer } from './mail-server.ts';
 
@@ -194,6 +195,52 @@ describe('a mail', () => {
       { state: 'given up', last_error: 'The mail server refused the address: 501 Error: Bad recipient address syntax' },
     ]);
     expect(mailServer.received).toEqual([]);
+  });
+
+  test('in the name of a brokerage shows its logo, which comes with it, and any other mail none', async () => {
+    const logo = aPng(480, 120);
+    const upload = (method: string, body?: Buffer) =>
+      fetch(`${service.origin}/api/web/brokerages/${brokerage}/logo`, {
+        method,
+        headers: admin.headers,
+        ...(body && { body: new Uint8Array(body) }),
+      });
+    const textOf = (raw: string) => raw.slice(raw.indexOf('Hello'), raw.indexOf('-- \n')).replace(/token=\S+/, '');
+    const sent = async () => {
+      mailServer.received.length = 0;
+      await invite('Lea Logo', 'lea');
+      await service.sql(
+        `select app.queue_mail('password_reset', 'ann@example.com', null, null, null, true, '{"name": "Ann"}', null, null)`,
+      );
+      await deliver();
+      const of = (to: string) => mailServer.received.find((mail) => mail.to.includes(to))!.raw;
+      const [invitation, reset] = [of('lea@example.com'), of('ann@example.com')];
+      expect(reset).not.toMatch(/<img|image\/|content-id/i);
+      await service.sql(`delete from members where person_id = (select id from users where email = 'lea@example.com')`);
+      await service.sql('delete from vault.outbox');
+      return invitation;
+    };
+    const plain = await sent();
+    expect(plain).not.toMatch(/<img|image\/|content-id/i);
+    expect((await upload('POST', logo)).status).toBe(200);
+    try {
+      const branded = await sent();
+      expect(textOf(branded)).toBe(textOf(plain));
+      expect(branded).toMatch(/^content-type: multipart\/related;/im);
+      expect(branded).toMatch(/^content-type: image\/png; name=logo\.png$/im);
+      expect(branded).toMatch(/^content-disposition: inline; filename=logo\.png$/im);
+      expect(branded).toMatch(/^content-id: <logo@dealkeep>$/im);
+      expect(branded.replaceAll(/\s/g, '')).toContain(logo.toString('base64').replace(/=+$/, ''));
+      // Nothing is loaded from anywhere, and it is above the name.
+      expect(branded.match(/ src="[^"]*"/g)).toEqual([' src="cid:logo@dealkeep"']);
+      expect(branded).toMatch(/<img\s+src="cid:logo@dealkeep"\s+alt=""\s+width="240"\s+height="60"/);
+      expect(branded.indexOf('<img')).toBeLessThan(
+        branded.lastIndexOf('Harbor Brokers', branded.indexOf('Hello Lea', branded.indexOf('<img'))),
+      );
+    } finally {
+      expect((await upload('DELETE')).status).toBe(200);
+    }
+    expect(await sent()).not.toMatch(/<img|image\/|content-id/i);
   });
 
   test('goes to one address and has one subject, whatever stands in names', async () => {

@@ -7,6 +7,11 @@ type Addition = (scene: Scene) => { text: string; values: unknown[] };
 const month = `'2026-02-01', '2026-02-28', 'USD'`;
 
 export const additions: Record<string, Addition> = {
+  'a logo of the brokerage': ({ brokerage }) => ({
+    text: `insert into brokerage_logos (brokerage_id, media_type, width, height, picture) values ($1, 'image/png', 1, 1, '\\x00')
+      on conflict (brokerage_id) do update set picture = excluded.picture`,
+    values: [brokerage],
+  }),
   'a contact': ({ brokerage }) => ({
     text: `insert into contacts (brokerage_id, type, display_name) values ($1, 'person', 'New')`,
     values: [brokerage],

@@ -76,6 +76,8 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
 
   const brokerage = await insert('brokerages', { slug: 'scene', name: 'Scene Brokers' });
   const elsewhere = await insert('brokerages', { slug: 'elsewhere', name: 'Elsewhere Brokers' });
+  const logo = { media_type: 'image/png', width: 1, height: 1, picture: Buffer.of(0) };
+  await insert('brokerage_logos', { brokerage_id: brokerage, ...logo });
   const people: Record<string, string> = {};
   for (const caller of callers) if (caller !== 'API key' && caller !== 'nobody') people[caller] = await person(caller);
   const stranger = await person('a stranger');
@@ -149,6 +151,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     return id;
   };
   records['brokerages/the brokerage'] = brokerage;
+  records['brokerage_logos/the logo'] = brokerage;
   records['brokerages/another brokerage'] = elsewhere;
   records['members/a member of the brokerage'] = people['colleague']!;
   records['users/the broker'] = people['broker']!;

@@ -10,6 +10,7 @@ import { told } from './told.ts';
 /** A change that any record of the table can take, and the column that names a record where it is not `id`. */
 const changes: Record<string, string> = {
   brokerages: 'name = name',
+  brokerage_logos: 'width = width',
   members: 'role = role',
   users: 'name = name',
   contacts: 'display_name = display_name',
@@ -31,6 +32,7 @@ const changes: Record<string, string> = {
   connected_clients: 'name = name',
 };
 const named: Record<string, string> = {
+  brokerage_logos: 'brokerage_id',
   members: 'user_id',
   qoe_workspace_members: 'participant_id',
   question_answers: 'question_id',

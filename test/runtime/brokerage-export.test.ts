@@ -14,6 +14,7 @@ import type { ExportManifest } from '../../server/export/brokerage.ts';
 import { zipped, type FileToArchive } from '../../server/export/zip.ts';
 import { keepDemoBodies } from '../../server/cli/demo.ts';
 import { openService, type TestService } from '../harness.ts';
+import { aPng } from '../pictures.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { cleanUp, run } from './program.ts';
 
@@ -84,6 +85,13 @@ test('the operator exports every row and document of a brokerage, as of one mome
     `insert into contacts (brokerage_id, type, display_name, phone) values ($1, 'person', '=HYPERLINK("http://evil.example")', '+1 555 0100')`,
     [brokerage.id],
   );
+  const logo = aPng(12, 8);
+  const { status } = await fetch(`${service.origin}/api/web/brokerages/${brokerage.id}/logo`, {
+    method: 'POST',
+    headers: admin.headers,
+    body: new Uint8Array(logo),
+  });
+  expect(status).toBe(200);
   const file = path.join(directory, 'all.zip');
   const { code, stdout, stderr } = await run(['brokerages', 'export', brokerage.slug, '--to', file, '--json'], env);
   expect([code, stderr]).toEqual([0, '']);
@@ -92,6 +100,10 @@ test('the operator exports every row and document of a brokerage, as of one mome
   const archive = await readFile(file);
   const files = unzipSync(archive);
   const manifest = checkManifest(files);
+  expect(Buffer.from(files['logo.png']!)).toEqual(logo);
+  expect(table(files, 'brokerage_logos')).toEqual([
+    { brokerage_id: brokerage.id, media_type: 'image/png', width: 12, height: 8, updated_at: expect.any(String) },
+  ]);
   expect(manifest).toMatchObject({ format: 1, brokerage, documents: { missing: [], damaged: [] } });
 
   const counted = await service.sql<{ name: string; condition: string }>(

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
+import { aJpeg, aPng, aWebp, pngChunk } from '../pictures.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
 import { addToken, caller } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
@@ -152,6 +153,110 @@ describe('the brokerage', () => {
       expect(await as('admin').ask(`/brokerages/${foreign}${path}`)).toEqual(
         await as('admin').ask(`/brokerages/${nowhere}${path}`),
       );
+  });
+});
+
+describe('the logo of a brokerage', () => {
+  const url = (rest = ours('/logo')) => `${service.origin}/api/web${rest}`;
+  const send = (who: string, body: Buffer, rest = ours('/logo')) =>
+    fetch(url(rest), { method: 'POST', headers: as(who).headers, body: new Uint8Array(body) });
+  const shownTo = async (who: string) => {
+    const response = await fetch(url(), { headers: as(who).headers });
+    return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+  };
+
+  test('is uploaded, replaced and removed by its admins, and shown to whoever sees the brokerage', async () => {
+    for (const [sent, type] of [
+      [aPng(60, 20), 'image/png'],
+      [aJpeg, 'image/jpeg'],
+      [aWebp, 'image/webp'],
+    ] as const) {
+      const answer = await send('admin', sent);
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({ id: scene.brokerage, logo_at: expect.any(String) });
+      for (const who of ['admin', 'colleague', 'seller', "broker's advisor"]) {
+        const { status, headers, bytes } = await shownTo(who);
+        expect([who, status, headers.get('content-type')]).toEqual([who, 200, type]);
+        expect(headers.get('x-content-type-options')).toBe('nosniff');
+        expect(headers.get('content-security-policy')).toMatch(/^default-src 'none';.* sandbox$/);
+        expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+        // Without the colour profile, which says by whom it was made.
+        expect(bytes.includes('Google Inc.')).toBe(false);
+        if (type === 'image/png') expect(bytes).toEqual(sent);
+        else expect([sent.includes('ICC'), bytes.length < sent.length]).toEqual([true, true]);
+      }
+    }
+    for (const who of ['invited', 'outsider']) expect((await shownTo(who)).status).toBe(404);
+    expect((await fetch(url())).status).toBe(401);
+    for (const [who, status] of [
+      ['colleague', 403],
+      ['seller', 404],
+      ['outsider', 404],
+    ] as const) {
+      expect([who, (await send(who, aPng(2, 2))).status]).toEqual([who, status]);
+      expect([who, (await as(who).ask(ours('/logo'), undefined, 'DELETE')).status]).toEqual([who, status]);
+    }
+    expect((await send('admin', aPng(2, 2), `/brokerages/${foreign}/logo`)).status).toBe(404);
+    expect((await shownTo('admin')).bytes.subarray(8, 12).toString()).toBe('WEBP');
+    const removed = await as('admin').ask(ours('/logo'), undefined, 'DELETE');
+    expect(removed.body).toMatchObject({ id: scene.brokerage, logo_at: null });
+    expect((await shownTo('admin')).status).toBe(404);
+    expect((await as('seller').ask(`/deals/${scene.deal}`)).body.deal.organization_logo_at).toBeNull();
+    expect((await actionsOn(scene.brokerage)).filter((action) => action.startsWith('brokerage.logo'))).toEqual([
+      'brokerage.logo',
+      'brokerage.logo',
+      'brokerage.logo',
+      'brokerage.logo.remove',
+    ]);
+  });
+
+  test('is a picture by its content, small in bytes and pixels, and nothing that was hidden in the file is kept', async () => {
+    const cut = (file: Buffer, bytes: number) => file.subarray(0, file.length - bytes);
+    const changed = (file: Buffer, at: number, to: number) => {
+      const copy = Buffer.from(file);
+      copy[at] = to;
+      return copy;
+    };
+    const frameOfJpeg = aJpeg.indexOf(Buffer.from([0xff, 0xc0]));
+    const animated = changed(aWebp, 20, aWebp[20]! | 0x02);
+    for (const [what, file, status] of [
+      ['nothing', Buffer.alloc(0), 415],
+      ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'), 415],
+      ['a GIF', Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'), 415],
+      ['a PNG that moves', aPng(2, 2, pngChunk('acTL', Buffer.alloc(8))), 415],
+      ['a WebP that moves', animated, 415],
+      ['a PNG of too many pixels', aPng(2001, 1), 415],
+      ['a PNG of four thousand million pixels on a side', changed(aPng(2, 2), 16, 0xff), 415],
+      ['a PNG without pixels', aPng(0, 0), 415],
+      ['a PNG with two heads', aPng(2, 2, pngChunk('IHDR', Buffer.alloc(13))), 415],
+      ['a PNG with a part that nobody knows', aPng(2, 2, pngChunk('ABCD', Buffer.alloc(1))), 415],
+      ['a PNG that breaks off', cut(aPng(20, 20), 13), 415],
+      ['a JPEG that breaks off', cut(aJpeg, 2), 415],
+      ['a JPEG of too many pixels', changed(aJpeg, frameOfJpeg + 5, 0xff), 415],
+      ['an arithmetic JPEG', changed(aJpeg, frameOfJpeg + 1, 0xc9), 415],
+      ['a WebP that breaks off', cut(aWebp, 1), 415],
+      ['a WebP whose canvas is larger than its picture', changed(aWebp, 25, 4), 415],
+      ['too many bytes', Buffer.concat([aPng(2, 2), Buffer.alloc(200_000)]), 413],
+    ] as const) {
+      const answer = await send('admin', file);
+      expect([what, answer.status]).toEqual([what, status]);
+      const { error } = (await answer.json()) as { error: { code: string; message: string } };
+      expect([what, error.message.length > 20]).toEqual([what, true]);
+    }
+    const hidden = Buffer.from('Taken at 47.3769 N, 8.5417 E');
+    const comment = Buffer.concat([Buffer.from([0xff, 0xfe, 0, hidden.length + 2]), hidden]);
+    const exif = Buffer.concat([Buffer.from('EXIF'), Buffer.from([hidden.length, 0, 0, 0]), hidden]);
+    const longer = Buffer.concat([aWebp, exif]);
+    longer.writeUInt32LE(longer.length - 8, 4);
+    for (const file of [
+      Buffer.concat([aPng(2, 2, pngChunk('tEXt', hidden), pngChunk('eXIf', hidden)), hidden]),
+      Buffer.concat([aJpeg.subarray(0, 2), comment, aJpeg.subarray(2), hidden]),
+      Buffer.concat([longer, hidden]),
+    ]) {
+      expect((await send('admin', file)).status).toBe(200);
+      const { status, bytes } = await shownTo('seller');
+      expect([status, bytes.length > 60, bytes.includes('47.3769')]).toEqual([200, true, false]);
+    }
   });
 });
 

@@ -121,6 +121,8 @@ const elsewhere = {
   'brokerage.set_up': 'Set up the brokerage',
   'brokerage.create': 'Create the brokerage',
   'brokerage.rename': 'Rename the brokerage',
+  'brokerage.logo': 'Upload the brokerage’s logo',
+  'brokerage.logo.remove': 'Remove the brokerage’s logo',
   'brokerage.export': 'Export what the brokerage has',
   'brokerage.ask_deletion': 'Ask for the brokerage to be deleted',
   'brokerage.cancel_deletion': 'Take back that the brokerage is deleted',

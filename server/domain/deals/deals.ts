@@ -118,6 +118,8 @@ export type Side = 'broker' | 'seller' | 'buyer' | 'viewer';
 export interface FullDeal extends Deal {
   /** The brokerage's name. */
   organization_name: string;
+  /** When its logo was uploaded; null: it has none. */
+  organization_logo_at: string | null;
   industry: string | null;
   location: string | null;
   summary: string | null;
@@ -132,7 +134,8 @@ export interface FullDeal extends Deal {
 export const dealActiveAt = `greatest(${dealUpdatedAt}, ${lastActivityAt})`;
 
 /** The columns of {@link FullDeal}, from {@link fullDealTables}. */
-export const fullDealFields = `${dealColumns}, ${dealActiveAt} as updated_at, b.name as organization_name, d.industry, d.location, d.summary,
+export const fullDealFields = `${dealColumns}, ${dealActiveAt} as updated_at, b.name as organization_name,
+  (select l.updated_at from brokerage_logos l where l.brokerage_id = d.organization_id) as organization_logo_at, d.industry, d.location, d.summary,
   trim_scale(d.asking_price) as asking_price, d.currency, d.needs_nda`;
 
 export const fullDealTables = `${dealTables} join brokerages b on b.id = d.organization_id`;

@@ -175,8 +175,8 @@ export const notificationKinds = {
     place: 'nda',
     title: 'A broker reminds you of an NDA',
     says: counted(
-      'A broker reminds you: an NDA waits for you to sign it.',
-      (n) => `A broker reminds you: ${n} NDAs wait for you to sign them.`,
+      'A broker reminds you of an NDA that waits for your signature.',
+      (n) => `A broker reminds you of ${n} NDAs that wait for your signature.`,
     ),
     action: 'Read and sign it',
   },
@@ -184,8 +184,8 @@ export const notificationKinds = {
     place: 'questions',
     title: 'A broker reminds you of a question',
     says: counted(
-      'A broker reminds you: a question waits for your answer.',
-      (n) => `A broker reminds you: ${n} questions wait for your answers.`,
+      'A broker reminds you of a question that waits for your answer.',
+      (n) => `A broker reminds you of ${n} questions that wait for your answers.`,
     ),
     action: 'Look at the questions',
   },
@@ -193,8 +193,8 @@ export const notificationKinds = {
     place: 'closing',
     title: 'A broker reminds you of a closing condition',
     says: counted(
-      'A broker reminds you: a closing condition is yours to meet.',
-      (n) => `A broker reminds you: ${n} closing conditions are yours to meet.`,
+      'A broker reminds you of a closing condition that is yours to meet.',
+      (n) => `A broker reminds you of ${n} closing conditions that are yours to meet.`,
     ),
     action: 'Look at the conditions',
   },

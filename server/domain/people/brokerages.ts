@@ -19,13 +19,17 @@ export interface BrokerageOfCaller {
   deleted_at: string | null;
   /** Who asked for that; null: whoever runs the service. */
   deletion_asked_by: string | null;
+  /** When its logo was uploaded; null: it has none. */
+  logo_at: string | null;
 }
 
 /** A brokerage of which the caller is an active member, or null. */
 export const brokerageOfCaller = row<BrokerageOfCaller, [id: string]>(
   'brokerage_of_caller',
-  `select b.id, b.slug, b.name, b.created_at, b.requires_second_factor, b.admit_keys_by_default, m.role, d.due_at as deleted_at, d.asked_by as deletion_asked_by
+  `select b.id, b.slug, b.name, b.created_at, b.requires_second_factor, b.admit_keys_by_default, m.role, d.due_at as deleted_at, d.asked_by as deletion_asked_by,
+     l.updated_at as logo_at
    from brokerages b join members m on m.brokerage_id = b.id left join app.brokerage_deletion(b.id) d on true
+     left join brokerage_logos l on l.brokerage_id = b.id
    where b.id = $1 and m.user_id = (select app.user_id()) and m.status = 'active'`,
 );
 

@@ -21,6 +21,7 @@ import { documentRoutes } from './documents.ts';
 import { eventRoutes } from './events.ts';
 import { homeRoutes } from './home.ts';
 import { limitRequests } from './limits.ts';
+import { logoRoutes } from './logos.ts';
 import { keyRoutes } from './keys.ts';
 import { meRoutes } from './me.ts';
 import { ndaRoutes } from './ndas.ts';
@@ -67,6 +68,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     .route('/', contactRoutes(services))
     .route('/', brokerageRoutes(services))
     .route('/', brokerageExportRoutes(services))
+    .route('/', logoRoutes(services))
     .route('/', statusRoutes(services))
     .route('/', keyRoutes(services))
     .route('/', clientRoutes(services))

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from 
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './keys.ts';
+import { upload } from './upload.ts';
 import type { ApiKeyInput, ClientInput, Delivery, Id, MemberInput, MemberRole } from './shapes.ts';
 
 export const brokerageQuery = (id: Id) =>
@@ -73,6 +74,10 @@ export const auditExport = (filter: AuditFilter): string => address('/web/audit/
 /** Where the browser gets what an admin may see of a brokerage as an archive. */
 export const brokerageExport = (id: Id): string => address('/web/brokerages/:id/export', { param: { id } });
 
+/** Where the browser gets the logo of a brokerage that was uploaded `at` this time. */
+export const brokerageLogo = (id: Id, at: string): string =>
+  `${address('/web/brokerages/:id/logo', { param: { id } })}?${new URLSearchParams({ at }).toString()}`;
+
 /** A change after which the page of the settings that it belongs to is asked again. */
 function useChange<Input, Result>(part: string, send: (input: Input) => Promise<Result>, also: readonly string[] = []) {
   const client = useQueryClient();
@@ -100,6 +105,8 @@ export function useMemberActions(brokerageId: Id) {
       mutationFn: (required: boolean) => api.put('/web/brokerages/:id/second-factor', { param, json: { required } }),
       onSuccess: () => client.invalidateQueries(),
     }),
+    uploadLogo: useChange('brokerage', (file: File) => upload('/web/brokerages/:id/logo', file, { param })),
+    removeLogo: useChange('brokerage', () => api.delete('/web/brokerages/:id/logo', { param })),
     askExport: useMutation({ mutationFn: () => api.post('/web/brokerages/:id/export', { param }) }),
     askDeletion: useChange('brokerage', (confirmation: string) =>
       api.post('/web/brokerages/:id/deletion', { param, json: { confirmation } }),

@@ -5,6 +5,7 @@ import { homeQuery } from '../../../api/home.ts';
 import type { Participant } from '../../../api/shapes.ts';
 import { ActivityList } from '../../../components/activity-list.tsx';
 import { Avatar } from '../../../components/avatar.tsx';
+import { BrokerageLogo } from '../../../components/brokerage-logo.tsx';
 import { Badge } from '../../../components/badge.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { Columns } from '../../../components/columns.tsx';
@@ -68,10 +69,13 @@ function About() {
           ))}
         </div>
       )}
-      <p className="mt-4 text-sm text-faint">
-        Represented by {deal.organization_name}.{' '}
-        {deal.needs_nda ? 'Buyers learn who sells under an NDA.' : 'Buyers learn who sells without an NDA.'}
-      </p>
+      <div className="mt-4 flex flex-wrap items-center gap-3 text-sm text-faint">
+        <BrokerageLogo brokerageId={deal.organization_id} at={deal.organization_logo_at} />
+        <p>
+          Represented by {deal.organization_name}.{' '}
+          {deal.needs_nda ? 'Buyers learn who sells under an NDA.' : 'Buyers learn who sells without an NDA.'}
+        </p>
+      </div>
     </Card>
   );
 }

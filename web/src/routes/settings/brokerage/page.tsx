@@ -2,10 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useBrokerage } from '../../../api/me.ts';
 import { brokerageExport, brokerageQuery, useMemberActions } from '../../../api/settings.ts';
 import type { Brokerage } from '../../../api/shapes.ts';
+import { BrokerageLogo } from '../../../components/brokerage-logo.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Field } from '../../../components/field.tsx';
+import { FileDrop } from '../../../components/file-drop.tsx';
 import { FormFields } from '../../../components/form-fields.tsx';
 import { Input } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -112,6 +114,42 @@ function DeletionNotice({ brokerage, day }: { brokerage: Brokerage; day: string 
   );
 }
 
+/** The logo that mails and deals show, for admins. */
+function LogoCard({ brokerage }: { brokerage: Brokerage }) {
+  const { uploadLogo, removeLogo } = useMemberActions(brokerage.id);
+  const isPending = uploadLogo.isPending || removeLogo.isPending;
+  return (
+    <Card
+      title="Logo"
+      description="It stands at the top of mails about your deals and in your invitations, and on the overview of each deal."
+    >
+      <div className="flex max-w-md flex-col gap-4">
+        <BrokerageLogo brokerageId={brokerage.id} at={brokerage.logo_at} />
+        <FileDrop
+          accept=".png,.jpg,.jpeg,.webp"
+          hint="PNG or JPEG, which every mail program shows, or WebP; up to 200 kB and 2,000 pixels on a side."
+          disabled={isPending}
+          onFiles={([file]) =>
+            file && uploadLogo.mutate(file, { onSuccess: () => toast('Logo saved'), onError: toastError })
+          }
+        />
+        {brokerage.logo_at !== null && (
+          <div>
+            <Button
+              pending={removeLogo.isPending}
+              onClick={() =>
+                removeLogo.mutate(undefined, { onSuccess: () => toast('Logo removed'), onError: toastError })
+              }
+            >
+              Remove the logo
+            </Button>
+          </div>
+        )}
+      </div>
+    </Card>
+  );
+}
+
 /** Taking along what the brokerage has, for admins. */
 function ExportCard({ brokerage }: { brokerage: Brokerage }) {
   const { askExport } = useMemberActions(brokerage.id);
@@ -178,6 +216,7 @@ export default function BrokerageSettings() {
           </Loaded>
         </Card>
       )}
+      {query.data?.role === 'admin' && <LogoCard brokerage={query.data} />}
       {query.data && <FactorRule brokerage={query.data} />}
       {query.data?.role === 'admin' && <ExportCard brokerage={query.data} />}
       {query.data?.role === 'admin' && query.data.deleted_at === null && <DeletionCard brokerage={query.data} />}

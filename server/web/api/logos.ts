@@ -1,0 +1,69 @@
+/** The logo of a brokerage: what its admins upload, and whoever sees the brokerage is shown. */
+
+import { Hono, type Context } from 'hono';
+import type { Services } from '../../services.ts';
+import { NotTaken } from '../../documents/kinds.ts';
+import { mostOfPicture, readPicture, type Picture } from '../../documents/pictures.ts';
+import { brokerageOfCaller } from '../../domain/people/brokerages.ts';
+import { keepLogo, logoFileName, logoOf, removeLogo } from '../../domain/people/logos.ts';
+import { boundedBytes } from '../../http/bounded-body.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson } from '../../http/person.ts';
+import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
+import { pathId } from './input.ts';
+import { orNotFound } from './problems.ts';
+
+async function uploaded(c: Context): Promise<Picture> {
+  const bytes = await boundedBytes(c, mostOfPicture.bytes);
+  if (bytes === null) throw new Problem(413, 'too_large', 'The file is too large: it may have 200 kB.');
+  try {
+    return readPicture(Buffer.from(bytes));
+  } catch (error) {
+    throw error instanceof NotTaken ? new Problem(415, 'unsupported_type', error.message) : error;
+  }
+}
+
+export function logoRoutes(services: Services) {
+  /** Throws 404 and 403 to whoever is no admin of the brokerage. */
+  async function checkAdmin(c: Context, brokerageId: string): Promise<void> {
+    const [brokerage] = await asPerson(services, c, brokerageOfCaller(brokerageId));
+    if (!brokerage) throw nothingThere();
+    if (brokerage.role !== 'admin') throw notAllowed();
+  }
+
+  return new Hono()
+    .get('/brokerages/:id/logo', async (c) => {
+      const [found] = await asPerson(services, c, logoOf(pathId(c)));
+      const logo = orNotFound(found);
+      // A picture, whatever somebody makes of its address.
+      c.header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; sandbox");
+      c.header('Content-Disposition', `inline; filename="${logoFileName(logo)}"`);
+      return c.body(new Uint8Array(logo.picture), 200, { 'Content-Type': logo.media_type });
+    })
+
+    .post('/brokerages/:id/logo', async (c) => {
+      const brokerageId = pathId(c);
+      await checkAdmin(c, brokerageId);
+      const { mediaType, width, height, bytes } = await uploaded(c);
+      const logo = { media_type: mediaType, width, height, picture: bytes };
+      const [, brokerage] = await asPerson(
+        services,
+        c,
+        keepLogo(brokerageId, logo, originOf(c)),
+        brokerageOfCaller(brokerageId),
+      );
+      return c.json(orNotFound(brokerage));
+    })
+
+    .delete('/brokerages/:id/logo', async (c) => {
+      const brokerageId = pathId(c);
+      await checkAdmin(c, brokerageId);
+      const [, brokerage] = await asPerson(
+        services,
+        c,
+        removeLogo(brokerageId, originOf(c)),
+        brokerageOfCaller(brokerageId),
+      );
+      return c.json(orNotFound(brokerage));
+    });
+}

@@ -1,0 +1,12 @@
+import { brokerageLogo } from '../api/settings.ts';
+import type { Id } from '../api/shapes.ts';
+
+/** The logo of a brokerage beside its name, on a light ground in every theme, as in its mails; nothing where it has none. */
+export function BrokerageLogo({ brokerageId, at }: { brokerageId: Id; at: string | null }) {
+  if (at === null) return null;
+  return (
+    <span className="inline-flex self-start rounded-md border border-line bg-white p-2">
+      <img src={brokerageLogo(brokerageId, at)} alt="" className="max-h-12 max-w-48 object-contain" />
+    </span>
+  );
+}
