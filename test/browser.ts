@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import chromium from '@sparticuz/chromium';
 import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { onDisk } from './temporary.ts';
 
 // Not the package's own arguments: they switch web security and the isolation of sites off, and run it all as one
 // process, which ends when the first context is closed.
@@ -12,7 +13,8 @@ const args = ['--no-sandbox', '--disable-dev-shm-usage'];
 
 /** Starts Chromium; `close` it in afterAll. */
 export async function openBrowser(): Promise<Browser> {
-  return playwright.launch({ executablePath: await chromium.executablePath(), args, headless: true });
+  const executablePath = await onDisk(() => chromium.executablePath());
+  return playwright.launch({ executablePath, args, headless: true });
 }
 
 /** A browser of somebody's own, at one page. */

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { TestProject } from 'vitest/node';
 import { buildWeb, needsBuild } from '../server/cli/web-build.ts';
 import { openTemplates, type Templates } from './templates.ts';
+import { keepInMemory } from './temporary.ts';
 
 declare module 'vitest' {
   interface ProvidedContext extends Templates {}
@@ -18,6 +19,7 @@ function provide(project: TestProject, { owner, server, directory, templates, de
 }
 
 export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  keepInMemory();
   const built = needsBuild() ? buildWeb(new AbortController().signal) : Promise.resolve();
   // `npm run mutate` has a PostgreSQL running already, with something broken in it, and says here how to reach it.
   const open = process.env['DEALKEEP_TEST_TEMPLATES'];

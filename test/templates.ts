@@ -32,7 +32,13 @@ const fast = {
   synchronous_commit: 'off',
   full_page_writes: 'off',
   max_connections: '400',
+  // What PostgreSQL knows of a table, by which it plans, changes when a test has it so.
+  autovacuum: 'off',
   shared_buffers: '256MB',
+  // Nothing is recovered or replicated from the log, which may lie in memory.
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '256MB',
 };
 
 const movableClock = `

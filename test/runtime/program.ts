@@ -72,11 +72,12 @@ export async function cleanUp(): Promise<void> {
 // Compiled once for all the processes: without it each spends half a second of its start on that.
 const NODE_COMPILE_CACHE = path.join(import.meta.dirname, '../../node_modules/.cache/node');
 
-/** Starts `dealkeep` with these arguments and variables; nothing of our own environment but PATH and HOME reaches it. */
+/** Starts `dealkeep` with these arguments and variables; nothing of our own environment but where things are reaches it. */
 export function dealkeep(args: readonly string[], env: Readonly<Record<string, string>>): Program {
   const { PATH = '', HOME = '' } = process.env;
+  const TMPDIR = os.tmpdir();
   const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH, HOME, NODE_COMPILE_CACHE, PORT: '0', WEB_BUILD: 'off', DRAIN_SECONDS: '0', ...env },
+    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, PORT: '0', WEB_BUILD: 'off', DRAIN_SECONDS: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
