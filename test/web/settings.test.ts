@@ -705,11 +705,12 @@ describe('the audit trail', () => {
       const leaving = await signInAs(service, scene.people['admin']!);
       const { status, body } = await file(leaving);
       expect(status).toBe(200);
-      await fetch(`${service.origin}/api/auth/sign-out`, {
+      const signedOut = await fetch(`${service.origin}/api/auth/sign-out`, {
         method: 'POST',
         body: '{}',
         headers: { ...leaving.headers, 'content-type': 'application/json' },
       });
+      expect(signedOut.ok).toBe(true);
       let text = '';
       const rest = async () => {
         for await (const chunk of body!) text += Buffer.from(chunk).toString();
