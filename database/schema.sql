@@ -127,6 +127,7 @@ CREATE TABLE public.accounting_snapshots (
     CONSTRAINT accounting_snapshots_source_name_check CHECK (length(source_name) <= 255),
     CONSTRAINT accounting_snapshots_status_check CHECK (status = ANY (ARRAY['requested'::text, 'processing'::text, 'completed'::text, 'failed'::text]))
 );
+CREATE INDEX accounting_snapshots_by_author ON public.accounting_snapshots USING btree (requested_by);
 CREATE INDEX accounting_snapshots_by_deal ON public.accounting_snapshots USING btree (deal_id, requested_at DESC, id DESC);
 CREATE INDEX accounting_snapshots_completed ON public.accounting_snapshots USING btree (deal_id, completed_at DESC, id DESC) WHERE status = 'completed'::text;
 CREATE INDEX snapshots_under_way ON public.accounting_snapshots USING btree (requested_at) WHERE status = ANY (ARRAY['requested'::text, 'processing'::text]);
@@ -608,6 +609,7 @@ CREATE TABLE public.deals (
     CONSTRAINT deals_summary_check CHECK (length(summary) <= 8000),
     CONSTRAINT deals_title_check CHECK (length(title) >= 1 AND length(title) <= 200)
 );
+CREATE INDEX deals_by_author ON public.deals USING btree (created_by);
 CREATE INDEX deals_by_brokerage ON public.deals USING btree (organization_id, created_at DESC, id DESC);
 CREATE INDEX deals_for_keys ON public.deals USING btree (organization_id, created_at DESC, id DESC) WHERE keys_admitted;
 ALTER TABLE public.deals ENABLE ROW LEVEL SECURITY;
@@ -646,6 +648,7 @@ CREATE TABLE public.document_openings (
 );
 CREATE INDEX document_openings_by_deal ON public.document_openings USING btree (deal_id, opened_at DESC);
 CREATE INDEX document_openings_by_document ON public.document_openings USING btree (document_id, opened_at DESC);
+CREATE INDEX document_openings_by_user ON public.document_openings USING btree (user_id, opened_at DESC);
 ALTER TABLE public.document_openings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.document_openings FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.document_openings TO CURRENT_USER
@@ -683,6 +686,7 @@ CREATE TABLE public.documents (
     CONSTRAINT documents_sha256_check CHECK (length(sha256) = 32),
     CONSTRAINT documents_size_bytes_check CHECK (size_bytes >= 0)
 );
+CREATE INDEX documents_by_author ON public.documents USING btree (uploaded_by);
 CREATE INDEX documents_by_deal ON public.documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_of_deal ON public.documents USING btree (deal_id);
 CREATE INDEX documents_to_clear ON public.documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
@@ -788,6 +792,7 @@ CREATE TABLE public.financing_sources (
     CONSTRAINT financing_sources_source_name_check CHECK (length(source_name) >= 1 AND length(source_name) <= 256),
     CONSTRAINT financing_sources_source_type_check CHECK (source_type = ANY (ARRAY['sba_7a'::text, 'sba_504'::text, 'conventional_senior_debt'::text, 'mezzanine'::text, 'seller_note'::text, 'rollover_equity'::text, 'cash_buyer_equity'::text, 'equity_investor_check'::text, 'earnout_credit'::text, 'other'::text]))
 );
+CREATE INDEX financing_sources_by_author ON public.financing_sources USING btree (created_by);
 CREATE INDEX financing_sources_by_deal ON public.financing_sources USING btree (deal_id, created_at DESC, id DESC);
 ALTER TABLE public.financing_sources ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.financing_sources FORCE ROW LEVEL SECURITY;
@@ -826,6 +831,7 @@ CREATE TABLE public.finding_changes (
     CONSTRAINT finding_changes_changed_by_fkey FOREIGN KEY (changed_by) REFERENCES public.users(id),
     CONSTRAINT finding_changes_finding_id_fkey FOREIGN KEY (finding_id) REFERENCES public.findings(id)
 );
+CREATE INDEX finding_changes_by_author ON public.finding_changes USING btree (changed_by);
 CREATE INDEX finding_changes_by_finding ON public.finding_changes USING btree (finding_id, changed_at, id);
 ALTER TABLE public.finding_changes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.finding_changes FORCE ROW LEVEL SECURITY;
@@ -851,6 +857,7 @@ CREATE TABLE public.finding_comments (
     CONSTRAINT finding_comments_finding_id_fkey FOREIGN KEY (finding_id) REFERENCES public.findings(id),
     CONSTRAINT finding_comments_body_check CHECK (length(body) >= 1 AND length(body) <= 8000)
 );
+CREATE INDEX finding_comments_by_author ON public.finding_comments USING btree (created_by);
 CREATE INDEX finding_comments_by_finding ON public.finding_comments USING btree (finding_id, created_at, id);
 ALTER TABLE public.finding_comments ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.finding_comments FORCE ROW LEVEL SECURITY;
@@ -902,6 +909,7 @@ CREATE TABLE public.findings (
     CONSTRAINT findings_status_notes_check CHECK (length(status_notes) <= 8000),
     CONSTRAINT findings_title_check CHECK (length(title) >= 1 AND length(title) <= 120)
 );
+CREATE INDEX findings_by_author ON public.findings USING btree (created_by);
 CREATE INDEX findings_by_deal ON public.findings USING btree (deal_id, created_at DESC, id DESC);
 CREATE INDEX findings_open_by_owner ON public.findings USING btree (owner_user_id) INCLUDE (deal_id, participant_id, created_at) WHERE status = 'open'::text;
 ALTER TABLE public.findings ENABLE ROW LEVEL SECURITY;
@@ -1045,6 +1053,7 @@ CREATE TABLE public.normalizations (
     CONSTRAINT normalizations_period_label_check CHECK (length(period_label) >= 1 AND length(period_label) <= 64),
     CONSTRAINT normalizations_rationale_check CHECK (length(rationale) <= 2000)
 );
+CREATE INDEX normalizations_by_author ON public.normalizations USING btree (created_by);
 CREATE INDEX normalizations_by_deal ON public.normalizations USING btree (deal_id, created_at DESC, id DESC);
 ALTER TABLE public.normalizations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.normalizations FORCE ROW LEVEL SECURITY;
@@ -1081,6 +1090,7 @@ CREATE TABLE public.offer_decisions (
     CONSTRAINT offer_decisions_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
     CONSTRAINT offer_decisions_decision_check CHECK (decision = ANY (ARRAY['accepted'::text, 'declined'::text]))
 );
+CREATE INDEX offer_decisions_by_author ON public.offer_decisions USING btree (decided_by);
 CREATE INDEX offer_decisions_by_deal ON public.offer_decisions USING btree (deal_id);
 CREATE INDEX offer_decisions_by_participant ON public.offer_decisions USING btree (participant_id, decided_at DESC);
 ALTER TABLE public.offer_decisions ENABLE ROW LEVEL SECURITY;
@@ -1118,6 +1128,7 @@ CREATE TABLE public.offers (
     CONSTRAINT offers_payload_check1 CHECK (app.payload_size(payload) <= 32768),
     CONSTRAINT offers_revision_number_check CHECK (revision_number >= 1)
 );
+CREATE INDEX offers_by_buyer ON public.offers USING btree (buyer_user_id);
 CREATE INDEX offers_by_deal ON public.offers USING btree (deal_id, submitted_at DESC, id DESC);
 CREATE INDEX offers_current ON public.offers USING btree (deal_id) INCLUDE (id, participant_id, submitted_at) WHERE is_current;
 CREATE INDEX offers_ending ON public.offers USING btree (deal_id) WHERE is_current AND (payload ->> 'expires_at'::text) IS NOT NULL;
@@ -1274,6 +1285,7 @@ CREATE TABLE public.production_documents (
     CONSTRAINT documents_size_bytes_check CHECK (size_bytes >= 0),
     CONSTRAINT production_documents_diligence_request_check CHECK (length(diligence_request) >= 1 AND length(diligence_request) <= 500)
 );
+CREATE INDEX production_documents_by_author ON public.production_documents USING btree (uploaded_by);
 CREATE INDEX production_documents_by_deal ON public.production_documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_of_deal ON public.production_documents USING btree (deal_id);
 CREATE INDEX production_documents_to_clear ON public.production_documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
@@ -1389,6 +1401,7 @@ CREATE TABLE public.question_answers (
     CONSTRAINT question_answers_question_id_deal_id_fkey FOREIGN KEY (question_id, deal_id) REFERENCES public.questions(id, deal_id),
     CONSTRAINT question_answers_answer_text_check CHECK (length(answer_text) >= 1 AND length(answer_text) <= 8000)
 );
+CREATE INDEX question_answers_by_author ON public.question_answers USING btree (answered_by);
 CREATE INDEX question_answers_by_deal ON public.question_answers USING btree (deal_id);
 ALTER TABLE public.question_answers ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.question_answers FORCE ROW LEVEL SECURITY;
@@ -1439,6 +1452,7 @@ CREATE TABLE public.questions (
     CONSTRAINT questions_rejection_reason_check CHECK (length(rejection_reason) <= 2000),
     CONSTRAINT questions_status_check CHECK (status = ANY (ARRAY['pending_broker_review'::text, 'with_seller'::text, 'answered'::text, 'distributed'::text, 'rejected'::text, 'withdrawn'::text]))
 );
+CREATE INDEX questions_by_author ON public.questions USING btree (asked_by);
 CREATE INDEX questions_by_deal ON public.questions USING btree (deal_id, asked_at DESC, id DESC);
 CREATE INDEX questions_by_side ON public.questions USING btree (participant_id, asked_at DESC, id DESC);
 CREATE INDEX questions_distributed ON public.questions USING btree (participant_id) INCLUDE (deal_id, distributed_at) WHERE status = 'distributed'::text;
@@ -11284,6 +11298,7 @@ $procedure$;
 -- 34fdeb1c28d2a1a58bbe174f47df549cf6e4fddb14db6dad43f642afecf61685  072_first_page_by_lists.sql
 -- 8f8026707e7ce9de5dad272a7dd237f6ecf69e0b5a8cbb733c185557afa10068  073_indexes_of_what_ends.sql
 -- dd48fc9ab5ff11283676e96266583b405d5fbe9d1b28c34ee753f01cc84fc797  073_records_of_calls.sql
+-- f4ceca7e2fe0a573e29f91b04eda7d1202e85fab7f8cde9a3c80ac3e9a0e5a66  073_what_somebody_did.sql
 -- a4d2ddf3687bb7a9c09e06d27ff5616d1b98d3644f98443665be5e2bbda6adfd  074_keys_on_deals.sql
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
 -- 35b952420df9b88b8c48da59922dd44e56eacdf4a847074cd221446ec4fa2eeb  081_change_events.sql

@@ -179,6 +179,10 @@ export const notifiedChecks: Check[] = [
             await server.query('rollback to caller');
             for (const deal of [scene.deal, scene.idle]) {
               await server.query('select app.enter_within($1, $2)', [scene.people[caller], deal]);
+              const ofOthers = await server.query(
+                `select h.id from app.home(true) h where h.part = 'activity' and not h.is_own`,
+              );
+              assert.deepEqual(ofOthers.rows, [], `${caller}, within a deal: what others did on all of theirs`);
               const onDeal = await server.query(
                 `select subject_id as id from app.deal_activity_in_sight($1, null, null, 200)
                  where action = $2 and at > app.now() - interval '30 days'`,
@@ -207,6 +211,7 @@ export const notifiedChecks: Check[] = [
     async run({ server, scene }) {
       let counted = 0;
       let named = 0;
+      let keptOut = 0;
       await server.query('begin');
       try {
         for (const table of Object.keys(tables)) {
@@ -221,28 +226,33 @@ export const notifiedChecks: Check[] = [
              where r.${key} = any ('{${ids.slice(0, 7).join(',')}}')`,
           ]);
         }
-        for (const caller of callers) {
-          if (scene.people[caller] === undefined) continue;
-          await server.query('savepoint caller');
-          await server.query(
-            `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public, app', true)`,
-          );
-          const person = scene.people[caller];
-          const rows = await server.query('select app.as_owner($1, $2) as kept', [kept, person]);
-          await server.query('select app.enter_as($1, null, null)', [person]);
-          const list = ownNotifications(null, 100);
-          const shown = await server.query(list.text, [...list.values]);
-          const byPolicies = await server.query(lookedUp, [JSON.stringify(rows.rows[0].kept)]);
-          assert.deepEqual(shown.rows, byPolicies.rows, caller);
-          named += byPolicies.rows.filter((row) => row.subject_name !== null && row.actor_name !== null).length;
-          const bell = await server.query('select app.unread_notifications() as count');
-          assert.equal(bell.rows[0].count, shown.rows.length, caller);
-          counted += shown.rows.length;
-          await server.query('rollback to caller');
-        }
+        // Also whom the brokerage keeps out until they show a second factor.
+        for (const barred of [[], [scene.brokerage]])
+          for (const caller of callers) {
+            if (scene.people[caller] === undefined) continue;
+            await server.query('savepoint caller');
+            await server.query(
+              `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public, app', true)`,
+            );
+            const person = scene.people[caller];
+            const rows = await server.query('select app.as_owner($1, $2) as kept', [kept, person]);
+            await server.query('select app.enter_through($1, null, null, $2)', [person, barred]);
+            const list = ownNotifications(null, 100);
+            const shown = await server.query(list.text, [...list.values]);
+            const byPolicies = await server.query(lookedUp, [JSON.stringify(rows.rows[0].kept)]);
+            const told = `${caller}${barred.length > 0 ? ', kept out' : ''}`;
+            assert.deepEqual(shown.rows, byPolicies.rows, told);
+            named += byPolicies.rows.filter((row) => row.subject_name !== null && row.actor_name !== null).length;
+            const bell = await server.query('select app.unread_notifications() as count');
+            assert.equal(bell.rows[0].count, shown.rows.length, told);
+            if (barred.length === 0) counted += shown.rows.length;
+            else if (byPolicies.rows.length < rows.rows[0].kept.length) keptOut += 1;
+            await server.query('rollback to caller');
+          }
       } finally {
         await server.query('rollback');
       }
+      assert.ok(keptOut > 3, 'next to nobody was kept out of anything');
       assert.ok(counted > 20 && named > 5, 'next to nothing was shown to anybody');
     },
   },
