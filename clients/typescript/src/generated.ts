@@ -2,6 +2,100 @@
 
 import type { CallOptions } from './options.ts';
 
+/** The books of the business as they were delivered at one time. */
+export type AccountingSnapshot = {
+  id: string;
+  snapshotType: 'profit_and_loss' | 'customer_revenue' | 'full';
+  status: 'requested' | 'processing' | 'completed' | 'failed';
+  /** The file or the system that it came from. */
+  sourceName: string | null;
+  requestedAt: string;
+  completedAt: string | null;
+  /** Why it failed. */
+  failure: string | null;
+};
+
+export type AccountingSnapshotCreate = {
+  /** The system that the books come from. */
+  sourceName?: string | null | undefined;
+  periods?: PlPeriodDelivered[] | undefined;
+  customers?: CustomerRevenueDelivered[] | undefined;
+};
+
+export type AccountingSnapshotList = {
+  data: AccountingSnapshot[];
+  pagination: Pagination;
+};
+
+/** What is to be looked at in the books. */
+export type ChecklistItem = {
+  id: string;
+  category: string;
+  title: string;
+  status: 'not_started' | 'in_progress' | 'completed' | 'not_applicable';
+  completedAt: string | null;
+};
+
+export type ChecklistItemList = {
+  data: ChecklistItem[];
+  pagination: Pagination;
+};
+
+/** What must be done before the deal closes. */
+export type ClosingCondition = {
+  id: string;
+  dealId: string;
+  name: string;
+  status: 'open' | 'in_progress' | 'satisfied' | 'waived';
+  /** Whose it is; null also to a key without participants:read. */
+  ownerUserId: string | null;
+  deadline: string | null;
+  /** Whether its deadline has passed and it is not met. */
+  overdue: boolean;
+  completedAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+};
+
+/** What is left out stays as it is; null takes a value away. */
+export type ClosingConditionChange = {
+  name?: string | undefined;
+  ownerUserId?: string | null | undefined;
+  deadline?: string | null | undefined;
+  status?: 'open' | 'in_progress' | 'satisfied' | 'waived' | undefined;
+};
+
+export type ClosingConditionCreate = {
+  name: string;
+  ownerUserId?: string | null | undefined;
+  deadline?: string | null | undefined;
+};
+
+export type ClosingConditionList = {
+  data: ClosingCondition[];
+  pagination: Pagination;
+};
+
+export type ConditionNotFoundError = {
+  error: {
+    code: 'condition_not_found';
+    /** A summary for people. */
+    message: string;
+    /** Structured context; what it holds is said with each response. */
+    details?: Record<string, unknown> | undefined;
+  };
+};
+
+export type ConflictError = {
+  error: {
+    code: 'conflict';
+    /** A summary for people. */
+    message: string;
+    /** Structured context; what it holds is said with each response. */
+    details?: Record<string, unknown> | undefined;
+  };
+};
+
 /** A person or a company tracked outside any deal. */
 export type Contact = {
   id: string;
@@ -33,6 +127,137 @@ export type ContactNotFoundError = ErrorEnvelope & {
   error: {
     code: 'contact_not_found';
     message: string;
+  };
+};
+
+/** What one customer brought in one period. */
+export type CustomerRevenue = {
+  id: string;
+  snapshotId: string;
+  customerName: string;
+  periodStartDate: string;
+  periodEndDate: string;
+  currency: string;
+  revenueTotal: string;
+  /** Of all customers of the period, from 0 to 1; null when they come to nothing. */
+  revenueShare: string | null;
+  /** 1 for the largest; the same for equal totals. */
+  rank: number;
+};
+
+export type CustomerRevenueDelivered = {
+  customerName: string;
+  periodStartDate: string;
+  /** Not before periodStartDate. */
+  periodEndDate: string;
+  /** Without it, the deal's. */
+  currency?: string | undefined;
+  revenueTotal: string;
+};
+
+export type CustomerRevenueList = {
+  data: CustomerRevenue[];
+  pagination: Pagination;
+};
+
+/** The sale of a business. */
+export type Deal = {
+  id: string;
+  title: string;
+  /** The state it is in now: one whose exclusivity has lapsed is listed again. */
+  state: 'draft' | 'listed' | 'under_offer' | 'exclusivity' | 'diligence' | 'closing' | 'closed' | 'withdrawn';
+  /** The brokerage. */
+  organizationId: string;
+  industry: string | null;
+  location: string | null;
+  summary: string | null;
+  askingPrice: string | null;
+  currency: string;
+  /** Whether a buyer learns who sells only under an active NDA. */
+  needsNda: boolean;
+  exclusiveBuyerUserId: string | null;
+  exclusivityGrantedAt: string | null;
+  exclusivityExpiresAt: string | null;
+  closedAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+};
+
+/** What is left out stays as it is; null takes a value away. */
+export type DealChange = {
+  title?: string | undefined;
+  industry?: string | null | undefined;
+  location?: string | null | undefined;
+  summary?: string | null | undefined;
+  askingPrice?: string | null | undefined;
+  currency?: string | undefined;
+  needsNda?: boolean | undefined;
+};
+
+export type DealCreate = {
+  title: string;
+  industry?: string | null | undefined;
+  location?: string | null | undefined;
+  summary?: string | null | undefined;
+  askingPrice?: string | null | undefined;
+  currency?: string | undefined;
+  needsNda?: boolean | undefined;
+};
+
+export type DealList = {
+  data: Deal[];
+  pagination: Pagination;
+};
+
+export type DealMove = {
+  to: 'draft' | 'listed' | 'under_offer' | 'exclusivity' | 'diligence' | 'closing' | 'closed' | 'withdrawn';
+  /** Closes the deal also when something is missing for a closing. */
+  confirm?: boolean | undefined;
+};
+
+export type DealNotFoundError = {
+  error: {
+    code: 'deal_not_found';
+    /** A summary for people. */
+    message: string;
+    /** Structured context; what it holds is said with each response. */
+    details?: Record<string, unknown> | undefined;
+  };
+};
+
+/** What is known of a document; its content is an operation of its own. */
+export type Document = {
+  id: string;
+  dealId: string;
+  /** simple: uploaded to the data room; production: produced for a diligence request. */
+  source: 'simple' | 'production';
+  filename: string;
+  category: string;
+  /** Who may open it: everybody on the deal, buyers with an active NDA, or the exclusive buyer. */
+  confidentiality: 'public' | 'nda_gated' | 'selected_buyer_only';
+  mediaType: string;
+  sizeBytes: number;
+  /** Of its content, in hexadecimal digits; null where it is not known. */
+  sha256: string | null;
+  uploadedAt: string;
+  /** What it was produced for. */
+  diligenceRequest: string | null;
+  /** Null also to a key without participants:read. */
+  uploadedByName: string | null;
+};
+
+export type DocumentList = {
+  data: Document[];
+  pagination: Pagination;
+};
+
+export type DocumentNotFoundError = {
+  error: {
+    code: 'document_not_found';
+    /** A summary for people. */
+    message: string;
+    /** Structured context; what it holds is said with each response. */
+    details?: Record<string, unknown> | undefined;
   };
 };
 
@@ -93,10 +318,206 @@ export type InvalidTokenError = ErrorEnvelope & {
   };
 };
 
+export type Invitation = {
+  email: string;
+  name: unknown & unknown;
+  role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
+  /** The participant whom an advisor advises: of an advisor, and of nobody else. */
+  advises?: string | null | undefined;
+};
+
+/** Where an NDA stands; its text and signature stay in the application. */
+export type Nda = {
+  id: string;
+  dealId: string;
+  /** The buyer, among the participants of the deal. */
+  participantId: string;
+  status: 'sent' | 'active' | 'expired' | 'revoked';
+  sentAt: string;
+  signedAt: string | null;
+  expiresAt: string | null;
+  revokedAt: string | null;
+};
+
+export type NdaList = {
+  data: Nda[];
+  pagination: Pagination;
+};
+
+/** An adjustment that makes the earnings of the business comparable. */
+export type Normalization = {
+  id: string;
+  dealId: string;
+  periodLabel: string;
+  adjustmentCategory: 'owner_comp' | 'related_party' | 'one_time' | 'other';
+  adjustmentAmount: string;
+  rationale: string | null;
+  /** Null also to a key without participants:read. */
+  createdBy: string | null;
+  createdAt: string;
+};
+
+export type NormalizationList = {
+  data: Normalization[];
+  pagination: Pagination;
+};
+
+/** A revision of what a buyer offers. */
+export type Offer = {
+  id: string;
+  dealId: string;
+  /** The buyer, among the participants of the deal. */
+  participantId: string;
+  buyerUserId: string;
+  /** Null to a key without participants:read. */
+  buyerName: string | null;
+  /** Counts a buyer's submissions from 1. */
+  revisionNumber: number;
+  /** Whether it is the buyer's latest revision. */
+  isCurrent: boolean;
+  /** Whether these are the terms that are agreed on the deal now. */
+  agreed: boolean;
+  submittedAt: string;
+  acceptedAt: string | null;
+  declinedAt: string | null;
+  payload: OfferPayload;
+};
+
+export type OfferList = {
+  data: Offer[];
+  pagination: Pagination;
+};
+
+export type OfferNotFoundError = {
+  error: {
+    code: 'offer_not_found';
+    /** A summary for people. */
+    message: string;
+    /** Structured context; what it holds is said with each response. */
+    details?: Record<string, unknown> | undefined;
+  };
+};
+
+/** What is offered. Null: nothing was said of it. */
+export type OfferPayload = {
+  currency: string | null;
+  purchasePrice: string | null;
+  cashAtClose: string | null;
+  sellerNote: string | null;
+  earnout: string | null;
+  rolloverEquity: string | null;
+  financingContingency: boolean | null;
+  targetCloseDate: string | null;
+  expiresAt: string | null;
+  terms: string | null;
+  /** What the buyer submitted besides, under the names that they gave. */
+  other: Record<string, unknown>;
+};
+
 export type Pagination = {
   hasMore: boolean;
   /** Opaque cursor for the next page; null on the last. */
   nextCursor?: string | null | undefined;
+};
+
+/** Somebody on a deal. */
+export type Participant = {
+  id: string;
+  /** Their account; until they have accepted, that of their invitation. */
+  userId: string;
+  name: string | null;
+  email: string | null;
+  role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
+  status: 'invited' | 'active' | 'removed';
+  /** An advisor's is that of whom they advise. */
+  side: 'broker' | 'seller' | 'buyer' | 'viewer';
+  /** The participant whom an advisor advises. */
+  advises: string | null;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type ParticipantList = {
+  data: Participant[];
+  pagination: Pagination;
+};
+
+/** Profit and loss of one period, as a snapshot has it. */
+export type PlPeriod = {
+  id: string;
+  snapshotId: string;
+  periodLabel: string;
+  periodStartDate: string;
+  periodEndDate: string;
+  currency: string;
+  revenue: string;
+  costOfGoodsSold: string | null;
+  grossProfit: string | null;
+  operatingExpenses: string | null;
+  ownerCompensation: string | null;
+  depreciationAmortization: string | null;
+  interestExpense: string | null;
+  taxExpense: string | null;
+  netIncome: string | null;
+  ebitda: string | null;
+};
+
+export type PlPeriodDelivered = {
+  periodLabel: string;
+  periodStartDate: string;
+  /** Not before periodStartDate. */
+  periodEndDate: string;
+  /** Without it, the deal's. */
+  currency?: string | undefined;
+  revenue: string;
+  costOfGoodsSold?: string | null | undefined;
+  grossProfit?: string | null | undefined;
+  operatingExpenses?: string | null | undefined;
+  ownerCompensation?: string | null | undefined;
+  depreciationAmortization?: string | null | undefined;
+  interestExpense?: string | null | undefined;
+  taxExpense?: string | null | undefined;
+  netIncome?: string | null | undefined;
+  ebitda?: string | null | undefined;
+};
+
+export type PlPeriodList = {
+  data: PlPeriod[];
+  pagination: Pagination;
+};
+
+/** A question of a buyer, which a broker reviews and the seller answers. */
+export type Question = {
+  id: string;
+  dealId: string;
+  category:
+    | 'financials'
+    | 'operations'
+    | 'customers'
+    | 'employees'
+    | 'legal'
+    | 'tax'
+    | 'real_estate'
+    | 'technology'
+    | 'transaction'
+    | 'other';
+  status: 'pending_broker_review' | 'with_seller' | 'answered' | 'distributed' | 'rejected' | 'withdrawn';
+  askedAt: string;
+  questionText: string;
+  /** Null to a key without participants:read. */
+  askedByName: string | null;
+  /** The seller's words, which the broker reviews. */
+  answerText: string | null;
+  answeredAt: string | null;
+  /** What the asker was told. */
+  distributedResponse: string | null;
+  distributedAt: string | null;
+  rejectionReason: string | null;
+};
+
+export type QuestionList = {
+  data: Question[];
+  pagination: Pagination;
 };
 
 export type RateLimitedError = ErrorEnvelope & {
@@ -104,8 +525,8 @@ export type RateLimitedError = ErrorEnvelope & {
     code: 'rate_limited';
     message: string;
     details: {
-      /** Requests allowed in the window of a minute. */
-      limit: number;
+      /** Requests allowed in the window of a minute; of mails it is in the message. */
+      limit?: number | undefined;
       /** Seconds until the window ends, as in Retry-After. */
       retry_after: number;
     };
@@ -148,10 +569,298 @@ export interface Operations {
     };
     output: Contact;
   };
+  listDeals: {
+    input: {
+      /** Only deals in this state. */
+      state?:
+        | 'draft'
+        | 'listed'
+        | 'under_offer'
+        | 'exclusivity'
+        | 'diligence'
+        | 'closing'
+        | 'closed'
+        | 'withdrawn'
+        | undefined;
+      /** Only deals that changed at this time or later. */
+      updatedSince?: string | undefined;
+      /** Words that must all occur in title, industry or location. */
+      search?: string | undefined;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many deals a page holds. */
+      limit?: number | undefined;
+    };
+    output: DealList;
+  };
+  createDeal: {
+    input: {
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: DealCreate;
+    };
+    output: Deal;
+  };
+  getDeal: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+    };
+    output: Deal;
+  };
+  updateDeal: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: DealChange;
+    };
+    output: Deal;
+  };
+  moveDeal: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: DealMove;
+    };
+    output: Deal;
+  };
+  listParticipants: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many participants a page holds. */
+      limit?: number | undefined;
+    };
+    output: ParticipantList;
+  };
+  inviteParticipant: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: Invitation;
+    };
+    output: Participant;
+  };
+  listOffers: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many offers a page holds. */
+      limit?: number | undefined;
+    };
+    output: OfferList;
+  };
+  getOffer: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** The id of the offer. */
+      offerId: string;
+    };
+    output: Offer;
+  };
+  listOfferRevisions: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** The id of the offer. */
+      offerId: string;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many offers a page holds. */
+      limit?: number | undefined;
+    };
+    output: OfferList;
+  };
+  listQuestions: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Only questions of this status. */
+      status?:
+        'pending_broker_review' | 'with_seller' | 'answered' | 'distributed' | 'rejected' | 'withdrawn' | undefined;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many questions a page holds. */
+      limit?: number | undefined;
+    };
+    output: QuestionList;
+  };
+  listNdas: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many NDAs a page holds. */
+      limit?: number | undefined;
+    };
+    output: NdaList;
+  };
+  listDocuments: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Only documents of this category. */
+      category?: string | undefined;
+      /** Only documents of this confidentiality. */
+      confidentiality?: 'public' | 'nda_gated' | 'selected_buyer_only' | undefined;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many documents a page holds. */
+      limit?: number | undefined;
+    };
+    output: DocumentList;
+  };
+  getDocument: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** The id of the document. */
+      documentId: string;
+    };
+    output: Document;
+  };
+  listChecklist: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Only rows of this category. */
+      category?: string | undefined;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many rows of the checklist a page holds. */
+      limit?: number | undefined;
+    };
+    output: ChecklistItemList;
+  };
+  listSnapshots: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many snapshots a page holds. */
+      limit?: number | undefined;
+    };
+    output: AccountingSnapshotList;
+  };
+  createSnapshot: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: AccountingSnapshotCreate;
+    };
+    output: AccountingSnapshot;
+  };
+  listPlPeriods: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Only periods of this snapshot. */
+      snapshotId?: string | undefined;
+      /** Only periods that begin on this day or later. */
+      startDate?: string | undefined;
+      /** Only periods that end on this day or earlier. */
+      endDate?: string | undefined;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many periods a page holds. */
+      limit?: number | undefined;
+    };
+    output: PlPeriodList;
+  };
+  listCustomerRevenues: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** The snapshot to read; without it the one that was completed last. */
+      snapshotId?: string | undefined;
+      /** The day whose period is meant; without it the latest period of the snapshot. */
+      asOf?: string | undefined;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many customers a page holds. */
+      limit?: number | undefined;
+    };
+    output: CustomerRevenueList;
+  };
+  listNormalizations: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many adjustments a page holds. */
+      limit?: number | undefined;
+    };
+    output: NormalizationList;
+  };
+  listConditions: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Only conditions of this status. */
+      status?: 'open' | 'in_progress' | 'satisfied' | 'waived' | undefined;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many conditions a page holds. */
+      limit?: number | undefined;
+    };
+    output: ClosingConditionList;
+  };
+  createCondition: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: ClosingConditionCreate;
+    };
+    output: ClosingCondition;
+  };
+  updateCondition: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** The id of the condition. */
+      conditionId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: ClosingConditionChange;
+    };
+    output: ClosingCondition;
+  };
 }
 
 /** The operations that answer with pages. */
-export type ListName = 'listContacts';
+export type ListName =
+  | 'listContacts'
+  | 'listDeals'
+  | 'listParticipants'
+  | 'listOffers'
+  | 'listOfferRevisions'
+  | 'listQuestions'
+  | 'listNdas'
+  | 'listDocuments'
+  | 'listChecklist'
+  | 'listSnapshots'
+  | 'listPlPeriods'
+  | 'listCustomerRevenues'
+  | 'listNormalizations'
+  | 'listConditions';
 
 /** How each operation is sent; `headers` and `query` by the names of the input. */
 export const operations = {
@@ -170,6 +879,149 @@ export const operations = {
     body: 'application/json',
   },
   getContact: { method: 'GET', path: '/contacts/{contactId}', query: {}, headers: {}, body: null },
+  listDeals: {
+    method: 'GET',
+    path: '/deals',
+    query: { state: 'state', updatedSince: 'updatedSince', search: 'search', cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  createDeal: {
+    method: 'POST',
+    path: '/deals',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  getDeal: { method: 'GET', path: '/deals/{dealId}', query: {}, headers: {}, body: null },
+  updateDeal: {
+    method: 'PATCH',
+    path: '/deals/{dealId}',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  moveDeal: {
+    method: 'POST',
+    path: '/deals/{dealId}/state',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  listParticipants: {
+    method: 'GET',
+    path: '/deals/{dealId}/participants',
+    query: { cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  inviteParticipant: {
+    method: 'POST',
+    path: '/deals/{dealId}/invitations',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  listOffers: {
+    method: 'GET',
+    path: '/deals/{dealId}/offers',
+    query: { cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  getOffer: { method: 'GET', path: '/deals/{dealId}/offers/{offerId}', query: {}, headers: {}, body: null },
+  listOfferRevisions: {
+    method: 'GET',
+    path: '/deals/{dealId}/offers/{offerId}/revisions',
+    query: { cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  listQuestions: {
+    method: 'GET',
+    path: '/deals/{dealId}/questions',
+    query: { status: 'status', cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  listNdas: {
+    method: 'GET',
+    path: '/deals/{dealId}/ndas',
+    query: { cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  listDocuments: {
+    method: 'GET',
+    path: '/deals/{dealId}/documents',
+    query: { category: 'category', confidentiality: 'confidentiality', cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  getDocument: { method: 'GET', path: '/deals/{dealId}/documents/{documentId}', query: {}, headers: {}, body: null },
+  listChecklist: {
+    method: 'GET',
+    path: '/deals/{dealId}/qoe/checklist',
+    query: { category: 'category', cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  listSnapshots: {
+    method: 'GET',
+    path: '/deals/{dealId}/qoe/snapshots',
+    query: { cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  createSnapshot: {
+    method: 'POST',
+    path: '/deals/{dealId}/qoe/snapshots',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  listPlPeriods: {
+    method: 'GET',
+    path: '/deals/{dealId}/qoe/periods',
+    query: { snapshotId: 'snapshotId', startDate: 'startDate', endDate: 'endDate', cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  listCustomerRevenues: {
+    method: 'GET',
+    path: '/deals/{dealId}/qoe/customers',
+    query: { snapshotId: 'snapshotId', asOf: 'asOf', cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  listNormalizations: {
+    method: 'GET',
+    path: '/deals/{dealId}/qoe/normalizations',
+    query: { cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  listConditions: {
+    method: 'GET',
+    path: '/deals/{dealId}/conditions',
+    query: { status: 'status', cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  createCondition: {
+    method: 'POST',
+    path: '/deals/{dealId}/conditions',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  updateCondition: {
+    method: 'PATCH',
+    path: '/deals/{dealId}/conditions/{conditionId}',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
 } as const;
 
 /** A method for each operation. */
@@ -202,5 +1054,177 @@ export abstract class Calls {
     options?: CallOptions,
   ): Promise<Operations['getContact']['output']> {
     return this.call('getContact', input, options);
+  }
+
+  /** List deals. Those that are open to the brokerage's keys, newest first. Needs the scope deals:read. */
+  listDeals(
+    input: Operations['listDeals']['input'] = {},
+    options?: CallOptions,
+  ): Promise<Operations['listDeals']['output']> {
+    return this.call('listDeals', input, options);
+  }
+
+  /** Open a deal. In draft, with whoever issued the key as its broker, and open to the brokerage's keys. Needs the scopes deals:write and deals:read. */
+  createDeal(
+    input: Operations['createDeal']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['createDeal']['output']> {
+    return this.call('createDeal', input, options);
+  }
+
+  /** Get a deal. Needs the scope deals:read. */
+  getDeal(input: Operations['getDeal']['input'], options?: CallOptions): Promise<Operations['getDeal']['output']> {
+    return this.call('getDeal', input, options);
+  }
+
+  /** Change what a deal says. Needs the scopes deals:write and deals:read. */
+  updateDeal(
+    input: Operations['updateDeal']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['updateDeal']['output']> {
+    return this.call('updateDeal', input, options);
+  }
+
+  /** Move a deal to another state. As the sale allows: a state at a time, and into exclusivity only by granting it, which a person does. Needs the scopes deals:write and deals:read. */
+  moveDeal(input: Operations['moveDeal']['input'], options?: CallOptions): Promise<Operations['moveDeal']['output']> {
+    return this.call('moveDeal', input, options);
+  }
+
+  /** List the people on a deal. In the order in which they were added, also those who were invited or removed. Needs the scope participants:read. */
+  listParticipants(
+    input: Operations['listParticipants']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listParticipants']['output']> {
+    return this.call('listParticipants', input, options);
+  }
+
+  /** Invite somebody to a deal. By mail, in the name of whoever issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. Who was invited before and has not come is invited again. Needs the scopes participants:write and participants:read. */
+  inviteParticipant(
+    input: Operations['inviteParticipant']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['inviteParticipant']['output']> {
+    return this.call('inviteParticipant', input, options);
+  }
+
+  /** List the offers on a deal. The current revision of each buyer, the latest first. Needs the scope offers:read. */
+  listOffers(
+    input: Operations['listOffers']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listOffers']['output']> {
+    return this.call('listOffers', input, options);
+  }
+
+  /** Get an offer. One revision of an offer, current or not. Needs the scope offers:read. */
+  getOffer(input: Operations['getOffer']['input'], options?: CallOptions): Promise<Operations['getOffer']['output']> {
+    return this.call('getOffer', input, options);
+  }
+
+  /** List the revisions of an offer. Every revision of the buyer who made this one, the latest first. Needs the scope offers:read. */
+  listOfferRevisions(
+    input: Operations['listOfferRevisions']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listOfferRevisions']['output']> {
+    return this.call('listOfferRevisions', input, options);
+  }
+
+  /** List the questions on a deal. All of them, the latest first. Needs the scope questions:read. */
+  listQuestions(
+    input: Operations['listQuestions']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listQuestions']['output']> {
+    return this.call('listQuestions', input, options);
+  }
+
+  /** List where the NDAs of a deal stand. The latest first. Needs the scope ndas:read. */
+  listNdas(input: Operations['listNdas']['input'], options?: CallOptions): Promise<Operations['listNdas']['output']> {
+    return this.call('listNdas', input, options);
+  }
+
+  /** List the documents of a deal. The latest first. Needs the scope documents:read. */
+  listDocuments(
+    input: Operations['listDocuments']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listDocuments']['output']> {
+    return this.call('listDocuments', input, options);
+  }
+
+  /** Get what is known of a document. Needs the scope documents:read. */
+  getDocument(
+    input: Operations['getDocument']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['getDocument']['output']> {
+    return this.call('getDocument', input, options);
+  }
+
+  /** List the QoE checklist of a deal. In its own order. Needs the scope qoe:read. */
+  listChecklist(
+    input: Operations['listChecklist']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listChecklist']['output']> {
+    return this.call('listChecklist', input, options);
+  }
+
+  /** List the accounting snapshots of a deal. The latest first. Needs the scope qoe:read. */
+  listSnapshots(
+    input: Operations['listSnapshots']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listSnapshots']['output']> {
+    return this.call('listSnapshots', input, options);
+  }
+
+  /** Deliver an accounting snapshot. The books as they are now, from another system: kept whole, with all of its rows, or not at all. At most 1048576 bytes. Needs the scopes qoe:write and qoe:read. */
+  createSnapshot(
+    input: Operations['createSnapshot']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['createSnapshot']['output']> {
+    return this.call('createSnapshot', input, options);
+  }
+
+  /** List profit and loss by period. The periods of every snapshot of the deal, the latest period first. Needs the scope qoe:read. */
+  listPlPeriods(
+    input: Operations['listPlPeriods']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listPlPeriods']['output']> {
+    return this.call('listPlPeriods', input, options);
+  }
+
+  /** List customers by revenue. The customers of one period of one snapshot, the largest first. Needs the scope qoe:read. */
+  listCustomerRevenues(
+    input: Operations['listCustomerRevenues']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listCustomerRevenues']['output']> {
+    return this.call('listCustomerRevenues', input, options);
+  }
+
+  /** List the adjustments of a deal. The latest first. Needs the scope qoe:read. */
+  listNormalizations(
+    input: Operations['listNormalizations']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listNormalizations']['output']> {
+    return this.call('listNormalizations', input, options);
+  }
+
+  /** List the closing conditions of a deal. The latest first. Needs the scope conditions:read. */
+  listConditions(
+    input: Operations['listConditions']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listConditions']['output']> {
+    return this.call('listConditions', input, options);
+  }
+
+  /** Add a closing condition. Needs the scopes conditions:write and conditions:read, and participants:read to say whose it is. */
+  createCondition(
+    input: Operations['createCondition']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['createCondition']['output']> {
+    return this.call('createCondition', input, options);
+  }
+
+  /** Change a closing condition. Needs the scopes conditions:write and conditions:read, and participants:read to say whose it is. */
+  updateCondition(
+    input: Operations['updateCondition']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['updateCondition']['output']> {
+    return this.call('updateCondition', input, options);
   }
 }
