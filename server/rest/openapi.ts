@@ -31,13 +31,32 @@ function headersOf(required: readonly string[], sometimes: readonly string[] = [
   return Object.fromEntries([...required, ...sometimes].map((name) => [name, ref('headers', name)]));
 }
 
-function answerOf({ description, schema, types = [], headers: own = {} }: Answer, parts: Parts): Json {
+/** Whether an operation answers a read in JSON, with an entity tag. */
+const isTagged = ({ method, answers }: Operation): boolean => method === 'get' && answers[200]?.schema !== undefined;
+
+const ifNoneMatch: Json = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'ETag of an earlier answer: 304 without a body when this one would be the same.',
+  schema: { type: 'string' },
+};
+
+const notModified: Json = {
+  description: 'Nothing has changed since the answer whose ETag was sent as If-None-Match.',
+  headers: headersOf(['X-Request-Id', ...always, 'ETag']),
+};
+
+function answerOf(
+  { description, schema, types = [], headers: own = {} }: Answer,
+  more: readonly string[],
+  parts: Parts,
+): Json {
   const content = schema
     ? { 'application/json': json(schema, parts) }
     : Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]));
   return {
     description,
-    headers: { ...headersOf(['X-Request-Id', ...always]), ...own },
+    headers: { ...headersOf(['X-Request-Id', ...always, ...more]), ...own },
     ...(Object.keys(content).length > 0 && { content }),
   };
 }
@@ -95,8 +114,12 @@ function parametersOf({ path, pathParameters = {}, parameters = [] }: Operation,
 
 function describeOperation(operation: Operation, failures: Failures, parts: Parts): Json {
   const { id, tag, summary, description, body, bodyTypes = ['application/json'], answers } = operation;
-  const parameters = parametersOf(operation, parts);
-  const answered = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer, parts)]);
+  const parameters = [...parametersOf(operation, parts), ...(isTagged(operation) ? [ifNoneMatch] : [])];
+  const more = isTagged(operation) ? ['ETag'] : [];
+  const answered = Object.entries(answers).map(([status, answer]) => [
+    status,
+    answerOf(answer, status === '200' ? more : [], parts),
+  ]);
   return {
     operationId: id,
     tags: [tag],
@@ -109,7 +132,11 @@ function describeOperation(operation: Operation, failures: Failures, parts: Part
         content: Object.fromEntries(bodyTypes.map((type) => [type, json(body, parts)])),
       },
     }),
-    responses: { ...Object.fromEntries(answered), ...failuresOf(operation, failures, parts) },
+    responses: {
+      ...Object.fromEntries(answered),
+      ...(isTagged(operation) && { 304: ref('responses', 'NotModified') }),
+      ...failuresOf(operation, failures, parts),
+    },
   };
 }
 
@@ -196,7 +223,7 @@ export function openApiDocument(
     paths,
     components: {
       schemas,
-      responses: Object.fromEntries(responses) as Json,
+      responses: { ...(Object.fromEntries(responses) as Json), NotModified: notModified },
       headers,
       securitySchemes: {
         apiKey: {

@@ -53,7 +53,8 @@ function taken(services: Services): ReadonlyMap<string, { json: Fields; query: F
   return all;
 }
 
-const texts: readonly string[] = [
+/** Texts that nobody should send. */
+export const texts: readonly string[] = [
   '',
   ' ',
   '\u0000',

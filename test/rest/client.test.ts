@@ -24,7 +24,8 @@ import { brokerage, type Brokerage, type KeyOptions } from './scene.ts';
 let service: TestService;
 let tenant: Brokerage;
 beforeAll(async () => {
-  service = await openService();
+  // The client has what is switched on somewhere, too.
+  service = await openService({ config: { features: { findings: true, financing: true } } });
   tenant = await brokerage(service);
 });
 afterAll(() => service.close());

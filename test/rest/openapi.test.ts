@@ -41,7 +41,16 @@ describe('answers', () => {
     const one = `/contacts/${made.body?.id}`;
     check('GET /contacts', await full('GET', '/contacts'));
     check('GET /contacts', await full('GET', '/contacts?limit=1'));
-    check('GET /contacts/{contactId}', await full('GET', one));
+    for (const [template, asked] of [
+      ['/contacts', '/contacts'],
+      ['/contacts/{contactId}', one],
+    ] as const) {
+      const answer = await full('GET', asked);
+      check(`GET ${template}`, answer);
+      const again = await full('GET', asked, undefined, { 'If-None-Match': answer.headers.get('etag') ?? '' });
+      expect(again.status).toBe(304);
+      check(`GET ${template}`, again);
+    }
     check('GET /contacts/{contactId}', await full('GET', '/contacts/none'));
     check('GET /contacts', await full('GET', '/contacts?limit=0&cursor=x'));
     check('POST /contacts', await full('POST', '/contacts', { ...person, more: 1 }));
@@ -207,8 +216,14 @@ test('the document is that of the specification', () => {
     ['data', 'pagination'],
   ]);
   expect(shape('Pagination')).toEqual([['hasMore', 'nextCursor'], ['hasMore']]);
-  expect(api.paths['/contacts']?.['get']?.parameters).toMatchObject([
-    { name: 'cursor', in: 'query', schema: { type: 'string' } },
-    { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 } },
-  ]);
+  expect(api.paths['/contacts']?.['get']?.parameters).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ name: 'cursor', in: 'query', schema: { type: 'string' } }),
+      expect.objectContaining({
+        name: 'limit',
+        in: 'query',
+        schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+      }),
+    ]),
+  );
 });

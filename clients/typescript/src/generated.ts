@@ -289,6 +289,61 @@ export type Fault = {
   message: string;
 };
 
+/** A source of the money for a purchase. */
+export type FinancingSource = {
+  id: string;
+  dealId: string;
+  sourceType:
+    | 'sba_7a'
+    | 'sba_504'
+    | 'conventional_senior_debt'
+    | 'mezzanine'
+    | 'seller_note'
+    | 'rollover_equity'
+    | 'cash_buyer_equity'
+    | 'equity_investor_check'
+    | 'earnout_credit'
+    | 'other';
+  sourceName: string;
+  /** Whole units of the currency. */
+  commitmentAmount: string;
+  currency: string;
+  commitmentStatus: 'identified' | 'applied' | 'term_sheet' | 'committed' | 'funded' | 'expired' | 'withdrawn';
+  /** Null also to a key without participants:read. */
+  createdBy: string | null;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type FinancingSourceList = {
+  data: FinancingSource[];
+  pagination: Pagination;
+};
+
+/** What diligence has found. */
+export type Finding = {
+  id: string;
+  dealId: string;
+  category: string;
+  title: string;
+  description: string | null;
+  severity: 'critical' | 'major' | 'minor' | 'informational';
+  status: 'open' | 'mitigated' | 'accepted' | 'resolved';
+  statusNotes: string | null;
+  /** Null also to a key without participants:read. */
+  ownerUserId: string | null;
+  /** Null also to a key without participants:read. */
+  createdBy: string | null;
+  createdAt: string;
+  updatedAt: string;
+  commentCount: number;
+};
+
+export type FindingList = {
+  data: Finding[];
+  pagination: Pagination;
+};
+
 export type InsufficientScopeError = ErrorEnvelope & {
   error: {
     code: 'insufficient_scope';
@@ -707,6 +762,34 @@ export interface Operations {
     };
     output: NdaList;
   };
+  listFindings: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** Only findings of this category. */
+      category?: string | undefined;
+      /** Only findings of this severity. */
+      severity?: 'critical' | 'major' | 'minor' | 'informational' | undefined;
+      /** Only findings of this status. */
+      status?: 'open' | 'mitigated' | 'accepted' | 'resolved' | undefined;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many findings a page holds. */
+      limit?: number | undefined;
+    };
+    output: FindingList;
+  };
+  listFinancingSources: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many sources of financing a page holds. */
+      limit?: number | undefined;
+    };
+    output: FinancingSourceList;
+  };
   listDocuments: {
     input: {
       /** The id of the deal. */
@@ -854,6 +937,8 @@ export type ListName =
   | 'listOfferRevisions'
   | 'listQuestions'
   | 'listNdas'
+  | 'listFindings'
+  | 'listFinancingSources'
   | 'listDocuments'
   | 'listChecklist'
   | 'listSnapshots'
@@ -947,6 +1032,20 @@ export const operations = {
   listNdas: {
     method: 'GET',
     path: '/deals/{dealId}/ndas',
+    query: { cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  listFindings: {
+    method: 'GET',
+    path: '/deals/{dealId}/findings',
+    query: { category: 'category', severity: 'severity', status: 'status', cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  listFinancingSources: {
+    method: 'GET',
+    path: '/deals/{dealId}/financing-sources',
     query: { cursor: 'cursor', limit: 'limit' },
     headers: {},
     body: null,
@@ -1138,6 +1237,22 @@ export abstract class Calls {
   /** List where the NDAs of a deal stand. The latest first. Needs the scope ndas:read. */
   listNdas(input: Operations['listNdas']['input'], options?: CallOptions): Promise<Operations['listNdas']['output']> {
     return this.call('listNdas', input, options);
+  }
+
+  /** List the findings on a deal. The latest first. Needs the scope findings:read. */
+  listFindings(
+    input: Operations['listFindings']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listFindings']['output']> {
+    return this.call('listFindings', input, options);
+  }
+
+  /** List the sources of financing of a deal. The latest first. Needs the scope financing:read. */
+  listFinancingSources(
+    input: Operations['listFinancingSources']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listFinancingSources']['output']> {
+    return this.call('listFinancingSources', input, options);
   }
 
   /** List the documents of a deal. The latest first. Needs the scope documents:read. */
