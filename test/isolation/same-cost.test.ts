@@ -5,7 +5,10 @@
 
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Statement } from '../../server/database/statement.ts';
+import { rows, type Statement } from '../../server/database/statement.ts';
+import { enterWithApiKey, mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
+import { withinDeal } from '../../server/domain/visibility/within.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
 import { connect, setScene, type Scene } from '../policies/scene.ts';
@@ -39,12 +42,12 @@ afterAll(async () => {
 
 /** How many rows of some tables this connection has read; what is not yet handed on counts. */
 async function readSoFar(): Promise<Map<string, number>> {
-  const { rows } = await server.query<{ name: string; n: number }>(
+  const { rows: found } = await server.query<{ name: string; n: number }>(
     `select relname as name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n from pg_stat_xact_user_tables
      where relname in ('deals', 'participants', 'ndas', 'exclusivities', 'deal_stages', 'users', 'qoe_workspace_members')
      order by 1`,
   );
-  return new Map(rows.map(({ name, n }) => [name, n]));
+  return new Map(found.map(({ name, n }) => [name, n]));
 }
 
 /** The rows that a transaction reads in tables of which a deal, or a person on deals, has more than a few. */
@@ -78,18 +81,18 @@ async function costOf(ask: () => Promise<unknown>): Promise<Record<string, numbe
 async function vacuum(table: string, option = ''): Promise<void> {
   const isVisible = async () => {
     await owner.query(`vacuum ${option} ${table}`);
-    const { rows } = await owner.query(
+    const { rows: found } = await owner.query(
       'select relallvisible = relpages as all from pg_class where oid = $1::regclass',
       [table],
     );
-    return rows[0].all as boolean;
+    return found[0].all as boolean;
   };
   await expect.poll(isVisible).toBe(true);
 }
 
 /** Hundreds of deals on which nobody of the scene is, and who is. */
 async function addDeals(role: string): Promise<string> {
-  const { rows } = await owner.query<{ id: string }>(
+  const { rows: made } = await owner.query<{ id: string }>(
     `with other as (insert into users (email, name) values ($2 || '@example.test', 'O') returning id),
      made as (
        insert into deals (organization_id, title, state) select $1, 'Another', 'listed' from generate_series(1, 400) returning id)
@@ -102,7 +105,7 @@ async function addDeals(role: string): Promise<string> {
     ],
   );
   for (const table of ['deals', 'participants', 'users']) await vacuum(table, '(analyze)');
-  return rows[0]!.id;
+  return made[0]!.id;
 }
 
 const pages = [
@@ -172,3 +175,27 @@ test.each(['broker', 'seller', 'exclusive buyer', "seller's advisor", 'viewer'])
       });
   },
 );
+
+test('a request of an API key about one deal reads no more when hundreds are open to it', async () => {
+  const { digest } = mintApiKey('live');
+  await owner.query(`select app.issue_api_key($1, $2, 'Sync', 'live', $3, null, null, $4, '0000')`, [
+    scene.brokerage,
+    scene.people['admin'],
+    keyScopes,
+    digest,
+  ]);
+  const tables = ['participants', 'ndas', 'offers', 'questions', 'documents', 'qoe_checklist', 'closing_conditions'];
+  const asked = [
+    enterWithApiKey(digest, withinDeal(scene.deal)),
+    rows('the_deal', 'select id from deals where id = app.seen_deal($1)')(scene.deal),
+    ...tables.map((table) => rows(`of_${table}`, `select id from ${table} where deal_id = $1`)(scene.deal)),
+  ];
+  await addDeals('another');
+  const few = await rowsRead(asked);
+  await owner.query('update deals set keys_admitted = true where organization_id = $1', [scene.brokerage]);
+  await vacuum('deals');
+  const many = await rowsRead(asked);
+  expect(few['participants']).toBeGreaterThan(5);
+  for (const [table, read] of Object.entries(few))
+    expect(many[table], `rows of ${table}, where they were ${read}`).toBeLessThan(read + 20);
+});

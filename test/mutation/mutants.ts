@@ -36,7 +36,7 @@ export interface Mutant {
 }
 
 /** Functions that the checks put into the database themselves. */
-const helpers = ['enter_as', 'enter_within', 'attempts', 'protect'];
+const helpers = ['enter_as', 'enter_within', 'enter_as_key', 'attempts', 'protect'];
 const participantRoles = ['broker', 'seller', 'buyer', 'viewer', 'advisor'];
 
 const quoted = pg.escapeIdentifier;

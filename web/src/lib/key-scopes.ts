@@ -10,7 +10,10 @@ const scopes: Record<KeyScope, readonly [group: Group, sentence: string]> = {
   'deals:read': ['Deals and people', 'Titles, asking prices, how far each sale is, and who has exclusivity.'],
   'deals:write': ['Deals and people', 'Open deals, change what they say, and move them on.'],
   'participants:read': ['Deals and people', 'Names, roles and e-mail addresses of everyone on the deal.'],
-  'participants:write': ['Deals and people', 'Invite sellers, buyers, advisors and viewers; not brokers.'],
+  'participants:write': [
+    'Deals and people',
+    'Invite people, in the name of whoever made the key and as far as they may.',
+  ],
   'offers:read': ['Offers and NDAs', 'Every buyer’s offers with their revisions and what was decided.'],
   'ndas:read': ['Offers and NDAs', 'Who was sent an NDA, who signed, and until when it holds.'],
   'questions:read': ['Diligence', 'Buyers’ questions and the seller’s answers, also before they are sent on.'],

@@ -71,8 +71,10 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
         </div>
         {state === 'active' && <KeyMenu apiKey={apiKey} {...actions} />}
       </div>
-      <Facts className="mt-3 sm:grid-cols-4">
-        <Fact label="May">{apiKey.scopes.map((scope) => keyScopes[scope]).join(', ')}</Fact>
+      <Facts className="mt-3 sm:grid-cols-3">
+        <Fact label="May" wide>
+          {apiKey.scopes.map((scope) => keyScopes[scope]).join(', ')}
+        </Fact>
         <Fact label="Requests a minute">{ceiling === null ? 'The usual limit' : formatCount(ceiling)}</Fact>
         <Fact label="Last used">{last_used_at === null ? 'Never' : <Time at={last_used_at} />}</Fact>
         <Fact label={state === 'revoked' ? 'Revoked' : state === 'expired' ? 'Expired' : 'Expires'}>
