@@ -4512,11 +4512,12 @@ declare
   identity constant text := app.identity();
   deal constant text := split_part(identity, ',', 8);
 begin
-  if split_part(identity, ',', 1) = '' then
+  if deal <> '' and split_part(identity, ',', 10) = any (roles) then
+    return array[deal::uuid];
+  elsif split_part(identity, ',', 1) = '' then
     return app.deals_of_key(identity, roles);
-  end if;
-  if deal <> '' then
-    return case when split_part(identity, ',', 10) = any (roles) then array[deal::uuid] else '{}' end;
+  elsif deal <> '' then
+    return '{}';
   end if;
   return (select coalesce(array_agg(p.deal_id), '{}') from app.participations() p where p.role = any (roles));
 end
@@ -4533,11 +4534,12 @@ declare
   identity constant text := app.identity();
   deal constant text := split_part(identity, ',', 8);
 begin
-  if split_part(identity, ',', 1) = '' then
+  if deal <> '' and split_part(identity, ',', 12) = any (roles) then
+    return array[deal::uuid];
+  elsif split_part(identity, ',', 1) = '' then
     return app.deals_of_key(identity, roles);
-  end if;
-  if deal <> '' then
-    return case when split_part(identity, ',', 12) = any (roles) then array[deal::uuid] else '{}' end;
+  elsif deal <> '' then
+    return '{}';
   end if;
   return (select coalesce(array_agg(p.deal_id), '{}') from app.participations() p where p.principal_role = any (roles));
 end
@@ -11300,6 +11302,7 @@ $procedure$;
 -- dd48fc9ab5ff11283676e96266583b405d5fbe9d1b28c34ee753f01cc84fc797  073_records_of_calls.sql
 -- f4ceca7e2fe0a573e29f91b04eda7d1202e85fab7f8cde9a3c80ac3e9a0e5a66  073_what_somebody_did.sql
 -- a4d2ddf3687bb7a9c09e06d27ff5616d1b98d3644f98443665be5e2bbda6adfd  074_keys_on_deals.sql
+-- 2eb817cb65a104c4ddd1873eed3612d315e93065ff0e3720838da12593a50573  075_people_first.sql
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
 -- 35b952420df9b88b8c48da59922dd44e56eacdf4a847074cd221446ec4fa2eeb  081_change_events.sql
 -- 5b27d496eb5b2fab575bc48020f50dc311ce9a2e1fde28434a96834a00e46562  085_deals_for_keys.sql
