@@ -7,6 +7,10 @@ export async function arrangeTold({ owner, scene }: Stage): Promise<void> {
   const people = [...new Set(Object.values(scene.people))];
   const broker = scene.people['broker'];
   await owner.query(
+    `insert into vault.sessions (id, user_id, digest, method) select p, p, sha256(p::text::bytea), 'password' from unnest($1::uuid[]) p`,
+    [people],
+  );
+  await owner.query(
     `insert into vault.notifications (event_id, user_id, kind, at) select app.uuid_v7(), p, 'new_device', app.now() from unnest($1::uuid[]) p`,
     [people],
   );
@@ -20,8 +24,23 @@ export async function arrangeTold({ owner, scene }: Stage): Promise<void> {
   await owner.query(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [broker]);
 }
 
+type Told = (scene: Scene) => { text: string; values: unknown[] };
+
+/** Enters again with the session that each has, who signed in a moment ago, and asks for the archive of the brokerage. */
+const asked = `with entered as materialized (select app.enter_through(app.user_id(), null, app.user_id(), '{}') where app.user_id() is not null),
+  asked as materialized (select app.may_export($1) as may from (select count(*) from entered) e)`;
+
+/** Whether rows of a table are in that archive, of the brokerage or of its deal. */
+const archived =
+  (table: string, condition = 'true'): Told =>
+  ({ brokerage, deal }) => ({
+    text: `${asked} select 1 from asked cross join app.export_tables() t cross join lateral app.export_rows(t.query, $1, array[$2]::uuid[], null, 1000) r
+      where asked.may and t.name = '${table}' and ${condition}`,
+    values: [brokerage, deal],
+  });
+
 /** For each row of the table, the query that shows it. */
-export const told: Readonly<Record<string, (scene: Scene) => { text: string; values: unknown[] }>> = {
+export const told: Readonly<Record<string, Told>> = {
   'what they heard of': () => ({ text: 'select 1 from app.notifications_in_sight(null, null, 10)', values: [] }),
   'what the broker heard of': ({ people }) => ({
     text: `select 1 from app.notifications_in_sight(null, null, 10) n where app.user_id() = $1 and n.id is not null`,
@@ -55,4 +74,22 @@ export const told: Readonly<Record<string, (scene: Scene) => { text: string; val
     text: 'select app.person_data($1, true)',
     values: [people['broker']],
   }),
+  'an archive of the brokerage': ({ brokerage }) => ({
+    text: `${asked} select 1 from asked where may`,
+    values: [brokerage],
+  }),
+  'an archive of the brokerage, without a recent sign-in': ({ brokerage }) => ({
+    text: 'select 1 where app.may_export($1)',
+    values: [brokerage],
+  }),
+  'in the archive, contacts': archived('contacts'),
+  'in the archive, members': archived('members'),
+  'in the archive, a deal in which the admin takes no part': archived('deals'),
+  'in the archive, its public documents': archived('documents', `r.content::jsonb ->> 'confidentiality' = 'public'`),
+  'in the archive, its other documents': archived('documents', `r.content::jsonb ->> 'confidentiality' <> 'public'`),
+  'in the archive, its offers': archived('offers'),
+  'in the archive, its questions': archived('questions'),
+  'in the archive, its findings': archived('findings'),
+  'in the archive, its financials': archived('pl_periods'),
+  'in the archive, who did what on it': archived('documents', `r.content::jsonb ->> 'uploaded_by' is not null`),
 };

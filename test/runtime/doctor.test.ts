@@ -164,6 +164,41 @@ test('finds a schema that is behind, a table that its owner is past, clocks that
   expect(wrong(asOwner.findings)[0]).toMatch(/^database: dealkeep_owner owns .*, and an owner can switch/);
 });
 
+test('finds mails that wait or were given up, and events that people could not be told of', async () => {
+  // The service that runs takes what is due: these are tried again in a while.
+  const later = `app.now() + interval '9 hours'`;
+  const mail = `insert into vault.outbox (kind, recipient, urgent, facts, created_at, next_attempt_at, given_up_at)
+    values ('security_change', 'late@example.com', true, '{}', app.now() - interval '3 hours', ${later}, $1)`;
+  try {
+    await owner.query(mail, [null]);
+    await owner.query(mail, [new Date()]);
+    await owner.query(
+      `insert into vault.events (kind, at, next_attempt_at) values ('new_device', app.now() - interval '2 hours', ${later})`,
+    );
+    const waiting = await doctor();
+    await owner.query(`update vault.events set attempts = 3, last_error = 'relation "deals" does not exist'`);
+    const failing = await doctor();
+    const { stdout } = await run(['doctor'], { DATA_DIR });
+    const mails = [
+      expect.stringMatching(/^queues: The oldest mail has waited for 180 minutes\.$/),
+      'queues: 1 mails were given up.',
+    ];
+    expect(wrong(waiting.findings)).toEqual([
+      ...mails,
+      expect.stringMatching(/^queues: The oldest event of which people are to be told has waited for 12\d minutes\.$/),
+    ]);
+    expect(wrong(failing.findings)).toEqual([
+      ...mails,
+      'queues: People could not be told of 1 events so far: relation "deals" does not exist.',
+    ]);
+    expect([waiting.code, failing.code]).toEqual([1, 1]);
+    expect(stdout).toContain('dealkeep mail resend <id>');
+  } finally {
+    await owner.query('delete from vault.outbox; delete from vault.events');
+  }
+  expect(wrong((await doctor()).findings)).toEqual([]);
+});
+
 test('finds a store that is another one, and bodies that are missing or not as they were', async () => {
   const documents = path.join(DATA_DIR, 'documents');
   await rename(documents, `${documents}.elsewhere`);
