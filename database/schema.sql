@@ -7672,7 +7672,8 @@ AS $function$
 begin
   if tg_op = 'UPDATE' then
     insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
-      select n.organization_id, n.id, 'deal', n.id, 'updated' from changed n join before o on o.id = n.id
+      select n.organization_id, n.id, 'deal', n.id, case when n.keys_admitted and not o.keys_admitted then 'admitted' else 'updated' end
+      from changed n join before o on o.id = n.id
       where n is distinct from o;
   else
     insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
@@ -11305,5 +11306,6 @@ $procedure$;
 -- 2eb817cb65a104c4ddd1873eed3612d315e93065ff0e3720838da12593a50573  075_people_first.sql
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
 -- 35b952420df9b88b8c48da59922dd44e56eacdf4a847074cd221446ec4fa2eeb  081_change_events.sql
+-- 09c824fa8b4aefb91ea94b4970174a0dc5f64063180b2382404a4ea196877267  082_admitted_deals.sql
 -- 5b27d496eb5b2fab575bc48020f50dc311ce9a2e1fde28434a96834a00e46562  085_deals_for_keys.sql
 -- 6faaeca92f7f7e52fd6e0668047ea489b9d61a314ebc59def15a4a87db6b5a50  086_writing_with_keys.sql

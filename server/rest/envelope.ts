@@ -37,6 +37,7 @@ export const operationErrors = {
     'There is no such closing condition, or the key does not see it',
   ),
   conflict: error(409, 'Conflict', 'A rule of the sale stands against it'),
+  cursor_expired: error(410, 'CursorExpired', 'The cursor is older than 30 days, or from before a restore'),
 } satisfies Record<string, OperationError>;
 
 export type ErrorCode = keyof typeof operationErrors;

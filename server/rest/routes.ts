@@ -8,12 +8,17 @@ import { operationsOnDeals } from './deals/operations.ts';
 import { serveDocs } from './docs.ts';
 import { Problem, problemHandler } from '../http/problem.ts';
 import { isKnown, writeEnvelope } from './envelope.ts';
+import { eventOperations } from './events.ts';
 import { addOperations, type Operation } from './operation.ts';
 
 /** Every operation of the API. */
 export function restOperations(services: Services): readonly Operation[] {
   const callers = openCallers(services);
-  return [...contactOperations(services, callers), ...operationsOnDeals(services, callers)];
+  return [
+    ...contactOperations(services, callers),
+    ...operationsOnDeals(services, callers),
+    ...eventOperations(services, callers),
+  ];
 }
 
 /** Mount at /api/v1, behind the request id and the client's address. */

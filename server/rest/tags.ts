@@ -8,4 +8,5 @@ export const tags: Readonly<Record<string, string>> = {
   Documents: 'The data room of a deal and what was produced for requests.',
   'Quality of earnings': 'The books of a business: checklist, snapshots, and the figures in them.',
   Closing: 'What must be done before a deal closes.',
+  Events: 'What changed, in the order in which it was committed, for systems that follow.',
 };

@@ -57,6 +57,7 @@ const random: readonly (readonly [what: RegExp, by: string, why: string])[] = [
   ],
   [/http:\/\/127\.0\.0\.1:\d+|127\.0\.0\.1:\d+/g, '<origin>', 'each service listens on a port of its own'],
   [/accept-invitation[?#]token=[\w-]{20,}/g, '<invitation>', 'the token of an invitation is random'],
+  [/"nextCursor":"[\w-]{99}"/g, '<cursor>', 'a cursor of events is encrypted'],
   [/nonce-[\w+/=-]+|nonce="[\w+/=-]+"/g, '<nonce>', 'a nonce of the content security policy is random'],
 ];
 // Ids that are in neither world were made by this very request, or by one before it: a new record, or a request's id.

@@ -31,7 +31,7 @@ describe('answers', () => {
   test('of every operation and status are as the document says, and all that it announces were seen', async () => {
     // Those over a limit stay so for the whole test: it begins with a minute.
     service.clock.advance(60_000 - (service.clock.now().getTime() % 60_000));
-    const key = await tenant.key();
+    const key = await tenant.key({ scopes: ['contacts:read', 'contacts:write', 'events:read'] });
     const full = as(key, service.restUrl);
     const person = { type: 'person', displayName: 'Ada' };
     const made = await full('POST', '/contacts', { ...person, email: 'ada@example.com', phone: '1' });
@@ -39,6 +39,11 @@ describe('answers', () => {
     for (let n = 0; n < 3; n += 1)
       check('POST /contacts', await full('POST', '/contacts', person, { 'Idempotency-Key': 'n' }));
     const one = `/contacts/${made.body?.id}`;
+    for (const query of ['', '?after=latest&expand=data', '?after=x'])
+      check('GET /events', await full('GET', `/events${query}`));
+    const { body: begin } = await full('GET', '/events?after=latest');
+    await service.sql(`update vault.change_stream set history = gen_random_uuid()`);
+    check('GET /events', await full('GET', `/events?after=${begin?.pagination.nextCursor}`));
     check('GET /contacts', await full('GET', '/contacts'));
     check('GET /contacts', await full('GET', '/contacts?limit=1'));
     for (const [template, asked] of [
@@ -74,14 +79,19 @@ describe('answers', () => {
       ['GET', '/contacts', '/contacts', writer],
       ['POST', '/contacts', '/contacts', reader],
       ['GET', one, '/contacts/{contactId}', writer],
+      ['GET', '/events', '/events', writer],
     ] as const) {
       const body = method === 'POST' ? person : undefined;
       check(`${method} ${template}`, await nobody(method, path, body));
       check(`${method} ${template}`, await limited(method, path, body));
       check(`${method} ${template}`, await as(other, service.restUrl)(method, path, body));
-      await service.sql('alter table contacts rename to contacts_away');
+      await service.sql(
+        'alter table contacts rename to contacts_away; alter table vault.change_stream rename to change_stream_away',
+      );
       const broken = await full(method, path, body);
-      await service.sql('alter table contacts_away rename to contacts');
+      await service.sql(
+        'alter table contacts_away rename to contacts; alter table vault.change_stream_away rename to change_stream',
+      );
       check(`${method} ${template}`, broken);
       check(`${method} ${template}`, await as(key, `${away.origin}/api/v1`)(method, path, body));
     }

@@ -130,6 +130,16 @@ export type ContactNotFoundError = ErrorEnvelope & {
   };
 };
 
+export type CursorExpiredError = {
+  error: {
+    code: 'cursor_expired';
+    /** A summary for people. */
+    message: string;
+    /** Structured context; what it holds is said with each response. */
+    details?: Record<string, unknown> | undefined;
+  };
+};
+
 /** What one customer brought in one period. */
 export type CustomerRevenue = {
   id: string;
@@ -277,6 +287,76 @@ export type ErrorEnvelope = {
     /** Structured context; what it holds is said with each response. */
     details?: Record<string, unknown> | undefined;
   };
+};
+
+/** Something that changed. */
+export type Event = {
+  /** The same wherever the event is told: by it, what came twice is known. */
+  id: string;
+  type:
+    | 'contact.created'
+    | 'contact.updated'
+    | 'contact.archived'
+    | 'contact.restored'
+    | 'contact.removed'
+    | 'deal.created'
+    | 'deal.updated'
+    | 'deal.admitted'
+    | 'participant.created'
+    | 'participant.updated'
+    | 'nda.created'
+    | 'nda.updated'
+    | 'offer.created'
+    | 'offer.updated'
+    | 'question.created'
+    | 'question.updated'
+    | 'document.created'
+    | 'document.updated'
+    | 'document.removed'
+    | 'production_document.created'
+    | 'production_document.updated'
+    | 'production_document.removed'
+    | 'qoe_checklist_item.created'
+    | 'qoe_checklist_item.updated'
+    | 'qoe_checklist_item.removed'
+    | 'accounting_snapshot.created'
+    | 'accounting_snapshot.updated'
+    | 'normalization.created'
+    | 'normalization.removed'
+    | 'closing_condition.created'
+    | 'closing_condition.updated'
+    | 'closing_condition.removed'
+    | 'finding.created'
+    | 'finding.updated'
+    | 'financing_source.created'
+    | 'financing_source.updated';
+  objectType:
+    | 'contact'
+    | 'deal'
+    | 'participant'
+    | 'nda'
+    | 'offer'
+    | 'question'
+    | 'document'
+    | 'production_document'
+    | 'qoe_checklist_item'
+    | 'accounting_snapshot'
+    | 'normalization'
+    | 'closing_condition'
+    | 'finding'
+    | 'financing_source';
+  objectId: string;
+  /** The deal that the record belongs to; null for a contact. */
+  dealId: string | null;
+  /** When its transaction began. The order of the list is another: that of commits. */
+  occurredAt: string;
+  /** With expand=data: the record as it is now, as its own path answers it; null when it is gone, or the key does not see it (any more). */
+  data?: Record<string, unknown> | null | undefined;
+};
+
+export type EventList = {
+  data: Event[];
+  pagination: Pagination;
 };
 
 /** One thing to change in a request. */
@@ -926,6 +1006,19 @@ export interface Operations {
     };
     output: ClosingCondition;
   };
+  listEvents: {
+    input: {
+      /** nextCursor of an earlier answer, from which to go on. Without it, the list begins with the oldest event that is kept; with "latest", behind the newest. */
+      after?: string | undefined;
+      /** How many events a page holds. */
+      limit?: number | undefined;
+      /** Only events of these types, with commas between them. */
+      types?: string | undefined;
+      /** data: with each event the record that it is about, as it is now. */
+      expand?: 'data' | undefined;
+    };
+    output: EventList;
+  };
 }
 
 /** The operations that answer with pages. */
@@ -1120,6 +1213,13 @@ export const operations = {
     query: {},
     headers: { idempotencyKey: 'Idempotency-Key' },
     body: 'application/json',
+  },
+  listEvents: {
+    method: 'GET',
+    path: '/events',
+    query: { after: 'after', limit: 'limit', types: 'types', expand: 'expand' },
+    headers: {},
+    body: null,
   },
 } as const;
 
@@ -1341,5 +1441,13 @@ export abstract class Calls {
     options?: CallOptions,
   ): Promise<Operations['updateCondition']['output']> {
     return this.call('updateCondition', input, options);
+  }
+
+  /** List what changed. In the order in which changes were committed, so that nothing appears before a place that was read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it, and ask with it again. */
+  listEvents(
+    input: Operations['listEvents']['input'] = {},
+    options?: CallOptions,
+  ): Promise<Operations['listEvents']['output']> {
+    return this.call('listEvents', input, options);
   }
 }

@@ -1,0 +1,243 @@
+/**
+ * Requests to addresses that others have named (receivers of webhooks, documents of clients), from inside our network: to public addresses alone, of which
+ * the name is resolved once and which are then connected to, without redirects, in bounded time and size.
+ */
+
+import { lookup } from 'node:dns/promises';
+import http from 'node:http';
+import https from 'node:https';
+import { BlockList, isIP } from 'node:net';
+import { performance } from 'node:perf_hooks';
+
+/** Why nothing was sent, or no whole answer came; the message is for whoever named the address. */
+export class NotFetched extends Error {
+  override readonly name = 'NotFetched';
+}
+
+/** Resolves a name to all of its addresses. */
+export type Resolve = (name: string) => Promise<readonly string[]>;
+
+export interface Guard {
+  /** For development and tests alone: lets addresses of this machine be reached, also by http. */
+  readonly allowLoopback: boolean;
+  readonly resolve?: Resolve;
+  /** Certificates to trust beside the usual ones, in PEM. */
+  readonly ca?: string;
+  /** How long all of it may take, in milliseconds. */
+  readonly millis?: number;
+  /** The most bytes of an answer that are read. */
+  readonly bytes?: number;
+}
+
+export interface GuardedRequest {
+  readonly method: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface GuardedAnswer {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  /** As it came, undecoded. */
+  readonly body: Buffer;
+  /** There was more, which was not read. */
+  readonly isCut: boolean;
+  readonly millis: number;
+}
+
+const usual = { millis: 10_000, bytes: 65_536 } as const;
+const longestUrl = 2_000;
+
+function blocked(...subnets: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [net = '', bits] = subnet.split('/');
+    list.addSubnet(net, Number(bits), isIP(net) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+// IANA's registries of special-purpose addresses (RFC 6890), and multicast.
+const special4 = blocked(
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+);
+// What is given out to the public: the rest is loopback, mapped and translated IPv4, unique local, link local and multicast.
+const global6 = blocked('2000::/3');
+// Within it: protocol assignments with Teredo, documentation, 6to4 and AS112.
+const special6 = blocked('2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20');
+const loopback = blocked('127.0.0.0/8', '::1/128');
+
+/** Whether an address is on the public Internet. Of a text that is no address: no. */
+export function isPublicAddress(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !special4.check(address, 'ipv4');
+    case 6:
+      return global6.check(address, 'ipv6') && !special6.check(address, 'ipv6');
+    default:
+      return false;
+  }
+}
+
+const isLoopback = (address: string): boolean => loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+const resolveAll: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address);
+
+/** The host of a URL without the brackets of an IPv6 address. */
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
+
+/**
+ * Whether requests may go to a URL, as far as that can be told without resolving its name: null, or a sentence that says what to change. https to a name, on port 443
+ * or 1024 and above, without user and password.
+ */
+export function faultOfUrl(text: string, { allowLoopback }: Pick<Guard, 'allowLoopback'>): string | null {
+  if (text.length > longestUrl) return `It is too long: at most ${longestUrl} characters.`;
+  const url = URL.parse(text);
+  if (url === null) return 'It is not a URL.';
+  const host = hostOf(url);
+  const isLocal = allowLoopback && (host === 'localhost' || (isIP(host) !== 0 && isLoopback(host)));
+  if (url.protocol !== 'https:' && !(isLocal && url.protocol === 'http:')) return 'It must begin with https://.';
+  if (url.username !== '' || url.password !== '') return 'Leave user and password out of it.';
+  if (url.hash !== '') return 'Leave out what follows #: it is not sent.';
+  if (isLocal) return null;
+  if (isIP(host) !== 0) return 'Name a host and not an address.';
+  if (!host.includes('.') || /\.(?:localhost|local|internal|home\.arpa|lan|test|invalid|onion)\.?$/i.test(host))
+    return 'Name a host that can be found on the Internet.';
+  const port = url.port === '' ? 443 : Number(url.port);
+  if (port !== 443 && port < 1024) return 'Use port 443, or one from 1024 on.';
+  return null;
+}
+
+/** The address to connect to. Every address of the name must be allowed, so that it does not depend on which comes first. */
+async function addressOf(host: string, { allowLoopback, resolve = resolveAll }: Guard): Promise<string> {
+  const isAllowed = (address: string) => isPublicAddress(address) || (allowLoopback && isLoopback(address));
+  let found: readonly string[];
+  try {
+    found = isIP(host) === 0 ? await resolve(host) : [host];
+  } catch (error) {
+    throw new NotFetched('The name of the host could not be resolved.', { cause: error });
+  }
+  const [first] = found;
+  if (first === undefined) throw new NotFetched('The name of the host has no address.');
+  if (!found.every(isAllowed)) throw new NotFetched('The host is not on the public Internet.');
+  return first;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The host refused the connection.',
+  ECONNRESET: 'The host broke the connection off.',
+  EHOSTUNREACH: 'The host cannot be reached.',
+  ENETUNREACH: 'The host cannot be reached.',
+  HPE_HEADER_OVERFLOW: 'The headers of the answer are too large.',
+};
+
+function faultOf(error: NodeJS.ErrnoException): NotFetched {
+  if (error instanceof NotFetched) return error;
+  const code = error.code ?? '';
+  const isOfTls = /^(?:ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL|EPROTO)/.test(code);
+  const message = isOfTls
+    ? `The certificate or the encryption of the host is not in order (${code}).`
+    : (reasons[code] ?? 'The request failed before there was an answer.');
+  return new NotFetched(message, { cause: error });
+}
+
+/**
+ * Sends it, and reads the answer, whatever its status: a redirect is an answer like others. Rejects with {@link NotFetched}. The certificate
+ * is checked against the name in the URL, which stands in SNI and Host too; the connection goes to the address that was looked at.
+ */
+export async function guardedFetch(
+  target: string,
+  { method, headers = {}, body }: GuardedRequest,
+  guard: Guard,
+): Promise<GuardedAnswer> {
+  const fault = faultOfUrl(target, guard);
+  if (fault !== null) throw new NotFetched(fault);
+  const { millis = usual.millis, bytes = usual.bytes, ca } = guard;
+  const url = new URL(target);
+  const began = performance.now();
+  const host = hostOf(url);
+  const over = Promise.withResolvers<never>();
+  let isLate = false;
+  let sent: http.ClientRequest | undefined;
+  const timer = setTimeout(() => {
+    const late = new NotFetched(`There was no whole answer within ${millis / 1000} seconds.`);
+    isLate = true;
+    sent?.destroy(late);
+    over.reject(late);
+  }, millis);
+
+  async function exchange(): Promise<GuardedAnswer> {
+    const address = await addressOf(host, guard);
+    if (isLate) throw new NotFetched('It took too long to resolve the name of the host.');
+    const isTls = url.protocol === 'https:';
+    const options: https.RequestOptions = {
+      method,
+      host: address,
+      port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
+      path: `${url.pathname}${url.search}`,
+      headers: {
+        ...headers,
+        Host: url.host,
+        'Accept-Encoding': 'identity',
+        ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
+      },
+      // A connection of its own, which ends with the answer.
+      agent: false,
+      ...(isTls && { ...(isIP(host) === 0 && { servername: host }), ...(ca !== undefined && { ca }) }),
+    };
+    return new Promise<GuardedAnswer>((resolve, reject) => {
+      const request = (isTls ? https : http).request(options, (answer) => {
+        const parts: Buffer[] = [];
+        let size = 0;
+        const done = (isCut: boolean) =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            body: Buffer.concat(parts).subarray(0, bytes),
+            isCut,
+            millis: Math.round(performance.now() - began),
+          });
+        answer.on('data', (part: Buffer) => {
+          parts.push(part);
+          size += part.length;
+          if (size <= bytes) return;
+          done(true);
+          request.destroy();
+        });
+        answer.on('end', () => done(false));
+        answer.on('error', reject);
+        answer.on('close', () => reject(new NotFetched('The answer broke off.')));
+      });
+      sent = request;
+      request.on('error', reject);
+      request.end(body);
+    });
+  }
+
+  try {
+    // Also where a connection ends without a word: whatever happens, it is over in time.
+    return await Promise.race([exchange(), over.promise]);
+  } catch (error) {
+    throw faultOf(error as NodeJS.ErrnoException);
+  } finally {
+    clearTimeout(timer);
+    sent?.destroy();
+  }
+}

@@ -1,0 +1,203 @@
+/** What changed, for systems that follow: GET /events. */
+
+import { hash } from 'node:crypto';
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { mapped, type Statement } from '../database/statement.ts';
+import { contactsByIds } from '../domain/contacts/contacts.ts';
+import { changesAfter, eventTypes, objectTypes, type ChangeEvent, type ObjectType } from '../domain/events/changes.ts';
+import { Problem } from '../http/problem.ts';
+import type { Services } from '../services.ts';
+import type { Callers } from './caller.ts';
+import { answerJson } from './answer.ts';
+import { invalid } from './envelope.ts';
+import { eventCursors, type EventPlace } from './event-cursor.ts';
+import { queryParameter, type Operation } from './operation.ts';
+import { limitOf } from './pages.ts';
+import { id, time } from './fields.ts';
+import { pagination } from './schemas.ts';
+
+/** How long a cursor is good, in milliseconds: events are kept a day longer. */
+const keptMillis = 30 * 86_400_000;
+
+/** Statements that read records as their own path answers them, by their ids: of those that the caller sees. */
+export const expansions: Partial<
+  Record<ObjectType, (ids: readonly string[]) => Statement<readonly { readonly id: string }[]>>
+> = {
+  contact: contactsByIds,
+};
+
+/** An event as readers and webhooks get it; `data` when it is asked for: the record as it is now, null when it is not there or not to be seen. */
+export interface ShownEvent extends ChangeEvent {
+  readonly data?: unknown;
+}
+
+export const event = z
+  .object({
+    id: id.meta({ description: 'The same wherever the event is told: by it, what came twice is known.' }),
+    type: z.enum(eventTypes as [string, ...string[]]),
+    objectType: z.enum(objectTypes as [string, ...string[]]),
+    objectId: id,
+    dealId: id.nullable().meta({ description: 'The deal that the record belongs to; null for a contact.' }),
+    occurredAt: time.meta({
+      description: 'When its transaction began. The order of the list is another: that of commits.',
+    }),
+    data: z.record(z.string(), z.unknown()).nullable().optional().meta({
+      description:
+        'With expand=data: the record as it is now, as its own path answers it; null when it is gone, or the key does not see it (any more).',
+    }),
+  })
+  .meta({
+    id: 'Event',
+    description: 'Something that changed.',
+    examples: [
+      {
+        id: '5d0c3c1e-6f0e-4b7a-9c39-0d6f2f1f7a11',
+        type: 'contact.created',
+        objectType: 'contact',
+        objectId: '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30',
+        dealId: null,
+        occurredAt: '2026-11-20T15:04:05.123Z',
+      },
+    ],
+  });
+
+export const eventList = z.object({ data: z.array(event), pagination }).meta({ id: 'EventList' });
+
+const limit = limitOf('events');
+
+const afterMessage =
+  'Send nextCursor of an earlier answer to this brokerage, unchanged, or "latest", or start with the oldest event without it.';
+const after = queryParameter(
+  'after',
+  {
+    description:
+      'nextCursor of an earlier answer, from which to go on. Without it, the list begins with the oldest event that is kept; with "latest", behind the newest.',
+    schema: { type: 'string', examples: ['latest'] },
+    message: afterMessage,
+  },
+  (value) => value,
+  null,
+);
+
+export const typesMessage = `Name types of events, with commas between them: ${eventTypes.join(', ')}.`;
+const types = queryParameter(
+  'types',
+  {
+    description: 'Only events of these types, with commas between them.',
+    schema: { type: 'string', examples: ['contact.created,contact.updated'] },
+    message: typesMessage,
+  },
+  (value) => {
+    const named = value.split(',');
+    return named.every((name) => eventTypes.includes(name)) ? named : undefined;
+  },
+  null,
+);
+
+const expand = queryParameter(
+  'expand',
+  {
+    description: 'data: with each event the record that it is about, as it is now.',
+    schema: { type: 'string', enum: ['data'] },
+    message: 'Send "data", or leave the parameter out.',
+  },
+  (value) => (value === 'data' ? value : undefined),
+  null,
+);
+
+const badAfter = () => invalid([{ in: 'query', path: 'after', message: afterMessage }]);
+
+const expired = () =>
+  new Problem(
+    410,
+    'cursor_expired',
+    'This cursor is older than 30 days, or from before the service was restored from a backup. Ask for after=latest, read the records that you keep anew, then follow from that cursor.',
+  );
+
+/** The records that events are about, by type and id, in one statement for each type. */
+export const recordsOf = (events: readonly ChangeEvent[]): Statement<readonly { readonly id: string }[]>[] =>
+  [...Map.groupBy(events, ({ objectType }) => objectType)].flatMap(([type, those]) => {
+    const read = expansions[type];
+    return read ? [mapped(read([...new Set(those.map(({ objectId }) => objectId))]), (found) => found)] : [];
+  });
+
+/** What is told of an event: not its place among those of all brokerages. */
+function withoutPlace(found: ChangeEvent & { readonly seq: string }): ChangeEvent {
+  const { seq: _, ...told } = found;
+  return told;
+}
+
+/** The events with their records. */
+export function withRecords(
+  events: readonly ChangeEvent[],
+  found: readonly (readonly { readonly id: string }[])[],
+): ShownEvent[] {
+  const byId = new Map(found.flat().map((record) => [record.id, record]));
+  return events.map((one) => ({ ...one, data: byId.get(one.objectId) ?? null }));
+}
+
+/** List. */
+export function eventOperations(services: Services, callers: Callers): readonly Operation[] {
+  const { database } = services;
+  const cursorsOf = eventCursors(services);
+
+  /** With their records, read in a transaction of their own: as they are now, whatever is changed meanwhile. */
+  async function expanded(enter: Statement<unknown>, events: readonly ChangeEvent[]): Promise<ShownEvent[]> {
+    const [, ...found] = await database.together(enter, ...recordsOf(events));
+    return withRecords(events, found as (readonly { readonly id: string }[])[]);
+  }
+
+  const list = (c: Context): Promise<Response> =>
+    callers.enter(c, 'events:read', async ({ enter, admit, reading }) => {
+      const cursors = await cursorsOf();
+      const { count, named, isExpanded, from, begin } = await reading(() => {
+        const given = after.read(c);
+        const isLatest = given === 'latest';
+        const place: EventPlace | null = given === null || isLatest ? null : cursors.read(given);
+        if (place === null && given !== null && !isLatest) throw badAfter();
+        return {
+          count: limit.read(c),
+          named: types.read(c),
+          isExpanded: expand.read(c) !== null,
+          from: place,
+          begin: isLatest ? null : (place?.seq ?? '0'),
+        };
+      });
+      const [caller, { events, reached, now, hasMore }] = await database.together(
+        enter,
+        changesAfter(begin, count + 1, named),
+      );
+      const { brokerage_id: brokerageId } = admit(caller);
+      if (from !== null && from.brokerageId !== brokerageId) throw badAfter();
+      if (from !== null && (from.history !== reached.history || Date.parse(now) - Date.parse(from.at) > keptMillis))
+        throw expired();
+      const isCut = events.length > count;
+      const page = events.slice(0, count);
+      const last = page.at(-1);
+      const shown = page.map(withoutPlace);
+      const place = { seq: isCut && last ? last.seq : reached.seq, history: reached.history, brokerageId, at: now };
+      const data = isExpanded ? await expanded(enter, shown) : shown;
+      const paging = { hasMore: isCut || hasMore, nextCursor: cursors.write(place) };
+      // The cursor is written differently each time: an answer that tells the same is the same.
+      const ETag = `"${hash('sha256', JSON.stringify([data, paging.hasMore]), 'base64url').slice(0, 27)}"`;
+      return answerJson(c, { status: 200, body: { data, pagination: paging }, headers: { ETag } });
+    });
+
+  return [
+    {
+      method: 'get',
+      path: '/events',
+      id: 'listEvents',
+      tag: 'Events',
+      summary: 'List what changed',
+      description:
+        'In the order in which changes were committed, so that nothing appears before a place that was read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it, and ask with it again.',
+      scope: 'events:read',
+      parameters: [after, limit, types, expand],
+      answers: { 200: { description: 'A page of events, the oldest first.', schema: eventList } },
+      errors: ['cursor_expired'],
+      handle: list,
+    },
+  ];
+}

@@ -1,0 +1,289 @@
+/** Requests to addresses that others name: where they may go, what is read of the answer, and how long it may take. */
+
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import net, { type AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import type tls from 'node:tls';
+import { afterAll, describe, expect, test } from 'vitest';
+import { faultOfUrl, guardedFetch, isPublicAddress, NotFetched, type Guard } from '../../server/http/guarded-fetch.ts';
+
+const closers: (() => void)[] = [];
+afterAll(() => closers.forEach((close) => close()));
+
+async function listening(server: net.Server, host = '127.0.0.1'): Promise<number> {
+  server.listen(0, host);
+  await once(server, 'listening');
+  closers.push(() => {
+    if (server instanceof http.Server || server instanceof https.Server) server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A key and a certificate that says so itself. */
+function certificateFor(name: string): { key: string; cert: string } {
+  const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-certificate-'));
+  const [key, cert] = [path.join(directory, 'key.pem'), path.join(directory, 'cert.pem')];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  spawnSync('openssl', [
+    'req',
+    ...kind,
+    '-subj',
+    `/CN=${name}`,
+    '-addext',
+    `subjectAltName=DNS:${name}`,
+    '-keyout',
+    key,
+    '-out',
+    cert,
+  ]);
+  const made = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  rmSync(directory, { recursive: true });
+  return made;
+}
+
+const local: Guard = { allowLoopback: true };
+const strict: Guard = { allowLoopback: false };
+const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"a":"ä"}' } as const;
+const refused = (target: string, guard: Guard) =>
+  guardedFetch(target, post, guard).then(
+    () => 'it was sent',
+    (error: unknown) => (error instanceof NotFetched ? error.message : `another error: ${error as string}`),
+  );
+
+describe('where a request may go', () => {
+  test.each([
+    'http://hooks.example.com/',
+    'ftp://hooks.example.com/',
+    'https://user@hooks.example.com/',
+    'https://user:secret@hooks.example.com/',
+    'https://hooks.example.com/#part',
+    'https://hooks.example.com:80/',
+    'https://hooks.example.com:25/',
+    'https://hooks.example.com:22/',
+    'https://93.184.216.34/',
+    'https://127.0.0.1/',
+    'https://2130706433/',
+    'https://0x7f.1/',
+    'https://[::1]/',
+    'https://[::ffff:10.0.0.1]/',
+    'https://localhost/',
+    'https://db/',
+    'https://service.internal/',
+    'https://printer.local/',
+    'https://a.localhost./',
+    'not a URL',
+    '//hooks.example.com/',
+    `https://hooks.example.com/${'a'.repeat(2_000)}`,
+  ])('not to %s', (target) => expect(faultOfUrl(target, strict)).toEqual(expect.any(String)));
+
+  test.each(['https://hooks.example.com/', 'https://hooks.example.com:8443/in?x=1', 'https://hooks.example.com:443'])(
+    'to %s',
+    (target) => expect(faultOfUrl(target, strict)).toBeNull(),
+  );
+
+  test.each([
+    '0.0.0.0',
+    '10.1.2.3',
+    '100.64.0.1',
+    '100.127.255.255',
+    '127.0.0.1',
+    '127.255.255.254',
+    '169.254.169.254',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.0.0.8',
+    '192.168.1.1',
+    '198.18.0.1',
+    '224.0.0.1',
+    '239.255.255.255',
+    '255.255.255.255',
+    '::',
+    '::1',
+    '::ffff:127.0.0.1',
+    '::ffff:8.8.8.8',
+    '::7f00:1',
+    '64:ff9b::a00:1',
+    '64:ff9b:1::1',
+    '100::1',
+    'fc00::1',
+    'fd12:3456::1',
+    'fe80::1',
+    'fec0::1',
+    'ff02::1',
+    '2001::1',
+    '2001:db8::1',
+    '2002:7f00:1::1',
+    '3fff::1',
+    'example.com',
+    '',
+  ])('the address %s is not public', (address) => {
+    expect(isPublicAddress(address)).toBe(false);
+  });
+  test.each([
+    '8.8.8.8',
+    '93.184.216.34',
+    '100.128.0.1',
+    '172.32.0.1',
+    '192.169.0.1',
+    '2606:4700::1111',
+    '2a00:1450::1',
+  ])('the address %s is public', (address) => {
+    expect(isPublicAddress(address)).toBe(true);
+  });
+
+  test('a name that leads to any address of our own is refused, however many others it has', async () => {
+    for (const addresses of [
+      ['10.0.0.1'],
+      ['169.254.169.254'],
+      ['8.8.8.8', '127.0.0.1'],
+      ['::ffff:192.168.0.1'],
+      ['fd00::1'],
+    ])
+      expect(await refused('https://hooks.example.com/', { ...strict, resolve: async () => addresses })).toBe(
+        'The host is not on the public Internet.',
+      );
+    expect(await refused('https://hooks.example.com/', { ...strict, resolve: async () => [] })).toMatch(/no address/);
+    const unknown = async () => Promise.reject(new Error('ENOTFOUND'));
+    expect(await refused('https://hooks.example.com/', { ...strict, resolve: unknown })).toMatch(
+      /could not be resolved/,
+    );
+  });
+
+  test('what is not allowed is neither resolved nor sent', async () => {
+    let asked = 0;
+    const resolve = async () => {
+      asked += 1;
+      return ['127.0.0.1'];
+    };
+    const server = http.createServer(() => (asked += 1));
+    const port = await listening(server);
+    expect(await refused(`http://127.0.0.1:${port}/`, { ...strict, resolve })).toMatch(/https/);
+    expect(await refused(`http://hooks.example.com:${port}/`, { ...local, resolve })).toMatch(/https/);
+    expect(asked).toBe(0);
+  });
+});
+
+describe('what is sent', () => {
+  test.skipIf(spawnSync('openssl', ['version']).status !== 0)(
+    'goes to the address that was looked at, once, with the name in SNI and Host, which the certificate is for',
+    async () => {
+      const { key, cert } = certificateFor('hooks.example.com');
+      const seen: unknown[] = [];
+      const server = https.createServer({ key, cert }, (request, response) => {
+        let body = '';
+        request.setEncoding('utf8').on('data', (part: string) => (body += part));
+        request.on('end', () => {
+          const { servername } = request.socket as tls.TLSSocket;
+          seen.push([
+            servername,
+            request.headers.host,
+            request.method,
+            request.url,
+            request.headers['content-type'],
+            body,
+          ]);
+          response.end('ok');
+        });
+      });
+      const port = await listening(server, '127.0.0.2');
+      // A name that leads elsewhere at the next look.
+      const addresses = ['127.0.0.2', '127.0.0.1', '10.0.0.1'];
+      let looks = 0;
+      const resolve = async () => [addresses[Math.min((looks += 1), 3) - 1]!];
+      const guard = { ...local, resolve, ca: cert };
+      const answer = await guardedFetch(`https://hooks.example.com:${port}/in?x=1`, post, guard);
+      expect([answer.status, answer.body.toString(), answer.isCut]).toEqual([200, 'ok', false]);
+      expect(looks).toBe(1);
+      const host = `hooks.example.com:${port}`;
+      expect(seen).toEqual([['hooks.example.com', host, 'POST', '/in?x=1', 'application/json', '{"a":"ä"}']]);
+
+      const other = async () => ['127.0.0.2'];
+      expect(await refused(`https://other.example.com:${port}/`, { ...guard, resolve: other })).toMatch(/certificate/);
+      expect(await refused(`https://hooks.example.com:${port}/`, { ...local, resolve: other })).toMatch(/certificate/);
+      expect(seen).toHaveLength(1);
+    },
+  );
+
+  test('is not sent on: a redirect is an answer', async () => {
+    let asked = 0;
+    const server = http.createServer((_request, response) => {
+      asked += 1;
+      response.writeHead(302, { Location: '/elsewhere' }).end();
+    });
+    const port = await listening(server);
+    const answer = await guardedFetch(`http://127.0.0.1:${port}/`, post, local);
+    expect([answer.status, answer.headers.location, asked]).toEqual([302, '/elsewhere', 1]);
+  });
+});
+
+describe('what is read', () => {
+  test('is 64 kB of an answer that has no end, and no more', async () => {
+    let sent = 0;
+    const server = http.createServer((_request, response) => {
+      const part = Buffer.alloc(65_536, 'a');
+      const more = () => {
+        while (!response.destroyed && sent < 100_000_000) {
+          sent += part.length;
+          if (!response.write(part)) return void response.once('drain', more);
+        }
+      };
+      more();
+    });
+    const port = await listening(server);
+    const answer = await guardedFetch(`http://127.0.0.1:${port}/`, post, local);
+    expect([answer.status, answer.body.length, answer.isCut]).toEqual([200, 65_536, true]);
+    expect(sent).toBeLessThan(100_000_000);
+  });
+
+  test('is not unpacked', async () => {
+    const server = http.createServer((request, response) => {
+      expect(request.headers['accept-encoding']).toBe('identity');
+      response.writeHead(200, { 'Content-Encoding': 'gzip' }).end('not gzip at all');
+    });
+    const port = await listening(server);
+    expect((await guardedFetch(`http://127.0.0.1:${port}/`, post, local)).body.toString()).toBe('not gzip at all');
+  });
+
+  const talks: Readonly<Record<string, (socket: net.Socket) => void>> = {
+    'never answers': () => {},
+    'answers a byte at a time': (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
+      const timer = setInterval(() => socket.write('a'), 20);
+      socket.on('close', () => clearInterval(timer));
+    },
+    'sends headers without end': (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const timer = setInterval(() => socket.write(`X-${Date.now()}: a\r\n`), 20);
+      socket.on('close', () => clearInterval(timer));
+    },
+    'has large headers': (socket) => void socket.write(`HTTP/1.1 200 OK\r\nX: ${'a'.repeat(100_000)}\r\n\r\n`),
+    'breaks off': (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'),
+    'does not speak HTTP': (socket) => void socket.end('220 mail.example.com ESMTP\r\n'),
+    'changes the protocol': (socket) =>
+      void socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
+    'closes at once': (socket) => void socket.destroy(),
+  };
+  test.each(Object.keys(talks))('is given up when the host %s', async (name) => {
+    const sockets = new Set<net.Socket>();
+    const server = net.createServer((socket) => {
+      sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => {}));
+      socket.once('data', () => talks[name]!(socket));
+    });
+    const port = await listening(server);
+    await expect(guardedFetch(`http://127.0.0.1:${port}/`, post, { ...local, millis: 500 })).rejects.toThrow(
+      NotFetched,
+    );
+    await expect.poll(() => sockets.size).toBe(0);
+  });
+
+  test('a name that is never resolved is given up too', async () => {
+    const resolve = () => new Promise<never>(() => {});
+    expect(await refused('https://hooks.example.com/', { ...strict, resolve, millis: 100 })).toMatch(/within 0.1/);
+  });
+});

@@ -1,0 +1,281 @@
+/** GET /events: what changed, to whom it is told, and where one goes on. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import { changesOf, eventTypes, publishChanges } from '../../server/domain/events/changes.ts';
+import { openService, type TestService } from '../harness.ts';
+import { as, brokerage, type Brokerage, type Key } from './scene.ts';
+
+let service: TestService;
+let tenant: Brokerage;
+let key: Key;
+
+beforeAll(async () => {
+  service = await openService();
+  tenant = await brokerage(service);
+  key = await tenant.key({ scopes: ['contacts:read', 'contacts:write', 'events:read'] });
+});
+afterAll(() => service?.close());
+
+interface Page {
+  data: {
+    id: string;
+    type: string;
+    objectType: string;
+    objectId: string;
+    dealId: string | null;
+    occurredAt: string;
+    data?: unknown;
+  }[];
+  pagination: { hasMore: boolean; nextCursor: string };
+  error: { code: string; message: string; details: { faults: { path: string }[] } };
+}
+
+/** Publishes what is committed: others of the cluster may be writing. */
+const published = () =>
+  expect.poll(async () => (await service.database.run(publishChanges())).moved || (await settled())).toBe(true);
+const settled = async () => !(await service.database.run(publishChanges())).waits;
+
+async function events(query: Record<string, string> = {}, by: Key = key): Promise<Page & { status: number }> {
+  const answer = await as(by, service.restUrl)('GET', `/events?${new URLSearchParams(query).toString()}`);
+  return { ...(answer.body as unknown as Page), status: answer.status };
+}
+const latest = async (by: Key = key) => (await events({ after: 'latest' }, by)).pagination.nextCursor;
+const contact = async (name: string) =>
+  (await as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: name })).body!;
+
+describe('a page', () => {
+  test('holds what changed since, the oldest first, and always says where to go on', async () => {
+    const begin = await latest();
+    const made = [await contact('Ada'), await contact('Ben'), await contact('Cy')];
+    await service.sql(`update contacts set phone = '1' where id = $1`, [made[0]!.id]);
+    await service.sql(`update contacts set archived_at = app.now() where id = $1`, [made[1]!.id]);
+    await published();
+    const first = await events({ after: begin, limit: '3' });
+    expect(first.data.map(({ type, objectId }) => [type, objectId])).toEqual(
+      made.map(({ id }) => ['contact.created', id]),
+    );
+    expect(first.data[0]).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      type: 'contact.created',
+      objectType: 'contact',
+      objectId: made[0]!.id,
+      dealId: null,
+      occurredAt: made[0]!.createdAt,
+    });
+    expect(first.pagination.hasMore).toBe(true);
+    const second = await events({ after: first.pagination.nextCursor });
+    expect(second.data.map(({ type, objectId }) => [type, objectId])).toEqual([
+      ['contact.updated', made[0]!.id],
+      ['contact.archived', made[1]!.id],
+    ]);
+    expect(second.pagination.hasMore).toBe(false);
+    const third = await events({ after: second.pagination.nextCursor });
+    expect([third.data, third.pagination.hasMore]).toEqual([[], false]);
+    await service.sql(`update contacts set archived_at = null where id = $1`, [made[1]!.id]);
+    await published();
+    const fourth = await events({ after: third.pagination.nextCursor });
+    expect(fourth.data.map(({ type }) => type)).toEqual(['contact.restored']);
+    // The same again, under the same ids.
+    expect((await events({ after: begin, limit: '3' })).data).toEqual(first.data);
+  });
+
+  test('holds the records as their own path answers them, when they are asked for, and null for what is gone', async () => {
+    const begin = await latest();
+    const [kept, gone] = [await contact('Kept'), await contact('Gone')];
+    await service.sql('update contacts set archived_at = app.now() where id = $1', [gone.id]);
+    await published();
+    const { data } = await events({ after: begin, expand: 'data' });
+    const shown = (await as(key, service.restUrl)('GET', `/contacts/${kept.id}`)).body;
+    expect(data.map((event) => event.data)).toEqual([shown, null, null]);
+  });
+
+  test('holds events of the types that are named alone', async () => {
+    const begin = await latest();
+    const { id } = await contact('Typed');
+    await service.sql(`update contacts set phone = '2' where id = $1`, [id]);
+    await service.sql(`update contacts set archived_at = app.now() where id = $1`, [id]);
+    await published();
+    const of = async (types: string) => (await events({ after: begin, types })).data.map(({ type }) => type);
+    expect(await of('contact.updated')).toEqual(['contact.updated']);
+    expect(await of('contact.archived,contact.created')).toEqual(['contact.created', 'contact.archived']);
+    expect(await of('deal.created')).toEqual([]);
+  });
+
+  test('begins with the oldest event without a cursor', async () => {
+    const all = await events({ limit: '1' });
+    const [oldest] = await service.sql<{ id: string }>(
+      'select id from change_events where brokerage_id = $1 order by seq limit 1',
+      [tenant.id],
+    );
+    expect(all.data[0]?.id).toBe(oldest!.id);
+  });
+});
+
+describe('a cursor', () => {
+  test.each([
+    ['after', ''],
+    ['after', 'x'],
+    ['after', 'a'.repeat(99)],
+    ['limit', '0'],
+    ['limit', '201'],
+    ['types', ''],
+    ['types', 'contact.created,contact.sold'],
+    ['expand', 'everything'],
+  ])('%s=%s is refused', async (name, value) => {
+    const { status, error } = await events({ [name]: value });
+    expect([status, error.code, error.details.faults[0]?.path]).toEqual([400, 'validation_error', name]);
+  });
+
+  test('says nothing of how much others change, and is of no use to another brokerage', async () => {
+    const [one, other] = [await latest(), await latest()];
+    expect(one).not.toBe(other);
+    expect(one).toHaveLength(other.length);
+    const elsewhere = await (await brokerage(service)).key({ scopes: ['events:read'] });
+    expect((await events({ after: one }, elsewhere)).status).toBe(400);
+    const changed = `${one.slice(0, -2)}${one.endsWith('AA') ? 'BB' : 'AA'}`;
+    expect((await events({ after: changed })).status).toBe(400);
+  });
+
+  test('of more than 30 days ago is gone, and what it stands before is deleted a day later', async () => {
+    const begin = await latest();
+    await contact('Old');
+    await published();
+    service.clock.advance(30 * 86_400_000 - 60_000);
+    expect((await events({ after: begin })).data).toHaveLength(1);
+    service.clock.advance(120_000);
+    const { status, error } = await events({ after: begin });
+    expect([status, error.code]).toEqual([410, 'cursor_expired']);
+    expect(error.message).toMatch(/after=latest/);
+    expect((await events()).data.length).toBeGreaterThan(0);
+    service.clock.advance(86_400_000);
+    await service.sql('select app.purge_changes()');
+    expect((await events()).data).toEqual([]);
+  });
+
+  test('of before a restore is gone', async () => {
+    const begin = await latest();
+    await service.sql(`update vault.change_stream set origin = 'elsewhere'`);
+    await contact('After');
+    await published();
+    expect((await events({ after: begin })).error.code).toBe('cursor_expired');
+  });
+});
+
+describe('to whom it is told', () => {
+  const records: readonly (readonly [type: string, scope: KeyScope])[] = [
+    ['deal', 'deals:read'],
+    ['participant', 'participants:read'],
+    ['nda', 'ndas:read'],
+    ['offer', 'offers:read'],
+    ['question', 'questions:read'],
+    ['document', 'documents:read'],
+    ['production_document', 'documents:read'],
+    ['qoe_checklist_item', 'qoe:read'],
+    ['accounting_snapshot', 'qoe:read'],
+    ['normalization', 'qoe:read'],
+    ['closing_condition', 'conditions:read'],
+    ['finding', 'findings:read'],
+    ['financing_source', 'financing:read'],
+  ];
+
+  /** A deal with a record of each kind, changed and, where that can be, taken out. */
+  async function deal(owner: Brokerage): Promise<string> {
+    const [made] = await service.sql<{ deal: string; buyer: string; person: string }>(
+      `with d as (insert into deals (organization_id, title, state) values ($1, 'A deal', 'listed') returning id),
+         u as (insert into users (email, name) values (gen_random_uuid() || '@example.test', 'Bo') returning id),
+         p as (insert into participants (deal_id, user_id, role, status) select d.id, u.id, 'buyer', 'active' from d, u returning id)
+       select d.id as deal, u.id as person, p.id as buyer from d, u, p`,
+      [owner.id],
+    );
+    const { deal: id, buyer, person } = made!;
+    const file = `'a.pdf', 'financials', 'public', 1, 'application/pdf', gen_random_uuid()::text`;
+    const columns = 'deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key';
+    for (const text of [
+      `insert into ndas (deal_id, participant_id, terms) values ('${id}', '${buyer}', 'T')`,
+      `update ndas set status = 'revoked' where deal_id = '${id}'`,
+      `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, payload) select '${id}', '${buyer}', '${person}', 1, payload from (select '{}'::jsonb as payload) p where app.is_offer_payload(p.payload)`,
+      `insert into questions (deal_id, category, question_text, asked_by, participant_id) values ('${id}', 'tax', 'Q', '${person}', '${buyer}')`,
+      `insert into documents (${columns}) values ('${id}', ${file})`,
+      `update documents set removed_at = app.now() where deal_id = '${id}'`,
+      `insert into production_documents (${columns}, diligence_request) values ('${id}', ${file}, 'R')`,
+      `insert into qoe_checklist (deal_id, category, title) values ('${id}', 'c', 'T')`,
+      `delete from qoe_checklist where deal_id = '${id}'`,
+      `insert into accounting_snapshots (deal_id, snapshot_type) values ('${id}', 'full')`,
+      `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount) values ('${id}', '2025', 'other', 1)`,
+      `insert into closing_conditions (deal_id, name) values ('${id}', 'N')`,
+      `delete from closing_conditions where deal_id = '${id}'`,
+      `insert into findings (deal_id, participant_id, category, title, severity) values ('${id}', '${buyer}', 'tax', 'T', 'minor')`,
+      `insert into finding_comments (finding_id, body) select id, 'B' from findings where deal_id = '${id}'`,
+      `insert into financing_sources (deal_id, participant_id, source_type, source_name, commitment_amount, currency) values ('${id}', '${buyer}', 'sba_7a', 'B', 1, 'USD')`,
+    ])
+      await service.sql(text);
+    return id;
+  }
+
+  test('a key hears of the records of its scopes, on deals that are open to it, with removals, and no longer when they are not', async () => {
+    const all = await tenant.key({ scopes: ['events:read', ...new Set(records.map(([, scope]) => scope))] });
+    const begin = await latest(all);
+    const id = await deal(tenant);
+    await deal(tenant);
+    await published();
+    expect((await events({ after: begin, limit: '200' }, all)).data).toEqual([]);
+
+    await service.sql('update deals set keys_admitted = true where id = $1', [id]);
+    await published();
+    const { data } = await events({ after: begin, limit: '200' }, all);
+    expect(new Set(data.map(({ dealId }) => dealId))).toEqual(new Set([id]));
+    const types = new Set(data.map(({ type }) => type));
+    for (const type of [
+      'deal.created',
+      'deal.admitted',
+      'participant.created',
+      'nda.created',
+      'nda.updated',
+      'question.created',
+      'document.created',
+      'document.removed',
+      'production_document.created',
+      'qoe_checklist_item.removed',
+      'accounting_snapshot.created',
+      'normalization.created',
+      'closing_condition.created',
+      'closing_condition.removed',
+      'finding.created',
+      'finding.updated',
+      'financing_source.created',
+    ])
+      expect([type, types.has(type)]).toEqual([type, true]);
+    expect([...types].filter((type) => !eventTypes.includes(type))).toEqual([]);
+
+    // With one scope, the records of that scope and no others.
+    for (const [type, scope] of records) {
+      const one = await tenant.key({ scopes: ['events:read', scope] });
+      const heard = await events({ limit: '200' }, one);
+      const those = heard.data.map(({ objectType }) => objectType);
+      const within = records.filter(([, other]) => other === scope).map(([other]) => other);
+      expect([type, those.filter((other) => !within.includes(other))]).toEqual([type, []]);
+      if (type !== 'offer') expect([type, those.includes(type)]).toEqual([type, true]);
+    }
+    const none = await tenant.key({ scopes: ['events:read'] });
+    expect((await events({}, none)).data).toEqual([]);
+
+    await service.sql('update deals set keys_admitted = false where id = $1', [id]);
+    await published();
+    expect((await events({ after: begin, limit: '200' }, all)).data).toEqual([]);
+  });
+
+  test('every type of event is of a kind of record that a policy speaks of', () => {
+    expect(Object.keys(changesOf).toSorted()).toEqual(['contact', ...records.map(([type]) => type)].toSorted());
+  });
+
+  test('a brokerage hears nothing of another, and a key without the scope nothing', async () => {
+    const other = await brokerage(service);
+    const theirs = await other.key({ scopes: ['contacts:read', 'events:read', 'deals:read'] });
+    await contact('Ours');
+    await published();
+    expect((await events({}, theirs)).data).toEqual([]);
+    const refused = await events({}, await tenant.key({ scopes: ['contacts:read'] }));
+    expect([refused.status, refused.error.code]).toEqual([403, 'insufficient_scope']);
+  });
+});
