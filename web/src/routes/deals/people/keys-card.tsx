@@ -64,9 +64,9 @@ function Admission({ of: { admitted, keys: all } }: { of: DealKeys }) {
         <p className="text-sm text-faint">The brokerage has no key that reaches deals.</p>
       ) : (
         <>
-          <h4 className="text-sm font-medium text-soft">
+          <h3 className="text-sm font-medium text-soft">
             {admitted ? 'Keys that reach it' : 'Keys that would reach it'}
-          </h4>
+          </h3>
           <ul className="flex flex-col gap-3.5">
             {all.map((one) => (
               <KeyRow key={one.id} of={one} />
