@@ -97,10 +97,10 @@ export function drawer(random: () => number, api: OpenApi, ids: readonly string[
 
   const hostile = (): unknown => (often(0.6) ? pick(texts) : pick(odd));
 
-  /** A value for the path, the query or a header. */
+  /** A value for the path, the query or a header: all of them together stay below what a request line may hold. */
   function written(schema: Schema): string {
     const value = often(0.8) ? fitting(schema) : hostile();
-    return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 1_500).toWellFormed();
+    return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 200).toWellFormed();
   }
 
   function bodyOf(schema: Schema): string {
@@ -139,7 +139,7 @@ export function drawer(random: () => number, api: OpenApi, ids: readonly string[
     return {
       operation: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
-      path: query.length > 0 ? `${target}?${query.join('&')}`.slice(0, 7_000) : target,
+      path: query.length > 0 ? `${target}?${query.join('&')}` : target,
       headers,
       ...(content && { body: bodyOf(content.schema) }),
     };
