@@ -59,7 +59,7 @@ Scalar.createApiReference('#reference', {
   hideClientButton: true,
   showDeveloperTools: 'never',
   // Its own greys are too pale for small text.
-  customCss: '.light-mode { --scalar-color-2: #555; --scalar-color-3: #686868; --scalar-color-green: #006b3d; --scalar-color-blue: #0060a8; } .dark-mode { --scalar-color-3: #a0a0a0; }',
+  customCss: '.light-mode { --scalar-color-2: #555; --scalar-color-3: #686868; --scalar-color-green: #006b3d; --scalar-color-blue: #0060a8; --scalar-color-orange: #a63a00; } .dark-mode { --scalar-color-3: #a0a0a0; }',
   // A key is gone with the page.
   persistAuth: false,
   authentication: { preferredSecurityScheme: 'apiKey' },
