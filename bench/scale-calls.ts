@@ -62,7 +62,9 @@ const idsOnDeal = `
 export const idsOfKey = `
   select (select c.id from contacts c where c.brokerage_id = $1 and c.archived_at is null order by c.id limit 1) as contact_id,
     d.id as deal_id, (select o.id from offers o where o.deal_id = d.id order by o.id limit 1) as offer_id,
-    (select x.id from documents x where x.deal_id = d.id and x.removed_at is null order by x.id limit 1) as document_id
+    (select x.id from documents x where x.deal_id = d.id and x.removed_at is null order by x.id limit 1) as document_id,
+    (select x.id from closing_conditions x where x.deal_id = d.id order by x.id limit 1) as condition_id,
+    coalesce((select g.state from deal_stages g where g.deal_id = d.id), d.state) as deal_state
   from deals d where d.organization_id = $1 and exists (select from offers o where o.deal_id = d.id) order by d.id limit 1`;
 
 /** An id that nothing has. */
@@ -206,6 +208,19 @@ const ofDeal = (path: string, asked: readonly string[]): RestSamples => ({
   },
 });
 
+/** A change of what belongs to the key's deal. */
+const changing = (method: string, path: string, body: (ids: Ids) => object): RestSamples => ({
+  [`${method} /api/v1/deals/:dealId${path}`]: (ids) => {
+    const { deal_id = nothing, condition_id = nothing } = ids;
+    return [
+      {
+        path: `/api/v1/deals/${deal_id}${path.replace(':conditionId', condition_id)}`,
+        body: JSON.stringify(body(ids)),
+      },
+    ];
+  },
+});
+
 /** How each operation of the REST API is called; a contact more is added with each create. */
 const restSamples: RestSamples = {
   'GET /api/v1/contacts': ({ cursor }) => [
@@ -238,6 +253,17 @@ const restSamples: RestSamples = {
   ...ofDeal('/qoe/customers', ['']),
   ...ofDeal('/qoe/normalizations', ['']),
   ...ofDeal('/conditions', ['']),
+  'POST /api/v1/deals': () => [{ path: '/api/v1/deals', body: JSON.stringify({ title: 'A new deal' }) }],
+  ...changing('PATCH', '', () => ({ summary: 'A business with regular customers.' })),
+  ...changing('POST', '/state', ({ deal_state = 'draft' }) => ({ to: deal_state })),
+  ...changing('POST', '/invitations', () => ({ email: 'new@people.example', name: 'Somebody New', role: 'viewer' })),
+  ...changing('POST', '/conditions', () => ({ name: 'One more' })),
+  ...changing('PATCH', '/conditions/:conditionId', () => ({ name: 'The lease' })),
+  ...changing('POST', '/qoe/snapshots', () => ({
+    customers: [
+      { customerName: 'Diner', periodStartDate: '2026-02-01', periodEndDate: '2026-02-28', revenueTotal: '10' },
+    ],
+  })),
   'PATCH /api/v1/deals/:dealId': ({ deal_id = nothing }) => [
     { path: `/api/v1/deals/${deal_id}`, body: JSON.stringify({ location: 'Asheville, NC' }) },
   ],
@@ -253,8 +279,9 @@ const restApart = new Set([
   'PATCH /api/v1/deals/:dealId/conditions/:conditionId',
 ]);
 
-/** Documents of the REST API, which ask the database for nothing. */
-const restDocuments = /^\/api\/v1\/(docs|openapi)/;
+/** Documents of the REST API, which ask the database for nothing; and contents of documents, which are not in it. */
+const restDocuments = /^\/api\/v1\/(docs|openapi|documents\/)/;
+const uploads = 'POST /api/v1/deals/:dealId/documents';
 
 /** Every operation of the REST API with this key. Throws when there is one that has no sample. */
 export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which: number, ids: Ids): Call[] {
@@ -264,7 +291,8 @@ export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which
       /^(GET|POST|PUT|PATCH|DELETE)$/.test(method) &&
       path.startsWith('/api/v1/') &&
       !path.includes('*') &&
-      !restDocuments.test(path),
+      !restDocuments.test(path) &&
+      `${method} ${path}` !== uploads,
   );
   const named = new Set(operations.map(({ method, path }) => `${method} ${path.replace(/\{.*?\}/, '')}`));
   return [...named].flatMap((operation) => {

@@ -638,16 +638,20 @@ CREATE TABLE public.document_openings (
     deal_id uuid NOT NULL,
     document_id uuid NOT NULL,
     source text NOT NULL,
-    user_id uuid NOT NULL,
+    user_id uuid,
     opened_at timestamp with time zone DEFAULT app.now() NOT NULL,
     brokerage_id uuid NOT NULL,
+    key_id uuid,
     CONSTRAINT document_openings_pkey PRIMARY KEY (id),
     CONSTRAINT document_openings_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT document_openings_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
     CONSTRAINT document_openings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
+    CONSTRAINT document_openings_by_one_check CHECK (num_nonnulls(user_id, key_id) = 1),
     CONSTRAINT document_openings_source_check CHECK (source = ANY (ARRAY['simple'::text, 'production'::text]))
 );
 CREATE INDEX document_openings_by_deal ON public.document_openings USING btree (deal_id, opened_at DESC);
 CREATE INDEX document_openings_by_document ON public.document_openings USING btree (document_id, opened_at DESC);
+CREATE INDEX document_openings_by_key ON public.document_openings USING btree (key_id) WHERE key_id IS NOT NULL;
 CREATE INDEX document_openings_by_user ON public.document_openings USING btree (user_id, opened_at DESC);
 ALTER TABLE public.document_openings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.document_openings FORCE ROW LEVEL SECURITY;
@@ -8151,6 +8155,41 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.open_document(text,uuid,boolean) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.open_document_with_key(document_id uuid, reads_on boolean)
+ RETURNS TABLE(filename text, media_type text, size_bytes bigint, sha256 text, storage_key text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  key constant uuid := app.key_id();
+  brokerage constant uuid := app.key_brokerage('documents:content');
+begin
+  if key is null or brokerage is null then
+    return;
+  end if;
+  return query
+    with found as (
+      select d.id, d.deal_id, 'simple' as source, d.filename, d.media_type, d.size_bytes, encode(d.sha256, 'hex') as sha256, d.storage_key
+        from public.documents d where d.id = open_document_with_key.document_id and d.removed_at is null
+      union all
+      select d.id, d.deal_id, 'production', d.filename, d.media_type, d.size_bytes, encode(d.sha256, 'hex'), d.storage_key
+        from public.production_documents d where d.id = open_document_with_key.document_id and d.removed_at is null
+    ), opened as (
+      select f.* from found f join public.deals e on e.id = f.deal_id where e.organization_id = brokerage and e.keys_admitted
+    ), recorded as (
+      insert into public.document_openings (deal_id, document_id, source, key_id)
+      select o.deal_id, o.id, o.source, key from opened o
+      where not reads_on or (reads_on and not exists (
+        select from public.document_openings earlier
+        where earlier.document_id = o.id and earlier.key_id = key and earlier.opened_at > app.now() - interval '1 hour'))
+    )
+    select o.filename, o.media_type, o.size_bytes, o.sha256, o.storage_key from opened o;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.open_document_with_key(uuid,boolean) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.open_session(owner_id uuid, token bytea, earlier bytea, method text, address inet, agent text, request_id text)
  RETURNS void
  LANGUAGE plpgsql
@@ -11309,3 +11348,4 @@ $procedure$;
 -- 09c824fa8b4aefb91ea94b4970174a0dc5f64063180b2382404a4ea196877267  082_admitted_deals.sql
 -- 5b27d496eb5b2fab575bc48020f50dc311ce9a2e1fde28434a96834a00e46562  085_deals_for_keys.sql
 -- 6faaeca92f7f7e52fd6e0668047ea489b9d61a314ebc59def15a4a87db6b5a50  086_writing_with_keys.sql
+-- c9dedab66cb98ac345332c1a5db4df71184466c59d869259e9582ca8e83d1736  087_openings_by_keys.sql

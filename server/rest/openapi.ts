@@ -108,7 +108,13 @@ function parametersOf({ path, pathParameters = {}, parameters = [] }: Operation,
   }));
   return [
     ...inPath,
-    ...parameters.map(({ in: where, name, description, schema }) => ({ name, in: where, description, schema })),
+    ...parameters.map(({ in: where, name, description, required, schema }) => ({
+      name,
+      in: where,
+      description,
+      ...(required && { required }),
+      schema,
+    })),
   ];
 }
 

@@ -16,6 +16,8 @@ export interface Parameter<T = unknown> {
   readonly in: 'query' | 'header';
   readonly name: string;
   readonly description: string;
+  /** Whether it cannot be left out. */
+  readonly required?: boolean;
   /** JSON Schema of the value. */
   readonly schema: Json;
   /** Throws a problem of 400 that says what to send. */

@@ -330,7 +330,7 @@ describe('methods and paths', () => {
     '/contact',
     '/contacts/',
     '/contacts/a/b',
-    '/deals',
+    '/dealings',
     '/CONTACTS',
     '/%2e%2e',
     '/contacts%2f',

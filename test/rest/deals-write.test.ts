@@ -1,5 +1,6 @@
 /** What keys write on deals: by their scopes, as the rules of a sale allow, each with a record of the key in the audit trail. */
 
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
@@ -7,6 +8,7 @@ import { startNetwork } from '../database/network.ts';
 import type { Scene } from '../policies/scene.ts';
 import { startNode } from '../tools/node.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
+import { aPdf } from '../web/uploads.ts';
 import { readDocument } from './document.ts';
 import { as, issueKey, type Key } from './scene.ts';
 
@@ -496,6 +498,131 @@ describe('accounting snapshots', () => {
     const large = await ask('POST', path(), `{"sourceName": "${' '.repeat(1_100_000)}"}`);
     expect(large.status).toBe(413);
     expect(await count()).toBe(before);
+  });
+});
+
+describe('documents', () => {
+  const body = aPdf();
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  const octets = { 'Content-Type': 'application/octet-stream' };
+  const query = '?filename=Lease.pdf&category=legal&confidentiality=nda_gated';
+  const upload = (by = ask, more = query, headers: Record<string, string> = {}, deal = scene.deal) =>
+    by('POST', `/deals/${deal}/documents${more}`, body, { ...octets, ...headers });
+  const content = (token: string, id: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${web.service.restUrl}/documents/${id}/content`, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, ...headers },
+    });
+  const openings = (id: string) =>
+    web.service.sql('select user_id, key_id from document_openings where document_id = $1 order by opened_at, id', [
+      id,
+    ]);
+
+  test('are uploaded, told of, and read again, with a record of each opening', async () => {
+    const { status, body: added } = await upload();
+    expect(status).toBe(201);
+    expect(added).toMatchObject({
+      dealId: scene.deal,
+      source: 'simple',
+      filename: 'Lease.pdf',
+      category: 'legal',
+      confidentiality: 'nda_gated',
+      mediaType: 'application/pdf',
+      sizeBytes: body.length,
+      sha256,
+      diligenceRequest: null,
+      uploadedByName: null,
+    });
+    expect((await ask('GET', `/deals/${scene.deal}/documents/${added?.id}`)).body).toEqual(added);
+    expect(await latest('document.upload')).toMatchObject({
+      key_id: full.id,
+      user_id: null,
+      deal_id: scene.deal,
+      outcome: 'done',
+    });
+    const reader = await key(['documents:content']);
+    const file = await content(reader.token, added!.id);
+    expect(Buffer.from(await file.arrayBuffer())).toEqual(body);
+    expect(Object.fromEntries(file.headers)).toMatchObject({
+      'content-type': 'application/pdf',
+      'content-length': String(body.length),
+      'content-disposition': `attachment; filename="Lease.pdf"; filename*=UTF-8''Lease.pdf`,
+      etag: `"${sha256}"`,
+    });
+    expect(await openings(added!.id)).toEqual([{ user_id: null, key_id: reader.id }]);
+    const part = await content(reader.token, added!.id, { Range: 'bytes=1-3' });
+    expect([part.status, await part.text(), part.headers.get('content-range')]).toEqual([
+      206,
+      'PDF',
+      `bytes 1-3/${body.length}`,
+    ]);
+    const head = await content(reader.token, added!.id, {}, 'HEAD');
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, String(body.length)]);
+    // To go on reading is no new opening, nor is it to ask for the head.
+    expect(await openings(added!.id)).toHaveLength(1);
+    const none = await content(reader.token, added!.id, { Range: `bytes=${body.length}-` });
+    expect([none.status, ((await none.json()) as { error: { code: string } }).error.code]).toEqual([
+      416,
+      'validation_error',
+    ]);
+    const shown = await (await web.as('broker')).ask(`/documents/simple/${added?.id}/openings`);
+    expect(shown.body.items).toEqual([expect.objectContaining({ user_id: null, user_name: 'An API key' })]);
+  });
+
+  test('are produced for a request, and kept once under one Idempotency-Key', async () => {
+    const more = `${query}&diligenceRequest=Bank%20statements`;
+    const first = await upload(ask, more, { 'Idempotency-Key': 'file' });
+    const again = await upload(ask, more, { 'Idempotency-Key': 'file' });
+    expect(first.body).toMatchObject({ source: 'production', diligenceRequest: 'Bank statements' });
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    expect((await upload(ask, query, { 'Idempotency-Key': 'file' })).status).toBe(400);
+  });
+
+  test('are refused where they are none of the key, and where they are nothing for a data room', async () => {
+    for (const missing of ['documents:write', 'documents:read'] as const) {
+      const { status, body: told } = await upload(
+        as(await key(dealScopes.filter((one) => one !== missing)), web.service.restUrl),
+      );
+      expect([status, told?.error.details['required_scope']]).toEqual([403, missing]);
+    }
+    for (const deal of [scene.idle, nothing, 'x']) {
+      const { status, body: told } = await upload(ask, query, {}, deal);
+      expect([status, told?.error.code]).toEqual([404, 'deal_not_found']);
+    }
+    for (const [more, path] of [
+      ['?category=legal&confidentiality=public', 'filename'],
+      ['?filename=a%2Fb.pdf&category=legal&confidentiality=public', 'filename'],
+      ['?filename=a.pdf&confidentiality=public', 'category'],
+      ['?filename=a.pdf&category=legal', 'confidentiality'],
+      ['?filename=a.pdf&category=legal&confidentiality=secret', 'confidentiality'],
+    ] as const) {
+      const { status, body: told } = await upload(ask, more);
+      expect([status, told?.error.details.faults[0]?.path]).toEqual([400, path]);
+    }
+    const program = await ask(
+      'POST',
+      `/deals/${scene.deal}/documents?filename=a.exe&category=x&confidentiality=public`,
+      Buffer.from('MZ'),
+      octets,
+    );
+    expect([program.status, program.body?.error.code]).toEqual([415, 'validation_error']);
+    const reader = await key(['documents:content']);
+    const other = await key(dealScopes.filter((one) => one !== 'documents:content'));
+    const { body: there } = await upload();
+    expect((await content(other.token, there!.id)).status).toBe(403);
+    const [hidden] = await web.service.sql<{ id: string }>(
+      `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key)
+       values ($1, 'a.pdf', 'x', 'public', 1, 'application/pdf', 'hidden') returning id`,
+      [scene.idle],
+    );
+    const answers = await Promise.all([hidden!.id, nothing, 'x'].map((id) => content(reader.token, id)));
+    const texts = await Promise.all(answers.map((answer) => answer.text()));
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect(new Set(texts).size).toBe(1);
+    expect(texts[0]).toContain('document_not_found');
+    expect(await openings(hidden!.id)).toEqual([]);
+    await web.service.sql('update documents set removed_at = app.now() where id = $1', [there!.id]);
+    expect((await content(reader.token, there!.id)).status).toBe(404);
   });
 });
 

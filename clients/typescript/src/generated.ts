@@ -256,6 +256,9 @@ export type Document = {
   uploadedByName: string | null;
 };
 
+/** The file, as it is. */
+export type DocumentContent = string;
+
 export type DocumentList = {
   data: Document[];
   pagination: Pagination;
@@ -885,6 +888,24 @@ export interface Operations {
     };
     output: DocumentList;
   };
+  uploadDocument: {
+    input: {
+      /** The id of the deal. */
+      dealId: string;
+      /** What the file is called, with the ending that says what it is. */
+      filename: string;
+      /** What kind of document it is, as the data room is sorted. */
+      category: string;
+      /** Who may open it: everybody on the deal, buyers with an active NDA, or the exclusive buyer. */
+      confidentiality: 'public' | 'nda_gated' | 'selected_buyer_only';
+      /** The request for which it is produced, where there is one. */
+      diligenceRequest?: string | undefined;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: NonNullable<RequestInit['body']>;
+    };
+    output: Document;
+  };
   getDocument: {
     input: {
       /** The id of the deal. */
@@ -893,6 +914,13 @@ export interface Operations {
       documentId: string;
     };
     output: Document;
+  };
+  getDocumentContent: {
+    input: {
+      /** The id of the document. */
+      documentId: string;
+    };
+    output: Response;
   };
   listChecklist: {
     input: {
@@ -1150,7 +1178,20 @@ export const operations = {
     headers: {},
     body: null,
   },
+  uploadDocument: {
+    method: 'POST',
+    path: '/deals/{dealId}/documents',
+    query: {
+      filename: 'filename',
+      category: 'category',
+      confidentiality: 'confidentiality',
+      diligenceRequest: 'diligenceRequest',
+    },
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/octet-stream',
+  },
   getDocument: { method: 'GET', path: '/deals/{dealId}/documents/{documentId}', query: {}, headers: {}, body: null },
+  getDocumentContent: { method: 'GET', path: '/documents/{documentId}/content', query: {}, headers: {}, body: null },
   listChecklist: {
     method: 'GET',
     path: '/deals/{dealId}/qoe/checklist',
@@ -1363,12 +1404,28 @@ export abstract class Calls {
     return this.call('listDocuments', input, options);
   }
 
+  /** Upload a document. The file as the body, of up to 2 GB and of a kind that data rooms hold; what it is called and who may open it stand in the query. Needs the scopes documents:write and documents:read. */
+  uploadDocument(
+    input: Operations['uploadDocument']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['uploadDocument']['output']> {
+    return this.call('uploadDocument', input, options);
+  }
+
   /** Get what is known of a document. Needs the scope documents:read. */
   getDocument(
     input: Operations['getDocument']['input'],
     options?: CallOptions,
   ): Promise<Operations['getDocument']['output']> {
     return this.call('getDocument', input, options);
+  }
+
+  /** Get the content of a document. The file, or the part of it that a Range header asks for. The record of the document tells its people that the key opened it. Needs the scope documents:content. */
+  getDocumentContent(
+    input: Operations['getDocumentContent']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['getDocumentContent']['output']> {
+    return this.call('getDocumentContent', input, options);
   }
 
   /** List the QoE checklist of a deal. In its own order. Needs the scope qoe:read. */

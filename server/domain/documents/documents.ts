@@ -256,7 +256,8 @@ export interface DocumentOpening {
 /** Who opened a document and when, as far as the caller may know, the latest first, at most 500. */
 export const documentOpenings = rows<DocumentOpening, [source: DocumentSource, id: string]>(
   'document_openings',
-  `select o.id, u.id as user_id, coalesce(u.name, 'Someone') as user_name, o.opened_at
+  `select o.id, u.id as user_id,
+     case when o.key_id is not null then 'An API key' else coalesce(u.name, 'Someone') end as user_name, o.opened_at
    from document_openings o ${knownPerson('u', 'o.user_id', 'o.deal_id')}
    where o.source = $1 and o.document_id = $2
    order by o.opened_at desc, o.id desc limit 500`,
@@ -314,3 +315,43 @@ export const documentOfDeal = row<ToldDocument, [dealId: string, id: string]>(
   'document_of_deal',
   `${oneTold('simple')} union all ${oneTold('production')}`,
 );
+
+/**
+ * Where the body of a document is, leaving a record that the calling API key opened it, or `readsOn` in it, or none when that
+ * is null; null when there is none that the key may open.
+ */
+export const openDocumentWithKey = row<OpenedDocument, [id: string, readsOn: boolean | null]>(
+  'open_document_with_key',
+  'select filename, media_type, size_bytes, sha256, storage_key from app.open_document_with_key($1, $2)',
+);
+
+const addTold = (source: DocumentSource) => {
+  const more = source === 'simple' ? '' : ', diligence_request';
+  return row<ToldDocument>(
+    `add_told_${source}_document`,
+    `with d as (
+       insert into ${tables[source]} (${columns}${more}) values ($3, $4, $5, $6, $7, $8, $9, $10${source === 'simple' ? '' : ', $11'})
+       returning id, deal_id, filename, category, confidentiality, media_type, size_bytes, sha256, uploaded_by, uploaded_at${more})
+     select ${toldColumns(source)} from d ${knownPerson('u', 'd.uploaded_by', 'd.deal_id')}
+     ${audited('document.upload', {
+       subject: 'd.id',
+       deal: 'd.deal_id',
+       details: `jsonb_build_object('source', '${source}', 'confidentiality', d.confidentiality)`,
+     })}`,
+  );
+};
+const addToldSimple = addTold('simple');
+const addToldProduction = addTold('production');
+
+/** Adds a document as {@link addDocument} does, and tells it as {@link documentsOfDeal} does. */
+export function addToldDocument(
+  dealId: string,
+  { filename, category, confidentiality, size, mediaType, sha256, storageKey }: NewDocument,
+  diligenceRequest: string | null,
+  origin: Origin,
+): Statement<ToldDocument | null> {
+  const values = [dealId, filename, category, confidentiality, size, mediaType, sha256, storageKey];
+  return diligenceRequest === null
+    ? addToldSimple(...from(origin), ...values)
+    : addToldProduction(...from(origin), ...values, diligenceRequest);
+}

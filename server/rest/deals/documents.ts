@@ -1,17 +1,45 @@
 /** Documents of a deal: what is known of them. */
 
+import type { Context } from 'hono';
 import { z } from 'zod';
+import { Denied, Unavailable } from '../../database/errors.ts';
+import type { Statement } from '../../database/statement.ts';
+import { faultOfFilename, longestFilename } from '../../documents/filenames.ts';
+import { BrokenOff, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
+import { NotTaken } from '../../documents/kinds.ts';
 import {
+  addToldDocument,
+  beginUpload,
   confidentialities,
   documentOfDeal,
   documentsOfDeal,
   documentSources,
+  openDocumentWithKey,
+  type ToldDocument,
 } from '../../domain/documents/documents.ts';
+import { mustSee } from '../../domain/visibility/must-see.ts';
+import { readsOn, sendBody } from '../../http/document-body.ts';
+import { originOf } from '../../http/origin.ts';
+import { Problem } from '../../http/problem.ts';
 import type { Services } from '../../services.ts';
+import { newStorageKey } from '../../storage/storage.ts';
 import type { Callers } from '../caller.ts';
+import { invalid } from '../envelope.ts';
 import { id, time } from '../fields.ts';
-import type { Operation } from '../operation.ts';
-import { dealResources, idInPath, oneOfParameter, textParameter } from './records.ts';
+import { queryParameter, replayed, type Operation, type Parameter } from '../operation.ts';
+import { errorEnvelope } from '../schemas.ts';
+import { idempotencyKey, openWrites, type Write } from '../writes.ts';
+import {
+  dealInPath,
+  dealResources,
+  idInPath,
+  notFound,
+  oneOfParameter,
+  textParameter,
+  told,
+  withinDealInPath,
+} from './records.ts';
+import { refusedOn } from './refusals.ts';
 
 export const document = z
   .object({
@@ -53,8 +81,133 @@ export const document = z
 const category = textParameter('category', 64, 'Only documents of this category.');
 const confidentiality = oneOfParameter('confidentiality', confidentialities, 'Only documents of this confidentiality.');
 
+const fileContent = z
+  .string()
+  .meta({ id: 'DocumentContent', format: 'binary', examples: ['%PDF-1.7 …'], description: 'The file, as it is.' });
+
+/** The same parameter, which cannot be left out. */
+const required = <T>(parameter: Parameter<T | null>): Parameter<T> => ({
+  ...parameter,
+  required: true,
+  read(c) {
+    const value = parameter.read(c);
+    if (value === null)
+      throw invalid([{ in: 'query', path: parameter.name, message: `Required. ${parameter.description}` }]);
+    return value;
+  },
+});
+
+const filenameSent = required(
+  queryParameter<string, null>(
+    'filename',
+    {
+      description: 'What the file is called, with the ending that says what it is.',
+      schema: { type: 'string', minLength: 1, maxLength: longestFilename, examples: ['Tax return 2025.pdf'] },
+      message: `Send a name of 1 to ${longestFilename} characters, without slashes, invisible signs, or a dot at its ends.`,
+    },
+    (value) => {
+      const name = value.trim().normalize('NFC');
+      return name !== '' && name.isWellFormed() && faultOfFilename(name) === null ? name : undefined;
+    },
+    null,
+  ),
+);
+const categorySent = required(
+  textParameter('category', 64, 'What kind of document it is, as the data room is sorted.'),
+);
+const confidentialitySent = required(
+  oneOfParameter(
+    'confidentiality',
+    confidentialities,
+    'Who may open it: everybody on the deal, buyers with an active NDA, or the exclusive buyer.',
+  ),
+);
+const diligenceRequest = textParameter(
+  'diligenceRequest',
+  500,
+  'The request for which it is produced, where there is one.',
+);
+
 export function documentOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list, one } = dealResources(services, callers);
+  const writes = openWrites(services, callers);
+  const { database, storage, log } = services;
+
+  async function content(c: Context): Promise<Response> {
+    const { answer: opened } = await callers.ask(c, 'documents:content', () =>
+      openDocumentWithKey(idInPath(c, 'documentId', 'document_not_found'), c.req.method === 'HEAD' ? null : readsOn(c)),
+    );
+    if (opened === null) throw notFound('document_not_found');
+    const noSuchPart = () => {
+      const message = 'The file has no such part.';
+      return new Problem(416, 'validation_error', message, { details: [{ in: 'header', path: 'Range', message }] });
+    };
+    return sendBody(services, c, c.req.param('documentId') ?? '', opened, 'attachment', noSuchPart);
+  }
+
+  /** Keeps the file in the store. Throws a problem that says why it is not taken. */
+  async function intake(c: Context, storageKey: string, name: string): Promise<Kept> {
+    try {
+      return await takeIn(storage, storageKey, name, c.req.raw.body ?? new ReadableStream());
+    } catch (error) {
+      const faulty = (status: 400 | 413 | 415) =>
+        invalid([{ in: 'body', path: '', message: (error as Error).message }], status);
+      if (error instanceof NotTaken) throw faulty(415);
+      if (error instanceof TooLarge) throw faulty(413);
+      if (error instanceof BrokenOff) throw faulty(400);
+      throw error;
+    }
+  }
+
+  async function upload(c: Context): Promise<Response> {
+    const storageKey = newStorageKey();
+    const clear = () =>
+      storage.remove(storageKey).catch((error: unknown) => {
+        log.warn({ err: error }, 'a body without a document waits to be cleared away');
+      });
+    const of = {
+      scopes: ['documents:write', 'documents:read'] as const,
+      action: 'document.upload' as const,
+      meaning: refusedOn('deal_not_found'),
+      within: withinDealInPath(c),
+    };
+    const response = await writes
+      .run(c, of, async ({ enter, admit }): Promise<Write<readonly [Statement<ToldDocument | null>]>> => {
+        const dealId = dealInPath(c);
+        // Who may not upload is told so before anything of the file is read.
+        const [found, , may] = await database.together(
+          enter,
+          mustSee('deals', dealId),
+          beginUpload(dealId, storageKey),
+        );
+        admit(found);
+        if (!may) throw new Denied('This key may add no documents to the deal.');
+        const filename = filenameSent.read(c);
+        const given = {
+          filename,
+          category: categorySent.read(c),
+          confidentiality: confidentialitySent.read(c),
+        };
+        const request = diligenceRequest.read(c);
+        const kept = await intake(c, storageKey, filename);
+        return {
+          statements: [addToldDocument(dealId, { ...given, ...kept, storageKey }, request, originOf(c))],
+          said: { ...given, request, sha256: kept.sha256.toString('hex') },
+          answer: ([added]) => {
+            if (added === null) throw notFound('deal_not_found');
+            return { status: 201, body: told(added) };
+          },
+        };
+      })
+      .catch(async (error: unknown) => {
+        // Whether it is there we do not know when the database went away: then a scheduled job finds out.
+        if (!(error instanceof Unavailable)) await clear();
+        throw error;
+      });
+    // The file of the first request is kept already.
+    if (response.headers.get('Idempotent-Replayed') === 'true') await clear();
+    return response;
+  }
   const common = { tag: 'Documents', scope: 'documents:read' } as const;
   return [
     list({
@@ -83,6 +236,39 @@ export function documentOperations(services: Services, callers: Callers): readon
         one(c, common.scope, 'document_not_found', (dealId) =>
           documentOfDeal(dealId, idInPath(c, 'documentId', 'document_not_found')),
         ),
+    },
+    {
+      method: 'post',
+      path: '/deals/{dealId}/documents',
+      id: 'uploadDocument',
+      tag: common.tag,
+      summary: 'Upload a document',
+      description:
+        'The file as the body, of up to 2 GB and of a kind that data rooms hold; what it is called and who may open it stand in the query. Needs the scopes documents:write and documents:read.',
+      scope: 'documents:write',
+      parameters: [filenameSent, categorySent, confidentialitySent, diligenceRequest, idempotencyKey],
+      body: fileContent,
+      bodyTypes: ['application/octet-stream'],
+      answers: { 201: { description: 'The document.', schema: document, headers: replayed } },
+      errors: ['deal_not_found', 'conflict'],
+      handle: upload,
+    },
+    {
+      method: 'get',
+      path: '/documents/{documentId}/content',
+      id: 'getDocumentContent',
+      tag: common.tag,
+      summary: 'Get the content of a document',
+      description:
+        'The file, or the part of it that a Range header asks for. The record of the document tells its people that the key opened it. Needs the scope documents:content.',
+      scope: 'documents:content',
+      answers: {
+        200: { description: 'The file.', types: ['application/octet-stream'] },
+        206: { description: 'The part that was asked for.', types: ['application/octet-stream'] },
+        416: { description: 'The file has no such part: validation_error.', schema: errorEnvelope },
+      },
+      errors: ['document_not_found'],
+      handle: content,
     },
   ];
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { Unavailable } from '../../database/errors.ts';
 import { BrokenOff, largestDocument, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
+import { faultOfFilename } from '../../documents/filenames.ts';
 import { endingOf, NotTaken } from '../../documents/kinds.ts';
 import {
   addDocument,
@@ -15,28 +16,29 @@ import {
   documentOpenings,
   documentsOnPage,
   documentSources,
+  headOfDocument,
+  openDocument,
+  previewedTypes,
   removeDocument,
   restoreDocument,
   type DocumentSource,
 } from '../../domain/documents/documents.ts';
 import { newStorageKey } from '../../storage/storage.ts';
+import { readsOn, sendBody } from '../../http/document-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { withinDocument } from '../../domain/visibility/within.ts';
 import { asPersonWithin } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
-import { sendDocument } from './document-body.ts';
 import { body, line, optional, pathId, query } from './input.ts';
 import { withDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
 
-// Signs that turn the direction of writing make a name look as if it ended otherwise.
-const misleading = /[/\\\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
-
 const filename = line(255)
   .transform((name) => name.normalize('NFC'))
-  .refine((name) => !misleading.test(name), 'A name has no slashes and no invisible signs. Rename the file.')
-  .refine((name) => !/^\.|\.$/.test(name), 'A name neither begins nor ends with a dot. Rename the file.')
-  .refine((name) => name.length <= 255, 'At most 255 characters.');
+  .superRefine((name, { addIssue }) => {
+    const message = faultOfFilename(name);
+    if (message !== null) addIssue({ code: 'custom', message });
+  });
 const category = line(64);
 const confidentiality = z.enum(confidentialities, { error: 'Choose who may open it.' });
 
@@ -55,6 +57,26 @@ function sourceOf(c: Context): DocumentSource {
   const source = documentSources.find((one) => one === c.req.param('source'));
   if (!source) throw nothingThere();
   return source;
+}
+
+/**
+ * Opens a document for the person and sends it. Throws 404 when there is none that they may open, and 415 when the
+ * application cannot show it.
+ */
+async function sendDocument(
+  services: Services,
+  c: Context,
+  source: DocumentSource,
+  id: string,
+  how: 'attachment' | 'inline',
+): Promise<Response> {
+  // Nothing is opened by a request for the head alone.
+  const asked = c.req.method === 'HEAD' ? headOfDocument(source, id) : openDocument(source, id, readsOn(c));
+  const [opened] = await asPersonWithin(services, c, withinDocument(source, id), asked);
+  if (!opened) throw nothingThere();
+  if (how === 'inline' && !(previewedTypes as readonly string[]).includes(opened.media_type))
+    throw new Problem(415, 'no_preview', 'This kind of file cannot be shown here. Download it instead.');
+  return sendBody(services, c, id, opened, how);
 }
 
 async function intake({ storage }: Services, c: Context, key: string, name: string): Promise<Kept> {

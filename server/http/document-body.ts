@@ -1,13 +1,11 @@
 /** Sends the body of a document so that it is a file and never a page, whole or in part. */
 
 import type { Context } from 'hono';
-import type { Services } from '../../services.ts';
-import { headOfDocument, openDocument, previewedTypes, type DocumentSource } from '../../domain/documents/documents.ts';
-import { requestIdOf } from '../../http/request-id.ts';
-import { isStorageKey, type Span } from '../../storage/storage.ts';
-import { withinDocument } from '../../domain/visibility/within.ts';
-import { asPersonWithin } from '../../http/person.ts';
-import { nothingThere, Problem } from '../../http/problem.ts';
+import type { OpenedDocument } from '../domain/documents/documents.ts';
+import type { Services } from '../services.ts';
+import { isStorageKey, type Span } from '../storage/storage.ts';
+import { Problem } from './problem.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** `filename` for a Content-Disposition: in ASCII for whoever reads no more, and exactly (RFC 6266, RFC 8187). */
 export function disposition(how: 'attachment' | 'inline', filename: string): string {
@@ -38,7 +36,7 @@ export function spanOf(header: string | undefined, size: number): Span | 'none' 
 }
 
 /** Whether a request goes on with what was begun: it asks for something else than the beginning. */
-const readsOn = (c: Context): boolean => /^bytes=(?!0+-)/.test(c.req.header('range') ?? '');
+export const readsOn = (c: Context): boolean => /^bytes=(?!0+-)/.test(c.req.header('range') ?? '');
 
 function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string, etag: string | null): void {
   c.header('Content-Disposition', disposition(how, filename));
@@ -53,32 +51,27 @@ function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string,
 }
 
 /**
- * Opens a document for the person and sends it, as a file to keep or for the application to show. Throws 404 when there
- * is none that they may open, and 415 when the application cannot show it.
+ * Sends the body of a document that was opened, or the part that is asked for, as a file to keep or for the application to
+ * show. Throws 416 with `noSuchPart` when there is no such part.
  */
-export async function sendDocument(
+export async function sendBody(
   services: Services,
   c: Context,
-  source: DocumentSource,
   id: string,
+  opened: OpenedDocument,
   how: 'attachment' | 'inline',
+  noSuchPart: () => Problem = () => new Problem(416, 'no_such_part', 'The file has no such part.'),
 ): Promise<Response> {
-  // Of a request for the head alone nobody would read the body to its end, and so close it; nor was anything opened.
+  // Of a request for the head alone nobody would read the body to its end, and so close it.
   const headOnly = c.req.method === 'HEAD';
-  const asked = headOnly ? headOfDocument(source, id) : openDocument(source, id, readsOn(c));
-  const [opened] = await asPersonWithin(services, c, withinDocument(source, id), asked);
-  if (!opened) throw nothingThere();
   const { filename, media_type, sha256, storage_key } = opened;
-  if (how === 'inline' && !(previewedTypes as readonly string[]).includes(media_type))
-    throw new Problem(415, 'no_preview', 'This kind of file cannot be shown here. Download it instead.');
-
   const size = Number(opened.size_bytes);
   const etag = sha256 && `"${sha256}"`;
   const sameBody = [undefined, etag].includes(c.req.header('if-range'));
   const span = sameBody ? spanOf(c.req.header('range'), size) : null;
   if (span === 'none') {
     c.header('Content-Range', `bytes */${size}`);
-    throw new Problem(416, 'no_such_part', 'The file has no such part.');
+    throw noSuchPart();
   }
   // A record that was brought in by hand may name a place where no body can be: nothing is there.
   const body = isStorageKey(storage_key) ? await services.storage.read(storage_key, span ?? undefined) : null;
