@@ -90,11 +90,12 @@ export const pack: Drill = {
       folder,
     ]);
     const unchanged = JSON.stringify(before) === JSON.stringify(await state(installed));
-    const { answers, readyMillis } = JSON.parse(stdout) as Served;
+    const { answers, readyMillis, processorMillis } = JSON.parse(stdout) as Served;
     const { 'the network': network, ...doors } = answers;
     say(`the network, asked from in there: ${network}`);
     for (const [what, answer] of Object.entries(doors)) say(`${what}: ${answer}`);
-    say(`ready after ${readyMillis.map((millis) => `${(millis / 1000).toFixed(1)} s`).join(', ')} on existing data`);
+    const seconds = (all: readonly number[]) => all.map((millis) => `${(millis / 1000).toFixed(1)} s`).join(', ');
+    say(`ready after ${seconds(readyMillis)} on existing data, with ${seconds(processorMillis)} of processor time`);
     say(unchanged ? 'nothing below node_modules was changed' : 'something below node_modules was changed');
 
     const answered = Object.entries(expected).every(([what, status]) => doors[what] === status);

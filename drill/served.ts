@@ -5,7 +5,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const folder = process.argv[2] ?? '.';
@@ -16,6 +16,8 @@ export interface Served {
   readonly answers: Readonly<Record<string, number | string>>;
   /** From the start of the command to its first answer, on data that is there, in milliseconds. */
   readonly readyMillis: readonly number[];
+  /** Processor time of all processes of each of these starts, in milliseconds: on a busy machine it says more. */
+  readonly processorMillis: readonly number[];
 }
 
 interface Started {
@@ -41,6 +43,25 @@ async function started(command: 'serve' | 'demo'): Promise<Started> {
     child.once('exit', (code) => reject(new Error(`dealkeep ${command} ended with ${code}.`)));
   });
   return { child, url, millis: performance.now() - began };
+}
+
+/** What a process and all that it started have used so far (proc_pid_stat(5)), in milliseconds, at a hundred ticks a second. */
+function processorMillis(root: number): number {
+  const used = new Map<number, { parent: number; ticks: number }>();
+  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one)))
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      const fields = stat
+        .slice(stat.lastIndexOf(')') + 2)
+        .split(' ')
+        .map(Number);
+      const ticks = fields.slice(11, 15).reduce((sum, one) => sum + one, 0);
+      used.set(Number(name), { parent: fields[1] ?? 0, ticks });
+    } catch {
+      // It has ended meanwhile.
+    }
+  const isOf = (pid: number): boolean => pid === root || (used.has(pid) && isOf(used.get(pid)!.parent));
+  return [...used].reduce((sum, [pid, { ticks }]) => sum + (isOf(pid) ? ticks * 10 : 0), 0);
 }
 
 async function stop({ child }: Started): Promise<void> {
@@ -96,12 +117,14 @@ async function look(): Promise<Served> {
   };
   await stop(demo);
   const readyMillis: number[] = [];
+  const processor: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     const again = await started('serve');
     readyMillis.push(again.millis);
+    processor.push(processorMillis(again.child.pid ?? 0));
     await stop(again);
   }
-  return { answers, readyMillis };
+  return { answers, readyMillis, processorMillis: processor };
 }
 
 process.stdout.write(`${JSON.stringify(await look())}\n`);

@@ -5,7 +5,7 @@ import type { Id } from '../api/shapes.ts';
 export function BrokerageLogo({ brokerageId, at }: { brokerageId: Id; at: string | null }) {
   if (at === null) return null;
   return (
-    <span className="inline-flex self-start rounded-md border border-line bg-white p-2">
+    <span className="inline-flex self-start rounded-md border border-line bg-[#ffffff] p-2">
       <img src={brokerageLogo(brokerageId, at)} alt="" className="max-h-12 max-w-48 object-contain" />
     </span>
   );
