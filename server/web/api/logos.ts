@@ -36,7 +36,10 @@ export function logoRoutes(services: Services) {
       const [found] = await asPerson(services, c, logoOf(pathId(c)));
       const logo = orNotFound(found);
       // A picture, whatever somebody makes of its address.
-      c.header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; sandbox");
+      c.header(
+        'Content-Security-Policy',
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+      );
       c.header('Content-Disposition', `inline; filename="${logoFileName(logo)}"`);
       return c.body(new Uint8Array(logo.picture), 200, { 'Content-Type': logo.media_type });
     })
