@@ -1545,6 +1545,102 @@ CREATE TRIGGER on_suspension AFTER UPDATE OF suspended_at ON public.users FOR EA
 CREATE TRIGGER touch BEFORE UPDATE ON public.users FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (name) ON public.users TO dealkeep_server;
 
+CREATE TABLE public.webhook_deliveries (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    nr bigint DEFAULT nextval('vault.delivery_order'::regclass) NOT NULL,
+    endpoint_id uuid NOT NULL,
+    seq bigint,
+    event_id uuid NOT NULL,
+    type text NOT NULL,
+    object_type text NOT NULL,
+    object_id uuid NOT NULL,
+    about_deal uuid,
+    occurred_at timestamp with time zone NOT NULL,
+    is_again boolean DEFAULT false NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone,
+    claimed_until timestamp with time zone,
+    claim uuid,
+    created_at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
+    first_attempt_at timestamp with time zone,
+    last_attempt_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    sent_to text,
+    sent_bytes integer,
+    sent_digest text,
+    status integer,
+    error text,
+    answer text,
+    answer_type text,
+    millis integer,
+    CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id),
+    CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoints(id) ON DELETE CASCADE,
+    CONSTRAINT webhook_deliveries_answer_check CHECK (length(answer) <= 4096),
+    CONSTRAINT webhook_deliveries_answer_type_check CHECK (length(answer_type) <= 255),
+    CONSTRAINT webhook_deliveries_check CHECK ((state = 'waiting'::text) = (ended_at IS NULL)),
+    CONSTRAINT webhook_deliveries_error_check CHECK (length(error) <= 500),
+    CONSTRAINT webhook_deliveries_sent_digest_check CHECK (length(sent_digest) <= 64),
+    CONSTRAINT webhook_deliveries_sent_to_check CHECK (length(sent_to) <= 2000),
+    CONSTRAINT webhook_deliveries_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'dropped'::text]))
+);
+CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at);
+CREATE INDEX webhook_deliveries_by_endpoint ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, id DESC);
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_in_order ON public.webhook_deliveries USING btree (endpoint_id, object_id, nr) WHERE state = 'waiting'::text;
+CREATE INDEX webhook_deliveries_under_way ON public.webhook_deliveries USING btree (endpoint_id) WHERE claimed_until IS NOT NULL;
+ALTER TABLE public.webhook_deliveries ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.webhook_deliveries FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.webhook_deliveries TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY with_the_endpoint ON public.webhook_deliveries FOR SELECT TO dealkeep_server
+    USING (( SELECT true
+   FROM public.webhook_endpoints e
+  WHERE e.id = webhook_deliveries.endpoint_id));
+GRANT SELECT (id, endpoint_id, event_id, type, object_type, object_id, about_deal, occurred_at, is_again, state, attempts, next_attempt_at, created_at, last_attempt_at, ended_at, sent_to, sent_bytes, sent_digest, status, error, answer, answer_type, millis) ON public.webhook_deliveries TO dealkeep_server;
+
+CREATE TABLE public.webhook_endpoints (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    brokerage_id uuid NOT NULL,
+    key_id uuid NOT NULL,
+    url text NOT NULL,
+    description text,
+    types text[],
+    state text DEFAULT 'on'::text NOT NULL,
+    off_reason text,
+    off_since timestamp with time zone,
+    created_by uuid,
+    created_at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
+    updated_at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
+    place bigint NOT NULL,
+    history uuid NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    rests_until timestamp with time zone,
+    succeeded_at timestamp with time zone,
+    CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
+    CONSTRAINT webhook_endpoints_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
+    CONSTRAINT webhook_endpoints_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT webhook_endpoints_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
+    CONSTRAINT webhook_endpoints_check CHECK ((state = 'off'::text) = (off_reason IS NOT NULL) AND (state = 'off'::text) = (off_since IS NOT NULL)),
+    CONSTRAINT webhook_endpoints_description_check CHECK (length(description) >= 1 AND length(description) <= 200),
+    CONSTRAINT webhook_endpoints_off_reason_check CHECK (off_reason = ANY (ARRAY['asked'::text, 'failing'::text])),
+    CONSTRAINT webhook_endpoints_state_check CHECK (state = ANY (ARRAY['on'::text, 'off'::text])),
+    CONSTRAINT webhook_endpoints_types_check CHECK (cardinality(types) >= 1 AND cardinality(types) <= 100),
+    CONSTRAINT webhook_endpoints_url_check CHECK (length(url) >= 1 AND length(url) <= 2000 AND url ~ '^https?://'::text)
+);
+CREATE INDEX webhook_endpoints_by_brokerage ON public.webhook_endpoints USING btree (brokerage_id, created_at DESC, id DESC);
+CREATE INDEX webhook_endpoints_by_key ON public.webhook_endpoints USING btree (key_id, created_at DESC, id DESC);
+ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.webhook_endpoints FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.webhook_endpoints TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY admins_and_their_key ON public.webhook_endpoints FOR SELECT TO dealkeep_server
+    USING ((brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])) OR key_id = (( SELECT app.key_id() AS key_id)) AND brokerage_id = (( SELECT app.key_brokerage('webhooks:read'::text) AS key_brokerage)));
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF key_id, brokerage_id ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_key();
+GRANT SELECT (id, brokerage_id, key_id, url, description, types, state, off_reason, off_since, created_by, created_at, updated_at) ON public.webhook_endpoints TO dealkeep_server;
+
 CREATE TABLE vault.access_tokens (
     digest bytea NOT NULL,
     family_id uuid NOT NULL,
@@ -1726,6 +1822,7 @@ ALTER TABLE vault.change_stream FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.change_stream TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE TRIGGER wake_webhooks AFTER UPDATE OF published ON vault.change_stream FOR EACH ROW WHEN (new.published > old.published) EXECUTE FUNCTION app.wake_webhooks();
 
 CREATE TABLE vault.cursor_secret (
     only_row boolean DEFAULT true NOT NULL,
@@ -2319,6 +2416,23 @@ CREATE POLICY as_owner ON vault.visits TO CURRENT_USER
     WITH CHECK (true);
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON vault.visits FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 
+CREATE TABLE vault.webhook_secrets (
+    id uuid NOT NULL,
+    endpoint_id uuid NOT NULL,
+    secret text NOT NULL,
+    created_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    ends_at timestamp with time zone,
+    CONSTRAINT webhook_secrets_pkey PRIMARY KEY (id),
+    CONSTRAINT webhook_secrets_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoints(id) ON DELETE CASCADE,
+    CONSTRAINT webhook_secrets_secret_check CHECK (length(secret) <= 2000)
+);
+CREATE INDEX webhook_secrets_by_endpoint ON vault.webhook_secrets USING btree (endpoint_id);
+ALTER TABLE vault.webhook_secrets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.webhook_secrets FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.webhook_secrets TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 -- Views
 
 CREATE VIEW vault.active_ndas AS
@@ -2678,6 +2792,41 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.add_passkey(bytea,bytea,text,bytea,bigint,text[],text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.add_webhook(endpoint uuid, of_key uuid, url text, description text, types text[], secret_id uuid, secret text, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  key public.api_keys;
+begin
+  if app.key_id() is not null then
+    select k.* into key from public.api_keys k
+      where k.id = app.key_id() and k.brokerage_id = app.key_brokerage('webhooks:write') for no key update;
+    if key.id is null then
+      return false;
+    end if;
+  else
+    key := app.key_to_manage(of_key);
+    perform app.check_recent_sign_in();
+  end if;
+  if not app.is_key_in_force(key.id) then
+    perform app.refuse('api_key_ended', 'This API key has ended: choose one that is in force.');
+  end if;
+  if 20 <= (select count(*) from public.webhook_endpoints e where e.key_id = key.id) then
+    perform app.refuse('too_many_webhooks', 'This API key has 20 webhooks: take one out before you add another.');
+  end if;
+  insert into public.webhook_endpoints (id, brokerage_id, key_id, url, description, types, created_by, place, history)
+    select endpoint, key.brokerage_id, key.id, add_webhook.url, add_webhook.description, add_webhook.types, app.user_id(), s.published, s.history
+    from vault.change_stream s;
+  insert into vault.webhook_secrets (id, endpoint_id, secret) values (secret_id, endpoint, add_webhook.secret);
+  perform app.audit('webhook.create', endpoint::text, 'done', key.brokerage_id, null, address, request_id, jsonb_build_object('key_id', key.id));
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.add_webhook(uuid,uuid,text,text,text[],uuid,text,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.address_in_doubt(brokerage uuid)
  RETURNS boolean
@@ -3443,6 +3592,40 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.change_stream() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.change_webhook(endpoint uuid, url text, description text, types text[], state text, address inet, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
+begin
+  if app.key_id() is null and change_webhook.url <> this.url then
+    perform app.check_recent_sign_in();
+  end if;
+  update public.webhook_endpoints e set url = coalesce(change_webhook.url, e.url),
+      description = case when change_webhook.description is null then e.description else nullif(change_webhook.description, '') end,
+      types = case when change_webhook.types is null then e.types when change_webhook.types = '{}' then null else change_webhook.types end,
+      state = coalesce(change_webhook.state, e.state),
+      off_reason = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_reason, 'asked') end,
+      off_since = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_since, app.now()) end,
+      failures = 0, rests_until = null, updated_at = app.now()
+    where e.id = this.id;
+  if this.state = 'off' and change_webhook.state = 'on' then
+    -- Three days from now on, not from when it first failed.
+    update public.webhook_deliveries d set first_attempt_at = null, next_attempt_at = case when not exists (
+          select from public.webhook_deliveries o where o.endpoint_id = d.endpoint_id and o.object_id = d.object_id and o.state = 'waiting' and o.nr < d.nr)
+        then app.now() end
+      where d.endpoint_id = this.id and d.state = 'waiting';
+    perform pg_notify('dealkeep_mail', '');
+  end if;
+  perform app.audit('webhook.update', this.id::text, 'done', this.brokerage_id, null, address, request_id,
+    jsonb_strip_nulls(jsonb_build_object('state', change_webhook.state)));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.change_webhook(uuid,text,text,text[],text,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.changes_after(after bigint, most integer, types text[])
  RETURNS TABLE(seq bigint, id uuid, type text, object_type text, object_id uuid, deal_id uuid, at timestamp with time zone, history uuid, more boolean)
  LANGUAGE plpgsql
@@ -3807,6 +3990,46 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.choose_notification(text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.claim_deliveries(most integer)
+ RETURNS TABLE(id uuid, claim uuid, endpoint_id uuid, url text, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer, secret_ids uuid[], secrets text[])
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+    with ready as materialized (
+      select e.id, e.failures from public.webhook_endpoints e
+      where e.state = 'on' and (e.rests_until is null or e.rests_until <= app.now()) and app.is_key_in_force(e.key_id)
+        and exists (select from public.webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' and w.next_attempt_at <= app.now())
+      -- None before others, however much it has to take.
+      order by random() limit least(most, 100)
+    ), due as (
+      select d.id from ready e
+      cross join lateral (
+        select least(case when e.failures >= 5 then 1 else 4 end, most)
+          - (select count(*)::int from public.webhook_deliveries b where b.endpoint_id = e.id and b.claimed_until > app.now()) as room) r
+      cross join lateral (
+        select w.id, w.next_attempt_at from public.webhook_deliveries w
+        where r.room > 0 and w.endpoint_id = e.id and w.state = 'waiting' and w.next_attempt_at <= app.now()
+          and (w.claimed_until is null or w.claimed_until <= app.now())
+        order by w.next_attempt_at, w.nr limit greatest(r.room, 0) for update skip locked) d
+      limit least(most, 100)
+    ), claimed as (
+      update public.webhook_deliveries d set claimed_until = app.now() + interval '1 minute', claim = gen_random_uuid(), attempts = d.attempts + 1,
+          first_attempt_at = coalesce(d.first_attempt_at, app.now()), last_attempt_at = app.now()
+      from due where d.id = due.id returning d.*
+    )
+    select c.id, c.claim, c.endpoint_id, e.url, c.seq, c.event_id, c.type, c.object_type, c.object_id, c.about_deal, c.occurred_at, c.attempts,
+      (select array_agg(s.id order by s.created_at desc, s.id) from vault.webhook_secrets s where s.endpoint_id = e.id and (s.ends_at is null or s.ends_at > app.now())),
+      (select array_agg(s.secret order by s.created_at desc, s.id) from vault.webhook_secrets s where s.endpoint_id = e.id and (s.ends_at is null or s.ends_at > app.now()))
+    from claimed c join public.webhook_endpoints e on e.id = c.endpoint_id
+    order by c.nr;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.claim_deliveries(integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.claim_idempotency_key(idempotency_key text, body_digest bytea)
  RETURNS void
@@ -5255,6 +5478,63 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.enter_for_delivery(delivery uuid, by_claim uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  key public.api_keys;
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Webhooks are delivered by the worker.');
+  end if;
+  select k.* into key from public.webhook_deliveries d join public.webhook_endpoints e on e.id = d.endpoint_id join public.api_keys k on k.id = e.key_id
+    where d.id = delivery and d.claim = by_claim and d.state = 'waiting' and d.claimed_until > app.now() and e.state = 'on' and app.is_key_in_force(k.id);
+  if key.id is null then
+    return false;
+  end if;
+  perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.enter_for_delivery(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.enter_for_next_webhook(OUT endpoint uuid, OUT place bigint, OUT types text[])
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  stream vault.change_stream;
+  this public.webhook_endpoints;
+  key public.api_keys;
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Webhooks are delivered by the worker.');
+  end if;
+  select s.* into stream from vault.change_stream s;
+  -- After a restore, numbers begin anew where the backup was made.
+  update public.webhook_endpoints e set place = least(e.place, stream.published), history = stream.history where e.history <> stream.history;
+  for this in
+    select e.* from public.webhook_endpoints e
+    where e.state = 'on' and e.place < stream.published
+      and exists (select from public.change_events c where c.brokerage_id = e.brokerage_id and c.seq > e.place and c.seq <= stream.published)
+      and app.is_key_in_force(e.key_id) and 10000 > (select count(*) from (select from public.webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting' limit 10000) w)
+    order by e.place limit 1 for no key update skip locked
+  loop
+    select k.* into key from public.api_keys k where k.id = this.key_id;
+    perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+    endpoint := this.id;
+    place := this.place;
+    types := this.types;
+  end loop;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.enter_for_next_webhook() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text)
  RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -5853,6 +6133,20 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.go_on_with_webhook(endpoint uuid, events jsonb, reached bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
+  perform app.write_deliveries(endpoint, false, events);
+  update public.webhook_endpoints e set place = reached where e.id = endpoint and e.place < reached;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.go_on_with_webhook(uuid,jsonb,bigint) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.grant_tool(client_id uuid, tool text, expires_at timestamp with time zone, address inet, request_id text)
  RETURNS boolean
@@ -6457,6 +6751,26 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_email_address(text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.is_key_in_force(key uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (
+    select from public.api_keys k
+    join vault.api_key_digests d on d.key_id = k.id
+    join public.users u on u.id = d.issued_by
+    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by
+    join public.brokerages b on b.id = k.brokerage_id
+    where k.id = key and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now())
+      and (d.valid_until is null or d.valid_until > app.now()) and u.suspended_at is null and m.status = 'active'
+      and (not b.requires_second_factor or app.has_second_factor(d.issued_by)));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_key_in_force(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.is_known_device(person uuid, device bytea)
  RETURNS boolean
  LANGUAGE sql
@@ -6919,6 +7233,7 @@ AS $function$
     select t.secret from vault.totp t
     union all select convert_from(c.secret, 'UTF8') from vault.cursor_secret c where substring(c.secret from 1 for 4) = '\x646b312e'
     union all select o.secret from vault.outbox o where o.sent_at is null and o.given_up_at is null
+    union all select w.secret from vault.webhook_secrets w
   ) s
   where s.secret like 'dk1.%'
 $function$;
@@ -7686,6 +8001,60 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.note_delivery(delivery uuid, by_claim uuid, outcome text, url text, bytes integer, digest text, status integer, error text, answer text, answer_type text, millis integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  now constant timestamptz := app.now();
+  this public.webhook_deliveries;
+  endpoint public.webhook_endpoints;
+  ends text := outcome;
+begin
+  select e.* into endpoint from public.webhook_endpoints e
+    where e.id = (select d.endpoint_id from public.webhook_deliveries d where d.id = delivery) for no key update;
+  select d.* into this from public.webhook_deliveries d where d.id = delivery and d.claim = by_claim and d.state = 'waiting' for update;
+  if this.id is null then
+    return false;
+  end if;
+  if outcome = 'failed' and now < this.first_attempt_at + interval '3 days' then
+    ends := 'waiting';
+  end if;
+  update public.webhook_deliveries d set state = ends, claimed_until = null, claim = null, ended_at = case when ends <> 'waiting' then now end,
+      next_attempt_at = case when ends = 'waiting' then least(d.first_attempt_at + interval '3 days', now
+        + (array['5 s', '30 s', '2 min', '10 min', '30 min', '1 h', '2 h', '4 h', '8 h', '12 h']::interval[])[least(d.attempts, 10)] * (0.8 + random() * 0.4)) end,
+      sent_to = note_delivery.url, sent_bytes = note_delivery.bytes, sent_digest = note_delivery.digest, status = note_delivery.status,
+      error = left(note_delivery.error, 500), answer = left(note_delivery.answer, 4096), answer_type = left(note_delivery.answer_type, 255),
+      millis = note_delivery.millis
+    where d.id = this.id;
+  if ends <> 'waiting' then
+    update public.webhook_deliveries d set next_attempt_at = now
+      where d.id = (select n.id from public.webhook_deliveries n
+          where n.endpoint_id = this.endpoint_id and n.object_id = this.object_id and n.state = 'waiting' order by n.nr limit 1)
+        and d.next_attempt_at is null;
+  end if;
+  if outcome = 'delivered' then
+    update public.webhook_endpoints e set succeeded_at = now, failures = 0, rests_until = null where e.id = endpoint.id;
+  elsif outcome = 'failed' then
+    update public.webhook_endpoints e set failures = e.failures + 1,
+        rests_until = case when e.failures >= 4 then now + least(interval '5 seconds' * 2 ^ least(e.failures - 4, 20), interval '10 minutes') end
+      where e.id = endpoint.id;
+    if ends = 'failed' and endpoint.state = 'on' and (endpoint.succeeded_at is null or endpoint.succeeded_at < this.first_attempt_at) then
+      update public.webhook_endpoints e set state = 'off', off_reason = 'failing', off_since = now, updated_at = now where e.id = endpoint.id;
+      insert into public.audit_records (brokerage_id, action, subject_id, outcome) values (endpoint.brokerage_id, 'webhook.off', endpoint.id::text, 'done');
+      perform app.queue_mail('webhook_off', u.email, u.id, endpoint.brokerage_id, null, false, jsonb_build_object('name', u.name, 'brokerage', b.name,
+          'host', substring(endpoint.url from '^https?://([^/?]+)'), 'error', left(note_delivery.error, 200)), null, null)
+        from public.members m join public.users u on u.id = m.user_id join public.brokerages b on b.id = m.brokerage_id
+        where m.brokerage_id = endpoint.brokerage_id and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
+    end if;
+  end if;
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.note_delivery(uuid,uuid,text,text,integer,text,integer,text,text,text,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.note_documents()
  RETURNS trigger
@@ -8877,6 +9246,31 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_sign_in() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.purge_webhooks()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  old uuid[];
+  held jsonb;
+begin
+  delete from vault.webhook_secrets s where s.ends_at <= app.now();
+  old := array(select o.id from public.webhook_deliveries o where o.created_at < app.now() - interval '30 days'
+    order by o.created_at limit 10000 for update skip locked);
+  select jsonb_agg(distinct jsonb_build_object('endpoint', d.endpoint_id, 'object', d.object_id)) into held
+    from public.webhook_deliveries d where d.id = any (old) and d.state = 'waiting';
+  delete from public.webhook_deliveries d where d.id = any (old);
+  update public.webhook_deliveries d set next_attempt_at = app.now()
+    from jsonb_to_recordset(held) as h (endpoint uuid, object uuid)
+    where d.next_attempt_at is null and d.id = (select n.id from public.webhook_deliveries n
+      where n.endpoint_id = h.endpoint and n.object_id = h.object and n.state = 'waiting' order by n.nr limit 1);
+  return cardinality(old);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.purge_webhooks() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.qoe_deals(editing boolean)
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -9090,6 +9484,29 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.queue_status(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.queue_webhooks()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  next record;
+  events jsonb;
+  reached bigint;
+begin
+  select n.endpoint, n.place, n.types into next from app.enter_for_next_webhook() n;
+  if next.endpoint is null then
+    return null;
+  end if;
+  select coalesce(jsonb_agg(jsonb_build_object('seq', c.seq, 'event_id', c.id, 'type', c.type, 'object_type', c.object_type, 'object_id', c.object_id,
+      'about_deal', c.deal_id, 'occurred_at', c.at) order by c.seq) filter (where c.id is not null), '[]'), max(c.seq)
+    into events, reached from app.changes_after(next.place, 500, next.types) c;
+  perform app.go_on_with_webhook(next.endpoint, events, reached);
+  return reached - next.place;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.queue_webhooks() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.reach_of_look(after bigint, rows integer, last bigint)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -9251,6 +9668,38 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.redeem_code(uuid,bytea,text,text,text,bytea,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.redeliver(endpoint uuid, delivery uuid, since timestamp with time zone, until timestamp with time zone, failed_only boolean, address inet, request_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
+  chosen jsonb;
+  written int;
+begin
+  if 10000 <= (select count(*) from (select from public.webhook_deliveries d where d.endpoint_id = this.id and d.state = 'waiting' limit 10000) w) then
+    perform app.refuse('too_many_deliveries', '10,000 deliveries wait already: let them be taken first.');
+  end if;
+  select jsonb_agg(to_jsonb(o) - 'nr' order by o.seq nulls first, o.nr) into chosen from (
+    select distinct on (d.event_id) d.nr, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at
+    from public.webhook_deliveries d
+    where d.endpoint_id = this.id and d.state <> 'waiting'
+      and case when delivery is not null then d.id = delivery
+        else d.created_at >= since and d.created_at < until and (not failed_only or d.state = 'failed') end
+    order by d.event_id, d.nr limit 10000) o;
+  if chosen is null then
+    return 0;
+  end if;
+  written := app.write_deliveries(this.id, true, chosen);
+  perform pg_notify('dealkeep_mail', '');
+  perform app.audit('webhook.redeliver', this.id::text, 'done', this.brokerage_id, null, address, request_id, jsonb_build_object('deliveries', written));
+  return written;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.redeliver(uuid,uuid,timestamp with time zone,timestamp with time zone,boolean,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.redirect_uri_allowed(uri text)
  RETURNS boolean
@@ -9623,6 +10072,21 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.remove_second_factor(bytea,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.remove_webhook(endpoint uuid, address inet, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
+begin
+  delete from public.webhook_endpoints e where e.id = this.id;
+  perform app.audit('webhook.delete', this.id::text, 'done', this.brokerage_id, null, address, request_id, '{}');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.remove_webhook(uuid,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.rename_passkey(session bytea, passkey_id uuid, new_name text, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -9928,6 +10392,26 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.rotate_api_key(uuid,interval,bytea,text,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.rotate_webhook_secret(endpoint uuid, secret_id uuid, secret text, overlap interval, address inet, request_id text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
+begin
+  if app.key_id() is null then
+    perform app.check_recent_sign_in();
+  end if;
+  delete from vault.webhook_secrets s where s.endpoint_id = this.id and (s.ends_at is not null or overlap <= interval '0');
+  update vault.webhook_secrets s set ends_at = app.now() + least(overlap, interval '7 days') where s.endpoint_id = this.id;
+  insert into vault.webhook_secrets (id, endpoint_id, secret) values (secret_id, this.id, rotate_webhook_secret.secret);
+  perform app.audit('webhook.rotate_secret', this.id::text, 'done', this.brokerage_id, null, address, request_id, '{}');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.rotate_webhook_secret(uuid,uuid,text,interval,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.rows_of_brokerage(deals text, parts boolean)
  RETURNS TABLE(name text, condition text)
  LANGUAGE plpgsql
@@ -10134,6 +10618,18 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.sees_change(text,uuid,uuid,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.sees_change_event(seq bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.change_events e where e.brokerage_id = app.identity_part(4)::uuid and e.seq = sees_change_event.seq);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.sees_change_event(bigint) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.selected_side(deal_id uuid)
  RETURNS uuid
@@ -10865,6 +11361,29 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.tell_events(integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.test_webhook(endpoint uuid, address inet, request_id text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
+  waiting int;
+begin
+  select count(*) into waiting from public.webhook_deliveries d where d.endpoint_id = this.id and d.object_id = this.id and d.state = 'waiting';
+  if waiting >= 10 then
+    perform app.refuse('too_many_tests', 'Ten test events wait already: look at why they are not taken.');
+  end if;
+  perform app.write_deliveries(this.id, false, jsonb_build_array(jsonb_build_object('event_id', gen_random_uuid(), 'type', 'webhook.test',
+    'object_type', 'webhook', 'object_id', this.id, 'occurred_at', app.now())));
+  perform pg_notify('dealkeep_mail', '');
+  perform app.audit('webhook.test', this.id::text, 'done', this.brokerage_id, null, address, request_id, '{}');
+  return (select d.id from public.webhook_deliveries d where d.endpoint_id = this.id and d.object_id = this.id order by d.nr desc limit 1);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.test_webhook(uuid,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.time_in(text text)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
@@ -11170,6 +11689,20 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.visit(uuid,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.wake_webhooks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if exists (select from public.webhook_endpoints e where e.state = 'on') then
+    perform pg_notify('dealkeep_mail', '');
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.watch_exclusivity()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -11184,6 +11717,27 @@ begin
     delete from vault.lapsing_exclusivities l where l.exclusivity_id = new.id;
   end if;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.webhook_to_manage(endpoint uuid)
+ RETURNS public.webhook_endpoints
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  found public.webhook_endpoints;
+begin
+  select e.* into found from public.webhook_endpoints e
+    where e.id = endpoint and app.client_id() is null
+      and (e.brokerage_id = any (app.brokerages_as('admin'))
+        or (e.key_id = app.key_id() and e.brokerage_id = app.key_brokerage('webhooks:write')))
+    for no key update;
+  if found.id is null then
+    perform app.refuse('webhook_not_found', 'There is no such webhook.');
+  end if;
+  return found;
 end
 $function$;
 
@@ -11230,6 +11784,31 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.write_deliveries(endpoint uuid, again boolean, events jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  written int;
+begin
+  insert into public.webhook_deliveries (endpoint_id, seq, event_id, type, object_type, object_id, about_deal, occurred_at, is_again, next_attempt_at)
+    select e.id, g.seq, g.event_id, g.type, g.object_type, g.object_id, g.about_deal, g.occurred_at, again,
+      case when g.nth = 1 and not exists (select from public.webhook_deliveries d
+        where d.endpoint_id = e.id and d.object_id = g.object_id and d.state = 'waiting') then app.now() end
+    from public.webhook_endpoints e
+    cross join (
+      select r.*, row_number() over (partition by r.object_id order by r.place) as nth
+      from rows from (jsonb_to_recordset(events) as (seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid,
+        occurred_at timestamptz)) with ordinality r (seq, event_id, type, object_type, object_id, about_deal, occurred_at, place)) g
+    where e.id = endpoint
+    order by g.place;
+  get diagnostics written = row_count;
+  return written;
+end
+$function$;
 
 CREATE OR REPLACE PROCEDURE vault.give_tenant(IN to_table regclass, IN parent text, IN parent_table regclass, IN tenant text)
  LANGUAGE plpgsql
@@ -11346,6 +11925,7 @@ $procedure$;
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
 -- 35b952420df9b88b8c48da59922dd44e56eacdf4a847074cd221446ec4fa2eeb  081_change_events.sql
 -- 09c824fa8b4aefb91ea94b4970174a0dc5f64063180b2382404a4ea196877267  082_admitted_deals.sql
+-- 938bef59eda067107c7f7a76cdcc808ab7d7aff50b75878cd6706db52cc68a0a  083_webhooks.sql
 -- 5b27d496eb5b2fab575bc48020f50dc311ce9a2e1fde28434a96834a00e46562  085_deals_for_keys.sql
 -- 6faaeca92f7f7e52fd6e0668047ea489b9d61a314ebc59def15a4a87db6b5a50  086_writing_with_keys.sql
 -- c9dedab66cb98ac345332c1a5db4df71184466c59d869259e9582ca8e83d1736  087_openings_by_keys.sql

@@ -106,6 +106,10 @@ const variables = {
     words.pipe(z.array(origin)).default([]),
     'a list of origins such as https://app.example.com',
   ),
+  WEBHOOKS_ALLOW_LOOPBACK: variable(
+    onOff.default(false),
+    'off, or on in development: webhooks may then go to this machine itself, also by http',
+  ),
   REFRESH_OVERLAP: variable(onOff.default(true), 'on or off'),
   REDIS_URL: secret(z.url({ protocol: /^rediss?$/ }).optional(), 'redis://user:password@host:port (or rediss://)'),
   RATE_LIMIT_STORE: variable(z.enum(['memory', 'postgres', 'redis']).optional(), 'memory, postgres or redis'),
@@ -249,6 +253,8 @@ export interface Config {
   readonly baseUrl: string;
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  /** Whether webhooks may go to addresses of this machine, also by http: for development alone. */
+  readonly webhooksAllowLoopback: boolean;
   readonly features: { readonly findings: boolean; readonly financing: boolean };
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
@@ -401,6 +407,7 @@ export function readConfig(env: Environment = process.env): Config {
     smtpUrl: values.SMTP_URL,
     mailFrom: values.MAIL_FROM,
     allowedOrigins: values.ALLOWED_ORIGINS,
+    webhooksAllowLoopback: values.WEBHOOKS_ALLOW_LOOPBACK,
     refreshOverlapMillis: values.REFRESH_OVERLAP ? 2_000 : 0,
     redisUrl: values.REDIS_URL,
     rateLimitStore: values.RATE_LIMIT_STORE ?? sharedStore(values),

@@ -8,6 +8,7 @@ import { clearBodies } from './documents/clearing.ts';
 import { noteJobRun, type JobName } from './domain/service/status.ts';
 import { mailDirectory, removeMailsNaming } from './mail/files.ts';
 import { purgeChanges } from './domain/events/changes.ts';
+import { purgeWebhooks } from './domain/webhooks/deliveries.ts';
 import { purgeNotifications, queueReminders } from './domain/notifications/events.ts';
 
 const minute = 60_000;
@@ -24,6 +25,7 @@ export const scheduledJobs: readonly {
   { every: minute, name: 'queue_reminders', job: queueReminders },
   { every: 10 * minute, name: 'purge_notifications', job: purgeNotifications },
   { every: 10 * minute, name: 'purge_changes', job: purgeChanges },
+  { every: 10 * minute, name: 'purge_webhooks', job: purgeWebhooks },
   byStatement(10 * minute, 'purge_sign_in', 'select app.purge_sign_in()'),
   byStatement(10 * minute, 'purge_authorization', 'select app.purge_authorization()'),
   byStatement(60 * minute, 'purge_mails', 'select app.purge_mails()'),

@@ -90,4 +90,7 @@ export const secretRows = {
   cursors: 'vault.cursor_secret',
   /** Of any mail: its id is not known yet when the link is made, and a link works for what its token's digest stands for alone. */
   mailedLinks: 'vault.outbox',
+  webhook: (secretId: string): string => `vault.webhook_secrets ${secretId}`,
+  /** Of any remembered answer that shows a secret once. */
+  answers: 'vault.repeated_requests',
 } as const;

@@ -1,7 +1,7 @@
 /** What each kind of mail says, made of the facts that were written down with the event when the mail is delivered. */
 
 import type { MailFacts, MailKind, SecurityChange } from '../domain/outbox/mails.ts';
-import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath } from '../http/links.ts';
+import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath, webhooksPath } from '../http/links.ts';
 import type { Letter } from './template.ts';
 
 /** What a mail is made with, beside its facts. */
@@ -85,6 +85,18 @@ const contents: Contents = {
     ],
     action: { label: 'Look through it', url: `${baseUrl}${securityPath}` },
     footer: [account],
+  }),
+  webhook_off: ({ name, brokerage, host, error }, { baseUrl }) => ({
+    brand: brokerage,
+    subject: `A webhook to ${host} was switched off`,
+    name,
+    paragraphs: [
+      `For three days, ${host} has taken nothing of what ${product} sends it for ${brokerage}. Nothing more is sent until somebody switches the webhook on again.`,
+      ...(error === null ? [] : [`What went wrong last: ${error}`]),
+      'What changes meanwhile is kept for 30 days and is sent then.',
+    ],
+    action: { label: 'Look at the webhooks', url: `${baseUrl}${webhooksPath}` },
+    footer: [`You get this mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),
   brokerage_deletion: ({ name, brokerage, by, due_at, cancelled }, { baseUrl }) => ({
     brand: brokerage,

@@ -37,6 +37,8 @@ export const operationErrors = {
     'There is no such closing condition, or the key does not see it',
   ),
   conflict: error(409, 'Conflict', 'A rule of the sale stands against it'),
+  webhook_not_found: error(404, 'WebhookNotFound', 'There is no such webhook, or it is not of this key'),
+  delivery_not_found: error(404, 'DeliveryNotFound', 'There is no such delivery, or it is not of this key'),
   cursor_expired: error(410, 'CursorExpired', 'The cursor is older than 30 days, or from before a restore'),
 } satisfies Record<string, OperationError>;
 

@@ -10,6 +10,7 @@ import { Problem, problemHandler } from '../http/problem.ts';
 import { isKnown, writeEnvelope } from './envelope.ts';
 import { eventOperations } from './events.ts';
 import { addOperations, type Operation } from './operation.ts';
+import { webhookOperations } from './webhooks.ts';
 
 /** Every operation of the API. */
 export function restOperations(services: Services): readonly Operation[] {
@@ -18,6 +19,7 @@ export function restOperations(services: Services): readonly Operation[] {
     ...contactOperations(services, callers),
     ...operationsOnDeals(services, callers),
     ...eventOperations(services, callers),
+    ...webhookOperations(services, callers),
   ];
 }
 

@@ -9,4 +9,5 @@ export const tags: Readonly<Record<string, string>> = {
   'Quality of earnings': 'The books of a business: checklist, snapshots, and the figures in them.',
   Closing: 'What must be done before a deal closes.',
   Events: 'What changed, in the order in which it was committed, for systems that follow.',
+  Webhooks: 'Events sent to a receiver of yours, signed as Standard Webhooks has it.',
 };

@@ -13,6 +13,7 @@ import { claimIdempotencyKey, firstAnswer, rememberAnswer } from '../domain/clie
 import type { Within } from '../domain/visibility/within.ts';
 import { originOf } from '../http/origin.ts';
 import { problemOf } from '../http/problem.ts';
+import { secretRows } from '../secrets.ts';
 import { answerJson, type Answered } from './answer.ts';
 import type { Callers, Entry, Scopes, Tell } from './caller.ts';
 import { invalid, isKnown } from './envelope.ts';
@@ -41,7 +42,12 @@ export interface Write<S extends readonly Statement<unknown>[]> {
    * since it may be called twice.
    */
   readonly answer: (results: Results<S>, caller: KeyCaller) => Answered;
+  /** The answer shows a secret once: what is remembered of it is encrypted. */
+  readonly isSecret?: boolean;
 }
+
+/** An answer as it is remembered. */
+type Remembered = Answered | { readonly sealed: string };
 
 export interface Writes {
   /**
@@ -117,22 +123,26 @@ export const recordFailure =
   };
 
 export function openWrites(services: Services, callers: Callers): Writes {
-  const { database } = services;
+  const { database, secrets } = services;
 
   /** Makes the change and remembers its answer; gives the answer of an earlier request with the same key where there was one. */
   async function once<const S extends readonly Statement<unknown>[]>(
     { enter, admit }: Entry,
-    { statements, answer }: Write<S>,
+    { statements, answer, isSecret = false }: Write<S>,
     key: string,
     digest: Buffer,
-    again: Statement<Answered | null>,
+    again: Statement<Remembered | null>,
   ): Promise<{ answered: Answered; isRepeated: boolean }> {
     try {
       let answered: Answered | undefined;
       await database.followed([enter, claimIdempotencyKey(key, digest), ...statements], ([found, , ...results]) => {
         const caller = admit(found);
         answered = answer(results as unknown as Results<S>, caller);
-        return rememberAnswer(key, JSON.stringify(answered));
+        const text = JSON.stringify(answered);
+        return rememberAnswer(
+          key,
+          isSecret ? JSON.stringify({ sealed: secrets.seal(text, secretRows.answers) }) : text,
+        );
       });
       return { answered: answered as Answered, isRepeated: false };
     } catch (fault) {
@@ -141,7 +151,9 @@ export function openWrites(services: Services, callers: Callers): Writes {
       admit(found);
       // It lapsed between the two, or nobody knows any more what was answered.
       if (first === null) throw new Busy('Somebody else is changing it: try again in a moment.', { cause: fault });
-      return { answered: first, isRepeated: true };
+      const opened =
+        'sealed' in first ? (JSON.parse(secrets.open(first.sealed, secretRows.answers)) as Answered) : first;
+      return { answered: opened, isRepeated: true };
     }
   }
 

@@ -21,6 +21,8 @@ const tablesOf: Readonly<Record<string, readonly string[]>> = {
   clients: ['connected_clients'],
   grants: ['connected_clients'],
   keys: ['api_keys'],
+  webhooks: ['webhook_endpoints'],
+  deliveries: ['webhook_deliveries'],
   simple: ['documents'],
   production: ['production_documents'],
   documents: ['documents', 'production_documents'],

@@ -1,5 +1,6 @@
 /** The scene of docs/visibility.md: one deal in diligence, and everybody who could want to see it. */
 
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 
@@ -334,6 +335,20 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     scopes: keyScopes,
     last_four: '0000',
     created_by: people['admin'],
+  });
+  const endpoint = await keep('webhook_endpoints', 'of the key', {
+    key_id: key,
+    url: 'https://hooks.example.com/',
+    place: 0,
+    history: randomUUID(),
+  });
+  await keep('webhook_deliveries', 'of the webhook of the key', {
+    endpoint_id: endpoint,
+    event_id: randomUUID(),
+    type: 'contact.created',
+    object_type: 'contact',
+    object_id: records['contacts/a contact of the brokerage'],
+    occurred_at: '2026-01-01',
   });
   const client = await keep('connected_clients', "the broker's own", {
     created_by: people['broker'],

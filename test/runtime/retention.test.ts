@@ -90,6 +90,12 @@ const seeds: Readonly<Record<string, string>> = {
   'vault.notifications': `insert into vault.notifications (event_id, user_id, kind, at) values (app.uuid_v7(), ${person}, 'new_device', app.now())`,
   // What the demo brought.
   'public.change_events': `select from change_events`,
+  'public.webhook_deliveries': `insert into webhook_endpoints (key_id, url, place, history)
+      select id, 'https://hooks.example.com/', 0, gen_random_uuid() from api_keys order by id limit 1;
+    insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, state, ended_at)
+      select id, gen_random_uuid(), 'contact.created', 'contact', gen_random_uuid(), app.now(), 'delivered', app.now() from webhook_endpoints`,
+  'vault.webhook_secrets': `insert into vault.webhook_secrets (id, endpoint_id, secret, ends_at)
+    select gen_random_uuid(), id, 'whsec_', app.now() from webhook_endpoints`,
   'vault.sent_reminders': `insert into vault.sent_reminders (subject, subject_id, recipient_id, deal_id, sent_by)
     values ('ndas', app.uuid_v7(), ${person}, ${deal}, ${person})`,
   'vault.visits': `insert into vault.visits (user_id, deal_id, tab) values (${person}, ${deal}, 'documents')`,

@@ -235,6 +235,16 @@ export type DealNotFoundError = {
   };
 };
 
+export type DeliveryNotFoundError = {
+  error: {
+    code: 'delivery_not_found';
+    /** A summary for people. */
+    message: string;
+    /** Structured context; what it holds is said with each response. */
+    details?: Record<string, unknown> | undefined;
+  };
+};
+
 /** What is known of a document; its content is an operation of its own. */
 export type Document = {
   id: string;
@@ -681,6 +691,217 @@ export type ValidationError = ErrorEnvelope & {
   };
 };
 
+/** Where what changes is sent to, with the rights of the key that made it. */
+export type Webhook = {
+  id: string;
+  url: string;
+  description: string | null;
+  /** Null for all. */
+  types: string[] | null;
+  /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
+  state: 'on' | 'off';
+  /** failing: it was switched off because nothing was taken for three days. */
+  offReason: ('asked' | 'failing') | null;
+  offSince: string | null;
+  createdAt: string;
+  updatedAt: string;
+};
+
+export type WebhookChange = {
+  /** Where events are sent by POST: https, to a name on the public Internet, on port 443 or from 1024 on, without user and password. */
+  url?: string | undefined;
+  description?: string | null | undefined;
+  types?:
+    | (
+        | 'contact.created'
+        | 'contact.updated'
+        | 'contact.archived'
+        | 'contact.restored'
+        | 'contact.removed'
+        | 'deal.created'
+        | 'deal.updated'
+        | 'deal.admitted'
+        | 'participant.created'
+        | 'participant.updated'
+        | 'nda.created'
+        | 'nda.updated'
+        | 'offer.created'
+        | 'offer.updated'
+        | 'question.created'
+        | 'question.updated'
+        | 'document.created'
+        | 'document.updated'
+        | 'document.removed'
+        | 'production_document.created'
+        | 'production_document.updated'
+        | 'production_document.removed'
+        | 'qoe_checklist_item.created'
+        | 'qoe_checklist_item.updated'
+        | 'qoe_checklist_item.removed'
+        | 'accounting_snapshot.created'
+        | 'accounting_snapshot.updated'
+        | 'normalization.created'
+        | 'normalization.removed'
+        | 'closing_condition.created'
+        | 'closing_condition.updated'
+        | 'closing_condition.removed'
+        | 'finding.created'
+        | 'finding.updated'
+        | 'financing_source.created'
+        | 'financing_source.updated'
+      )[]
+    | null
+    | undefined;
+  /** Switched on again, it goes on where it stopped. */
+  state?: 'on' | 'off' | undefined;
+};
+
+export type WebhookCreate = {
+  /** Where events are sent by POST: https, to a name on the public Internet, on port 443 or from 1024 on, without user and password. */
+  url: string;
+  /** For people. */
+  description?: string | undefined;
+  /** Types of events that are sent; all when left out. */
+  types?:
+    | (
+        | 'contact.created'
+        | 'contact.updated'
+        | 'contact.archived'
+        | 'contact.restored'
+        | 'contact.removed'
+        | 'deal.created'
+        | 'deal.updated'
+        | 'deal.admitted'
+        | 'participant.created'
+        | 'participant.updated'
+        | 'nda.created'
+        | 'nda.updated'
+        | 'offer.created'
+        | 'offer.updated'
+        | 'question.created'
+        | 'question.updated'
+        | 'document.created'
+        | 'document.updated'
+        | 'document.removed'
+        | 'production_document.created'
+        | 'production_document.updated'
+        | 'production_document.removed'
+        | 'qoe_checklist_item.created'
+        | 'qoe_checklist_item.updated'
+        | 'qoe_checklist_item.removed'
+        | 'accounting_snapshot.created'
+        | 'accounting_snapshot.updated'
+        | 'normalization.created'
+        | 'normalization.removed'
+        | 'closing_condition.created'
+        | 'closing_condition.updated'
+        | 'closing_condition.removed'
+        | 'finding.created'
+        | 'finding.updated'
+        | 'financing_source.created'
+        | 'financing_source.updated'
+      )[]
+    | undefined;
+};
+
+/** An event on its way to a webhook. Kept 30 days. */
+export type WebhookDelivery = {
+  id: string;
+  /** The webhook-id of the delivery: that of the event. */
+  eventId: string;
+  type: string;
+  objectType: string;
+  objectId: string;
+  dealId: string | null;
+  /** It was sent before, and asked for again. */
+  isAgain: boolean;
+  /** dropped: when it was to be sent, the key did not see the record any more. */
+  state: 'waiting' | 'delivered' | 'failed' | 'dropped';
+  attempts: number;
+  /** Null too while an earlier one of the same record waits. */
+  nextAttemptAt: string | null;
+  createdAt: string;
+  lastAttemptAt: string | null;
+  endedAt: string | null;
+  /** Of the last attempt. */
+  request: {
+    url: string;
+    bytes: number;
+    /** SHA-256 of the body in hexadecimal. The body itself is not kept. */
+    digest: string;
+  } | null;
+  /** Of the last attempt; null when there was none. */
+  answer: {
+    status: number;
+    contentType: string | null;
+    /** Its first 4,096 characters. */
+    body: string | null;
+    milliseconds: number | null;
+  } | null;
+  /** Why the last attempt failed. */
+  error: string | null;
+};
+
+export type WebhookDeliveryList = {
+  data: WebhookDelivery[];
+  pagination: Pagination;
+};
+
+export type WebhookList = {
+  data: Webhook[];
+  pagination: Pagination;
+};
+
+export type WebhookNotFoundError = {
+  error: {
+    code: 'webhook_not_found';
+    /** A summary for people. */
+    message: string;
+    /** Structured context; what it holds is said with each response. */
+    details?: Record<string, unknown> | undefined;
+  };
+};
+
+export type WebhookRedelivered = {
+  /** How many are sent again. */
+  deliveries: number;
+};
+
+export type WebhookRedelivery = {
+  /** Deliveries that were written from then on. */
+  since: string;
+  /** And before then. */
+  until: string;
+  /** Of failed ones only. */
+  failedOnly?: boolean | undefined;
+};
+
+export type WebhookSecretRotation = {
+  /** How long the secret before signs too. An older one ends at once. */
+  overlapSeconds?: number | undefined;
+};
+
+export type WebhookTest = {
+  deliveryId: string;
+};
+
+export type WebhookWithSecret = {
+  id: string;
+  url: string;
+  description: string | null;
+  /** Null for all. */
+  types: string[] | null;
+  /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
+  state: 'on' | 'off';
+  /** failing: it was switched off because nothing was taken for three days. */
+  offReason: ('asked' | 'failing') | null;
+  offSince: string | null;
+  createdAt: string;
+  updatedAt: string;
+  /** whsec_ and base64: signs every delivery, as Standard Webhooks has it. Shown once. */
+  secret: string;
+};
+
 /** What each operation takes and answers. */
 export interface Operations {
   listContacts: {
@@ -1047,6 +1268,109 @@ export interface Operations {
     };
     output: EventList;
   };
+  listWebhooks: {
+    input: {
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many webhooks a page holds. */
+      limit?: number | undefined;
+    };
+    output: WebhookList;
+  };
+  createWebhook: {
+    input: {
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: WebhookCreate;
+    };
+    output: WebhookWithSecret;
+  };
+  getWebhook: {
+    input: {
+      /** The id of the webhook. */
+      webhookId: string;
+    };
+    output: Webhook;
+  };
+  changeWebhook: {
+    input: {
+      /** The id of the webhook. */
+      webhookId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: WebhookChange;
+    };
+    output: Webhook;
+  };
+  deleteWebhook: {
+    input: {
+      /** The id of the webhook. */
+      webhookId: string;
+    };
+    output: undefined;
+  };
+  rotateWebhookSecret: {
+    input: {
+      /** The id of the webhook. */
+      webhookId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: WebhookSecretRotation;
+    };
+    output: WebhookWithSecret;
+  };
+  testWebhook: {
+    input: {
+      /** The id of the webhook. */
+      webhookId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+    };
+    output: WebhookTest;
+  };
+  listWebhookDeliveries: {
+    input: {
+      /** The id of the webhook. */
+      webhookId: string;
+      /** Only those in this state. */
+      state?: 'waiting' | 'delivered' | 'failed' | 'dropped' | undefined;
+      /** nextCursor of an earlier answer. */
+      cursor?: string | undefined;
+      /** How many deliveries a page holds. */
+      limit?: number | undefined;
+    };
+    output: WebhookDeliveryList;
+  };
+  getWebhookDelivery: {
+    input: {
+      /** The id of the webhook. */
+      webhookId: string;
+      /** The id of the delivery. */
+      deliveryId: string;
+    };
+    output: WebhookDelivery;
+  };
+  redeliverWebhookDelivery: {
+    input: {
+      /** The id of the webhook. */
+      webhookId: string;
+      /** The id of the delivery. */
+      deliveryId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+    };
+    output: WebhookRedelivered;
+  };
+  redeliverWebhook: {
+    input: {
+      /** The id of the webhook. */
+      webhookId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: WebhookRedelivery;
+    };
+    output: WebhookRedelivered;
+  };
 }
 
 /** The operations that answer with pages. */
@@ -1066,7 +1390,9 @@ export type ListName =
   | 'listPlPeriods'
   | 'listCustomerRevenues'
   | 'listNormalizations'
-  | 'listConditions';
+  | 'listConditions'
+  | 'listWebhooks'
+  | 'listWebhookDeliveries';
 
 /** How each operation is sent; `headers` and `query` by the names of the input. */
 export const operations = {
@@ -1261,6 +1587,71 @@ export const operations = {
     query: { after: 'after', limit: 'limit', types: 'types', expand: 'expand' },
     headers: {},
     body: null,
+  },
+  listWebhooks: {
+    method: 'GET',
+    path: '/webhooks',
+    query: { cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  createWebhook: {
+    method: 'POST',
+    path: '/webhooks',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  getWebhook: { method: 'GET', path: '/webhooks/{webhookId}', query: {}, headers: {}, body: null },
+  changeWebhook: {
+    method: 'PATCH',
+    path: '/webhooks/{webhookId}',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  deleteWebhook: { method: 'DELETE', path: '/webhooks/{webhookId}', query: {}, headers: {}, body: null },
+  rotateWebhookSecret: {
+    method: 'POST',
+    path: '/webhooks/{webhookId}/rotate-secret',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  testWebhook: {
+    method: 'POST',
+    path: '/webhooks/{webhookId}/test',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: null,
+  },
+  listWebhookDeliveries: {
+    method: 'GET',
+    path: '/webhooks/{webhookId}/deliveries',
+    query: { state: 'state', cursor: 'cursor', limit: 'limit' },
+    headers: {},
+    body: null,
+  },
+  getWebhookDelivery: {
+    method: 'GET',
+    path: '/webhooks/{webhookId}/deliveries/{deliveryId}',
+    query: {},
+    headers: {},
+    body: null,
+  },
+  redeliverWebhookDelivery: {
+    method: 'POST',
+    path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: null,
+  },
+  redeliverWebhook: {
+    method: 'POST',
+    path: '/webhooks/{webhookId}/redeliver',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
   },
 } as const;
 
@@ -1506,5 +1897,93 @@ export abstract class Calls {
     options?: CallOptions,
   ): Promise<Operations['listEvents']['output']> {
     return this.call('listEvents', input, options);
+  }
+
+  /** List webhooks. Those of this key, newest first. Needs the scope webhooks:read. */
+  listWebhooks(
+    input: Operations['listWebhooks']['input'] = {},
+    options?: CallOptions,
+  ): Promise<Operations['listWebhooks']['output']> {
+    return this.call('listWebhooks', input, options);
+  }
+
+  /** Add a webhook. It is told what changes from now on, as far as this key sees it: 20 a key at most. Needs the scopes webhooks:write and webhooks:read. */
+  createWebhook(
+    input: Operations['createWebhook']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['createWebhook']['output']> {
+    return this.call('createWebhook', input, options);
+  }
+
+  /** Get a webhook. Needs the scope webhooks:read. */
+  getWebhook(
+    input: Operations['getWebhook']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['getWebhook']['output']> {
+    return this.call('getWebhook', input, options);
+  }
+
+  /** Change a webhook. A merge patch: what is left out stays, null takes out. Needs the scopes webhooks:write and webhooks:read. */
+  changeWebhook(
+    input: Operations['changeWebhook']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['changeWebhook']['output']> {
+    return this.call('changeWebhook', input, options);
+  }
+
+  /** Take out a webhook. With the log of its deliveries. Needs the scopes webhooks:write and webhooks:read. */
+  deleteWebhook(
+    input: Operations['deleteWebhook']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['deleteWebhook']['output']> {
+    return this.call('deleteWebhook', input, options);
+  }
+
+  /** Renew the secret of a webhook. The secret before signs beside the new one for a while, a day if nothing is said: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read. */
+  rotateWebhookSecret(
+    input: Operations['rotateWebhookSecret']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['rotateWebhookSecret']['output']> {
+    return this.call('rotateWebhookSecret', input, options);
+  }
+
+  /** Send a test event. Of the type webhook.test, with data null. Needs the scopes webhooks:write and webhooks:read. */
+  testWebhook(
+    input: Operations['testWebhook']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['testWebhook']['output']> {
+    return this.call('testWebhook', input, options);
+  }
+
+  /** List deliveries of a webhook. Newest first, of 30 days. Needs the scope webhooks:read. */
+  listWebhookDeliveries(
+    input: Operations['listWebhookDeliveries']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['listWebhookDeliveries']['output']> {
+    return this.call('listWebhookDeliveries', input, options);
+  }
+
+  /** Get a delivery of a webhook. Needs the scope webhooks:read. */
+  getWebhookDelivery(
+    input: Operations['getWebhookDelivery']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['getWebhookDelivery']['output']> {
+    return this.call('getWebhookDelivery', input, options);
+  }
+
+  /** Send a delivery again. One that has ended, under the same webhook-id. Needs the scopes webhooks:write and webhooks:read. */
+  redeliverWebhookDelivery(
+    input: Operations['redeliverWebhookDelivery']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['redeliverWebhookDelivery']['output']> {
+    return this.call('redeliverWebhookDelivery', input, options);
+  }
+
+  /** Send the deliveries of a time again. Those that have ended, 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read. */
+  redeliverWebhook(
+    input: Operations['redeliverWebhook']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['redeliverWebhook']['output']> {
+    return this.call('redeliverWebhook', input, options);
   }
 }

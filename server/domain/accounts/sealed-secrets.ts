@@ -27,6 +27,7 @@ export interface Rotated {
   readonly key: string;
   readonly authenticators: number;
   readonly mailed_links: number;
+  readonly webhooks: number;
   /** Whether the secret of links that stop mails was renewed; false when the one before is still needed for links that were sent. */
   readonly unsubscribe_links: boolean;
 }
@@ -59,6 +60,8 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
       'select id, secret from vault.outbox where secret is not null and sent_at is null and given_up_at is null for update',
     );
     const links = renewed(waiting.rows, secrets, () => secretRows.mailedLinks);
+    const signing = await client.query<Stored>('select id, secret from vault.webhook_secrets for update');
+    const webhooks = renewed(signing.rows, secrets, secretRows.webhook);
     const update = (table: string, id: string, changed: readonly Stored[]) =>
       client.query(
         `update ${table} t set secret = c.secret from unnest($1::uuid[], $2::text[]) c (id, secret) where t.${id} = c.id`,
@@ -66,6 +69,7 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
       );
     await update('vault.totp', 'user_id', factors);
     await update('vault.outbox', 'id', links);
+    await update('vault.webhook_secrets', 'id', webhooks);
     const cursors = secrets.seal(randomBytes(32).toString('base64'), secretRows.cursors);
     await client.query('update vault.cursor_secret set secret = $1', [Buffer.from(cursors)]);
     // In clear: the database itself seals with it, and nobody but its owner reads it.
@@ -80,6 +84,7 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
       key: firstKey,
       authenticators: factors.length,
       mailed_links: links.length,
+      webhooks: webhooks.length,
       unsubscribe_links: rowCount === 1,
     };
   });

@@ -8,6 +8,7 @@ export type JobName =
   | 'queue_reminders'
   | 'purge_notifications'
   | 'purge_changes'
+  | 'purge_webhooks'
   | 'purge_sign_in'
   | 'purge_authorization'
   | 'purge_mails'

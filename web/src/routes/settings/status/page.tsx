@@ -17,6 +17,7 @@ const jobLabels: Readonly<Record<JobName, string>> = {
   queue_reminders: 'Remind of deadlines',
   purge_notifications: 'Clear old notifications',
   purge_changes: 'Clear old events of connected systems',
+  purge_webhooks: 'Clear old deliveries of webhooks',
   purge_sign_in: 'Clear ended sessions and used links',
   purge_authorization: 'Clear expired tokens of clients',
   purge_mails: 'Clear old mails',

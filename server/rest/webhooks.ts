@@ -1,0 +1,578 @@
+/** Webhooks of a key: where what changes is sent to, and the log of what was sent. */
+
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { Refusal } from '../database/errors.ts';
+import { mapped } from '../database/statement.ts';
+import type { KeyCaller } from '../domain/clients/api-keys.ts';
+import { eventTypes } from '../domain/events/changes.ts';
+import {
+  deliveriesOf,
+  deliveryById,
+  redeliver,
+  redeliverRange,
+  type Delivery,
+  type DeliveryState,
+} from '../domain/webhooks/deliveries.ts';
+import {
+  addWebhook,
+  changeWebhook,
+  ownWebhooks,
+  removeWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  webhookById,
+  type Webhook,
+} from '../domain/webhooks/endpoints.ts';
+import { faultOfUrl } from '../http/guarded-fetch.ts';
+import { originOf } from '../http/origin.ts';
+import { Problem } from '../http/problem.ts';
+import { isUuid } from '../http/uuid.ts';
+import { mintWebhookSecret } from '../webhooks/signature.ts';
+import type { Services } from '../services.ts';
+import { answerJson } from './answer.ts';
+import { readBody } from './body.ts';
+import type { Callers } from './caller.ts';
+import { absent, id, text, time } from './fields.ts';
+import { location, queryParameter, replayed, type Operation } from './operation.ts';
+import type { Position } from '../domain/contacts/contacts.ts';
+import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
+import { pagination } from './schemas.ts';
+import { idempotencyKey, openWrites } from './writes.ts';
+
+const notFound = () => new Problem(404, 'webhook_not_found', 'There is no such webhook.');
+const noDelivery = () => new Problem(404, 'delivery_not_found', 'There is no such delivery.');
+
+/** What the database refuses, in the words of this API. */
+function meaning(fault: unknown): unknown {
+  if (!(fault instanceof Refusal)) return fault;
+  if (fault.reason === 'webhook_not_found') return notFound();
+  return fault.reason.startsWith('idempotency_key') ? fault : new Problem(409, 'conflict', fault.message);
+}
+
+const typesOf = z
+  .array(z.enum(eventTypes as [string, ...string[]], { error: 'Name types of events: see the list of them.' }), {
+    error: absent('Send a list of types of events.'),
+  })
+  .min(1, { error: 'Name one type at least, or leave the property out for all.' })
+  .max(100, { error: 'It is too long: at most 100 types.' })
+  .meta({
+    description: 'Types of events that are sent; all when left out.',
+    examples: [['contact.created', 'contact.updated']],
+  });
+
+const urlOf = (allowLoopback: boolean) =>
+  text('Send a URL.')
+    .superRefine((value, context) => {
+      const fault = faultOfUrl(value, { allowLoopback });
+      if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+    })
+    .meta({
+      format: 'uri',
+      maxLength: 2_000,
+      description:
+        'Where events are sent by POST: https, to a name on the public Internet, on port 443 or from 1024 on, without user and password.',
+      examples: ['https://crm.example.com/dealkeep'],
+    });
+
+const descriptionOf = text('Send a text.')
+  .refine((value) => value.length >= 1 && value.length <= 200, { error: 'Send 1 to 200 characters.' })
+  .meta({ minLength: 1, maxLength: 200, description: 'For people.', examples: ['Our CRM'] });
+
+const shared = {
+  id,
+  url: z.string().meta({ format: 'uri' }),
+  description: z
+    .string()
+    .nullable()
+    .meta({ examples: ['Our CRM'] }),
+  types: z
+    .array(z.string())
+    .nullable()
+    .meta({ description: 'Null for all.', examples: [['contact.created']] }),
+  state: z
+    .enum(['on', 'off'])
+    .meta({ description: 'off: nothing is sent; what changes meanwhile is sent when it is on again.' }),
+  offReason: z.enum(['asked', 'failing']).nullable().meta({
+    description: 'failing: it was switched off because nothing was taken for three days.',
+  }),
+  offSince: time.nullable(),
+  createdAt: time,
+  updatedAt: time,
+};
+const webhook = z
+  .object(shared)
+  .meta({ id: 'Webhook', description: 'Where what changes is sent to, with the rights of the key that made it.' });
+const webhookWithSecret = z
+  .object({
+    ...shared,
+    secret: z.string().meta({
+      description: 'whsec_ and base64: signs every delivery, as Standard Webhooks has it. Shown once.',
+      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw8mKQ9r8GKYo='],
+    }),
+  })
+  .meta({ id: 'WebhookWithSecret' });
+const webhookList = z.object({ data: z.array(webhook), pagination }).meta({ id: 'WebhookList' });
+
+const delivery = z
+  .object({
+    id,
+    eventId: id.meta({ description: 'The webhook-id of the delivery: that of the event.' }),
+    type: z.string().meta({ examples: ['contact.created'] }),
+    objectType: z.string().meta({ examples: ['contact'] }),
+    objectId: id,
+    dealId: id.nullable(),
+    isAgain: z.boolean().meta({ description: 'It was sent before, and asked for again.' }),
+    state: z.enum(['waiting', 'delivered', 'failed', 'dropped']).meta({
+      description: 'dropped: when it was to be sent, the key did not see the record any more.',
+    }),
+    attempts: z.int().meta({ examples: [1] }),
+    nextAttemptAt: time.nullable().meta({ description: 'Null too while an earlier one of the same record waits.' }),
+    createdAt: time,
+    lastAttemptAt: time.nullable(),
+    endedAt: time.nullable(),
+    request: z
+      .object({
+        url: z.string().meta({ format: 'uri' }),
+        bytes: z.int().meta({ examples: [412] }),
+        digest: z.string().meta({
+          description: 'SHA-256 of the body in hexadecimal. The body itself is not kept.',
+          examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+        }),
+      })
+      .nullable()
+      .meta({ description: 'Of the last attempt.' }),
+    answer: z
+      .object({
+        status: z.int().meta({ examples: [204] }),
+        contentType: z
+          .string()
+          .nullable()
+          .meta({ examples: ['text/plain'] }),
+        body: z
+          .string()
+          .nullable()
+          .meta({ description: 'Its first 4,096 characters.', examples: ['ok'] }),
+        milliseconds: z
+          .int()
+          .nullable()
+          .meta({ examples: [87] }),
+      })
+      .nullable()
+      .meta({ description: 'Of the last attempt; null when there was none.' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the last attempt failed.', examples: ['The answer was 500 and not 2xx.'] }),
+  })
+  .meta({ id: 'WebhookDelivery', description: 'An event on its way to a webhook. Kept 30 days.' });
+const deliveryList = z.object({ data: z.array(delivery), pagination }).meta({ id: 'WebhookDeliveryList' });
+
+const rotation = z
+  .strictObject({
+    overlapSeconds: z
+      .int({ error: 'Send a whole number of seconds.' })
+      .min(0, { error: 'Send 0 or more.' })
+      .max(604_800, { error: 'Send 604800 at most: seven days.' })
+      .optional()
+      .meta({
+        default: 86_400,
+        description: 'How long the secret before signs too. An older one ends at once.',
+        examples: [86_400],
+      }),
+  })
+  .meta({ id: 'WebhookSecretRotation' });
+const range = z
+  .strictObject({
+    since: z.iso
+      .datetime({ offset: true, error: 'Send a time such as 2026-11-20T15:00:00Z.' })
+      .meta({ description: 'Deliveries that were written from then on.' }),
+    until: z.iso
+      .datetime({ offset: true, error: 'Send a time such as 2026-11-20T16:00:00Z.' })
+      .meta({ description: 'And before then.' }),
+    failedOnly: z
+      .boolean({ error: 'Send true or false.' })
+      .optional()
+      .meta({ default: false, description: 'Of failed ones only.', examples: [true] }),
+  })
+  .meta({ id: 'WebhookRedelivery' });
+const redelivered = z
+  .object({ deliveries: z.int().meta({ description: 'How many are sent again.', examples: [12] }) })
+  .meta({ id: 'WebhookRedelivered' });
+const tested = z.object({ deliveryId: id }).meta({ id: 'WebhookTest' });
+
+const stateParameter = queryParameter<DeliveryState, null>(
+  'state',
+  {
+    description: 'Only those in this state.',
+    schema: { type: 'string', enum: ['waiting', 'delivered', 'failed', 'dropped'] },
+    message: 'Send waiting, delivered, failed or dropped.',
+  },
+  (value) => (['waiting', 'delivered', 'failed', 'dropped'] as const).find((state) => state === value),
+  null,
+);
+
+const shownWebhook = ({ id: webhookId, url, description, types, state, ...rest }: Webhook) => ({
+  id: webhookId,
+  url,
+  description,
+  types,
+  state,
+  offReason: rest.off_reason,
+  offSince: rest.off_since,
+  createdAt: rest.created_at,
+  updatedAt: rest.updated_at,
+});
+
+const shownDelivery = (one: Delivery) => ({
+  id: one.id,
+  eventId: one.event_id,
+  type: one.type,
+  objectType: one.object_type,
+  objectId: one.object_id,
+  dealId: one.deal_id,
+  isAgain: one.is_again,
+  state: one.state,
+  attempts: one.attempts,
+  nextAttemptAt: one.next_attempt_at,
+  createdAt: one.created_at,
+  lastAttemptAt: one.last_attempt_at,
+  endedAt: one.ended_at,
+  request: one.sent_to === null ? null : { url: one.sent_to, bytes: one.sent_bytes, digest: one.sent_digest },
+  answer:
+    one.status === null
+      ? null
+      : { status: one.status, contentType: one.answer_type, body: one.answer, milliseconds: one.millis },
+  error: one.error,
+});
+
+/** With its place in a list. */
+const placed = <T extends { readonly created_at: string }>(found: readonly T[]) =>
+  found.map((one) => ({ ...one, createdAt: one.created_at }));
+
+const own: List<Webhook & Position, Position> = {
+  name: 'webhooks',
+  rows: (count, after) => mapped(ownWebhooks(count, after), placed),
+  place: byTime,
+};
+
+const deliveriesIn = (webhookId: string, state: DeliveryState | null): List<Delivery & Position, Position> => ({
+  name: `deliveries ${webhookId} ${state ?? ''}`,
+  rows: (count, after) => mapped(deliveriesOf(webhookId, state, count, after), placed),
+  place: byTime,
+});
+
+const limit = limitOf('webhooks');
+const deliveryLimit = limitOf('deliveries');
+const read = 'webhooks:read';
+const write = 'webhooks:write';
+/** What is changed is answered, and so must be seen. */
+const writing = [write, read] as const;
+
+/** Everything about webhooks. */
+export function webhookOperations(services: Services, callers: Callers): readonly Operation[] {
+  const { secrets, config } = services;
+  const pages = openPages(services, callers);
+  const writes = openWrites(services, callers);
+  const url = urlOf(config.webhooksAllowLoopback);
+  const create = z
+    .strictObject(
+      { url, description: descriptionOf.optional(), types: typesOf.optional() },
+      { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with url.' : undefined) },
+    )
+    .meta({ id: 'WebhookCreate' });
+  const change = z
+    .strictObject(
+      {
+        url: url.optional(),
+        description: descriptionOf.nullable().optional(),
+        types: typesOf.nullable().optional(),
+        state: z
+          .enum(['on', 'off'], { error: 'Say "on" or "off".' })
+          .optional()
+          .meta({ description: 'Switched on again, it goes on where it stopped.' }),
+      },
+      { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with what to change.' : undefined) },
+    )
+    .meta({ id: 'WebhookChange' });
+
+  /** The webhook in the path. */
+  function webhookIn(c: Context): string {
+    const webhookId = c.req.param('webhookId') ?? '';
+    if (!isUuid(webhookId)) throw notFound();
+    return webhookId;
+  }
+
+  const told = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((fault: unknown) => {
+      throw meaning(fault);
+    });
+
+  const withSecret = (found: Webhook | null, secret: string) => {
+    if (found === null) throw notFound();
+    return { ...shownWebhook(found), secret };
+  };
+
+  return [
+    {
+      method: 'get',
+      path: '/webhooks',
+      id: 'listWebhooks',
+      tag: 'Webhooks',
+      summary: 'List webhooks',
+      description: 'Those of this key, newest first. Needs the scope webhooks:read.',
+      scope: read,
+      parameters: [cursor, limit],
+      answers: { 200: { description: 'A page of webhooks.', schema: webhookList } },
+      handle: (c) => pages.answer(c, read, limit, () => own, shownWebhook),
+    },
+    {
+      method: 'post',
+      path: '/webhooks',
+      id: 'createWebhook',
+      tag: 'Webhooks',
+      summary: 'Add a webhook',
+      description:
+        'It is told what changes from now on, as far as this key sees it: 20 a key at most. Needs the scopes webhooks:write and webhooks:read.',
+      scope: write,
+      parameters: [idempotencyKey],
+      body: create,
+      answers: {
+        201: {
+          description: 'The webhook, with its secret, which is shown once.',
+          schema: webhookWithSecret,
+          headers: { ...location('webhook'), ...replayed },
+        },
+      },
+      errors: ['conflict'],
+      handle: (c) =>
+        told(
+          writes.run(c, { scopes: writing, action: 'webhook.create' }, async () => {
+            const { url: target, description = null, types = null } = await readBody(c, create);
+            const webhookId = randomUUID();
+            const { secret, sealed } = mintWebhookSecret(secrets);
+            return {
+              statements: [
+                addWebhook(webhookId, null, { url: target, description, types }, sealed, originOf(c)),
+                webhookById(webhookId),
+              ],
+              said: { url: target, description, types },
+              isSecret: true,
+              answer: ([, found]: readonly [unknown, Webhook | null], _caller: KeyCaller) => ({
+                status: 201,
+                body: withSecret(found, secret),
+                headers: { Location: `/api/v1/webhooks/${webhookId}` },
+              }),
+            };
+          }),
+        ),
+    },
+    {
+      method: 'get',
+      path: '/webhooks/{webhookId}',
+      id: 'getWebhook',
+      tag: 'Webhooks',
+      summary: 'Get a webhook',
+      description: 'Needs the scope webhooks:read.',
+      scope: read,
+      answers: { 200: { description: 'The webhook.', schema: webhook } },
+      errors: ['webhook_not_found'],
+      async handle(c) {
+        const { answer } = await callers.ask(c, read, () => webhookById(webhookIn(c)));
+        if (answer === null) throw notFound();
+        return answerJson(c, { status: 200, body: shownWebhook(answer) });
+      },
+    },
+    {
+      method: 'patch',
+      path: '/webhooks/{webhookId}',
+      id: 'changeWebhook',
+      tag: 'Webhooks',
+      summary: 'Change a webhook',
+      description:
+        'A merge patch: what is left out stays, null takes out. Needs the scopes webhooks:write and webhooks:read.',
+      scope: write,
+      parameters: [idempotencyKey],
+      body: change,
+      answers: { 200: { description: 'The webhook.', schema: webhook, headers: replayed } },
+      errors: ['webhook_not_found'],
+      handle: (c) =>
+        told(
+          writes.run(c, { scopes: writing, action: 'webhook.update' }, async () => {
+            const webhookId = webhookIn(c);
+            const given = await readBody(c, change);
+            return {
+              statements: [changeWebhook(webhookId, given, originOf(c)), webhookById(webhookId)],
+              said: given,
+              answer: ([, found]: readonly [unknown, Webhook | null]) => {
+                if (found === null) throw notFound();
+                return { status: 200, body: shownWebhook(found) };
+              },
+            };
+          }),
+        ),
+    },
+    {
+      method: 'delete',
+      path: '/webhooks/{webhookId}',
+      id: 'deleteWebhook',
+      tag: 'Webhooks',
+      summary: 'Take out a webhook',
+      description: 'With the log of its deliveries. Needs the scopes webhooks:write and webhooks:read.',
+      scope: write,
+      answers: { 204: { description: 'It is gone.' } },
+      errors: ['webhook_not_found'],
+      async handle(c) {
+        await told(callers.ask(c, writing, () => removeWebhook(webhookIn(c), originOf(c))));
+        return c.body(null, 204);
+      },
+    },
+    {
+      method: 'post',
+      path: '/webhooks/{webhookId}/rotate-secret',
+      id: 'rotateWebhookSecret',
+      tag: 'Webhooks',
+      summary: 'Renew the secret of a webhook',
+      description:
+        'The secret before signs beside the new one for a while, a day if nothing is said: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read.',
+      scope: write,
+      parameters: [idempotencyKey],
+      body: rotation,
+      answers: {
+        200: {
+          description: 'The webhook, with its new secret, which is shown once.',
+          schema: webhookWithSecret,
+          headers: replayed,
+        },
+      },
+      errors: ['webhook_not_found'],
+      handle: (c) =>
+        told(
+          writes.run(c, { scopes: writing, action: 'webhook.rotate_secret' }, async () => {
+            const webhookId = webhookIn(c);
+            const { overlapSeconds = 86_400 } = await readBody(c, rotation);
+            const { secret, sealed } = mintWebhookSecret(secrets);
+            return {
+              statements: [rotateWebhookSecret(webhookId, sealed, overlapSeconds, originOf(c)), webhookById(webhookId)],
+              said: { overlapSeconds },
+              isSecret: true,
+              answer: ([, found]: readonly [unknown, Webhook | null]) => ({
+                status: 200,
+                body: withSecret(found, secret),
+              }),
+            };
+          }),
+        ),
+    },
+    {
+      method: 'post',
+      path: '/webhooks/{webhookId}/test',
+      id: 'testWebhook',
+      tag: 'Webhooks',
+      summary: 'Send a test event',
+      description: 'Of the type webhook.test, with data null. Needs the scopes webhooks:write and webhooks:read.',
+      scope: write,
+      parameters: [idempotencyKey],
+      answers: { 202: { description: 'It is on its way.', schema: tested, headers: replayed } },
+      errors: ['webhook_not_found', 'conflict'],
+      handle: (c) =>
+        told(
+          writes.run(c, { scopes: writing, action: 'webhook.test' }, () => ({
+            statements: [testWebhook(webhookIn(c), originOf(c))],
+            said: null,
+            answer: ([deliveryId]: readonly [string]) => ({ status: 202, body: { deliveryId } }),
+          })),
+        ),
+    },
+    {
+      method: 'get',
+      path: '/webhooks/{webhookId}/deliveries',
+      id: 'listWebhookDeliveries',
+      tag: 'Webhooks',
+      summary: 'List deliveries of a webhook',
+      description: 'Newest first, of 30 days. Needs the scope webhooks:read.',
+      scope: read,
+      parameters: [stateParameter, cursor, deliveryLimit],
+      answers: { 200: { description: 'A page of deliveries.', schema: deliveryList } },
+      errors: ['webhook_not_found'],
+      handle: (c) =>
+        pages.answer(c, read, deliveryLimit, () => deliveriesIn(webhookIn(c), stateParameter.read(c)), shownDelivery),
+    },
+    {
+      method: 'get',
+      path: '/webhooks/{webhookId}/deliveries/{deliveryId}',
+      id: 'getWebhookDelivery',
+      tag: 'Webhooks',
+      summary: 'Get a delivery of a webhook',
+      description: 'Needs the scope webhooks:read.',
+      scope: read,
+      answers: { 200: { description: 'The delivery.', schema: delivery } },
+      errors: ['delivery_not_found'],
+      async handle(c) {
+        const { answer } = await callers.ask(c, read, () => {
+          const deliveryId = c.req.param('deliveryId') ?? '';
+          if (!isUuid(c.req.param('webhookId') ?? '') || !isUuid(deliveryId)) throw noDelivery();
+          return deliveryById(webhookIn(c), deliveryId);
+        });
+        if (answer === null) throw noDelivery();
+        return answerJson(c, { status: 200, body: shownDelivery(answer) });
+      },
+    },
+    {
+      method: 'post',
+      path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+      id: 'redeliverWebhookDelivery',
+      tag: 'Webhooks',
+      summary: 'Send a delivery again',
+      description: 'One that has ended, under the same webhook-id. Needs the scopes webhooks:write and webhooks:read.',
+      scope: write,
+      parameters: [idempotencyKey],
+      answers: { 202: { description: 'It is on its way.', schema: redelivered, headers: replayed } },
+      errors: ['delivery_not_found', 'conflict'],
+      handle: (c) =>
+        told(
+          writes.run(c, { scopes: writing, action: 'webhook.redeliver' }, () => {
+            const deliveryId = c.req.param('deliveryId') ?? '';
+            if (!isUuid(c.req.param('webhookId') ?? '') || !isUuid(deliveryId)) throw noDelivery();
+            return {
+              statements: [redeliver(webhookIn(c), deliveryId, originOf(c))],
+              said: null,
+              answer: ([isThere]: readonly [boolean]) => {
+                if (!isThere) throw noDelivery();
+                return { status: 202, body: { deliveries: 1 } };
+              },
+            };
+          }),
+        ).catch((fault: unknown) => {
+          throw fault instanceof Problem && fault.code === 'webhook_not_found' ? noDelivery() : fault;
+        }),
+    },
+    {
+      method: 'post',
+      path: '/webhooks/{webhookId}/redeliver',
+      id: 'redeliverWebhook',
+      tag: 'Webhooks',
+      summary: 'Send the deliveries of a time again',
+      description:
+        'Those that have ended, 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read.',
+      scope: write,
+      parameters: [idempotencyKey],
+      body: range,
+      answers: { 202: { description: 'They are on their way.', schema: redelivered, headers: replayed } },
+      errors: ['webhook_not_found', 'conflict'],
+      handle: (c) =>
+        told(
+          writes.run(c, { scopes: writing, action: 'webhook.redeliver' }, async () => {
+            const webhookId = webhookIn(c);
+            const { since, until, failedOnly = false } = await readBody(c, range);
+            return {
+              statements: [redeliverRange(webhookId, { since, until, failedOnly }, originOf(c))],
+              said: { since, until, failedOnly },
+              answer: ([deliveries]: readonly [number]) => ({ status: 202, body: { deliveries } }),
+            };
+          }),
+        ),
+    },
+  ];
+}

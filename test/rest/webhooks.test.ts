@@ -1,0 +1,412 @@
+/** Webhooks from a change to a real receiver: signed, in order by record, again when refused, switched off in the end, with the rights of a key. */
+
+import { once } from 'node:events';
+import http from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { publishChanges } from '../../server/domain/events/changes.ts';
+import { openWebhooks, type WebhookDelivery } from '../../server/webhooks/delivery.ts';
+import { openService, type TestService } from '../harness.ts';
+import { as, brokerage, type Brokerage, type Key } from './scene.ts';
+
+interface Verifier {
+  verify(body: string, headers: http.IncomingHttpHeaders): unknown;
+}
+/** The library of the standard, as receivers use it. */
+const { Webhook } = createRequire(import.meta.url)('standardwebhooks') as { Webhook: new (secret: string) => Verifier };
+
+interface Received {
+  readonly path: string;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly text: string;
+  readonly event: { id: string; type: string; objectId: string; data: { displayName: string } | null };
+}
+
+let service: TestService;
+let tenant: Brokerage;
+let key: Key;
+let rest: ReturnType<typeof as>;
+/** Two nodes that deliver. */
+let nodes: readonly WebhookDelivery[];
+const received: Received[] = [];
+let answering: (request: Received, response: http.ServerResponse) => void;
+let origin = '';
+const receiver = http.createServer((request, response) => {
+  let text = '';
+  request.setEncoding('utf8').on('data', (part: string) => (text += part));
+  request.on('end', () => {
+    const one = {
+      path: request.url ?? '',
+      headers: request.headers,
+      text,
+      event: JSON.parse(text) as Received['event'],
+    };
+    received.push(one);
+    answering(one, response);
+  });
+});
+
+const hour = 3_600_000;
+
+beforeAll(async () => {
+  service = await openService({ config: { webhooksAllowLoopback: true } });
+  tenant = await brokerage(service);
+  key = await tenant.key({ scopes: ['contacts:read', 'contacts:write', 'webhooks:read', 'webhooks:write'] });
+  rest = as(key, service.restUrl);
+  nodes = [openWebhooks(service.services), openWebhooks(service.services)];
+  receiver.listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  receiver.closeAllConnections();
+  receiver.close();
+  await service?.close();
+});
+beforeEach(() => {
+  received.length = 0;
+  answering = (_request, response) => response.writeHead(204).end();
+});
+afterEach(async () => {
+  await service.sql('delete from webhook_endpoints');
+});
+
+interface Made {
+  id: string;
+  secret: string;
+  url: string;
+  state: string;
+  offReason: string | null;
+}
+
+async function webhook(more: Record<string, unknown> = {}, by = rest): Promise<Made> {
+  const { status, body } = await by('POST', '/webhooks', { url: `${origin}/in`, ...more });
+  expect(status).toBe(201);
+  return body as unknown as Made;
+}
+const contact = async (displayName: string) =>
+  (await rest('POST', '/contacts', { type: 'person', displayName })).body!.id;
+const change = (id: string, phone: string) => service.sql('update contacts set phone = $2 where id = $1', [id, phone]);
+
+/** Publishes what is committed, and delivers it by both nodes at once. */
+async function deliver(): Promise<void> {
+  await expect
+    .poll(async () => {
+      await service.database.run(publishChanges());
+      return (await service.database.run(publishChanges())).waits;
+    })
+    .toBe(false);
+  await Promise.all(nodes.map((node) => node.deliverDue()));
+}
+
+interface Logged {
+  id: string;
+  eventId: string;
+  type: string;
+  state: string;
+  attempts: number;
+  isAgain: boolean;
+  error: string | null;
+  answer: { status: number; body: string | null } | null;
+  request: { url: string; bytes: number } | null;
+}
+const log = async (id: string, query = '', by = rest) =>
+  (await by('GET', `/webhooks/${id}/deliveries${query}`)).body as unknown as {
+    data: Logged[];
+    pagination: { nextCursor: string | null };
+  };
+
+describe('a delivery', () => {
+  test('is signed so that the library of the standard verifies it, and holds the record as its path answers it', async () => {
+    const { id, secret } = await webhook();
+    const made = await contact('Ada');
+    await deliver();
+    expect(received).toHaveLength(1);
+    const { headers, text, event } = received[0]!;
+    expect(new Webhook(secret).verify(text, headers)).toEqual(event);
+    expect(() => new Webhook(secret).verify(`${text} `, headers)).toThrow();
+    expect(headers['webhook-id']).toBe(event.id);
+    expect(event).toMatchObject({ type: 'contact.created', objectType: 'contact', objectId: made, dealId: null });
+    expect(event.data).toEqual((await rest('GET', `/contacts/${made}`)).body);
+    const { data } = await log(id);
+    expect(data).toHaveLength(1);
+    expect(data[0]).toMatchObject({
+      eventId: event.id,
+      state: 'delivered',
+      attempts: 1,
+      answer: { status: 204 },
+      request: { url: `${origin}/in`, bytes: Buffer.byteLength(text) },
+    });
+    // What was sent of the contact is kept nowhere.
+    const kept = await service.sql<{ text: string }>(`select d::text as text from webhook_deliveries d`);
+    expect(JSON.stringify(kept)).not.toContain('Ada');
+  });
+
+  test('is signed with both secrets while one is renewed', async () => {
+    const { id, secret } = await webhook();
+    const { body } = await rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 3_600 });
+    const { secret: renewed } = body as unknown as Made;
+    await contact('Two');
+    await deliver();
+    const { headers, text } = received[0]!;
+    for (const one of [secret, renewed]) expect(() => new Webhook(one).verify(text, headers)).not.toThrow();
+    service.clock.advance(2 * hour);
+    await contact('One');
+    await deliver();
+    const last = received.at(-1)!;
+    expect(last.headers['webhook-signature']).not.toContain(' ');
+    expect(service.clock.now().getTime() / 1000 - Number(last.headers['webhook-timestamp'])).toBeLessThan(60);
+  });
+
+  test('of types that were not chosen is not made', async () => {
+    await webhook({ types: ['contact.archived'] });
+    const id = await contact('Typed');
+    await service.sql('update contacts set archived_at = app.now() where id = $1', [id]);
+    await deliver();
+    expect(received.map(({ event }) => [event.type, event.data])).toEqual([['contact.archived', null]]);
+  });
+
+  test('is made once by one of several nodes, whatever comes at once', async () => {
+    await webhook();
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'P' || n from generate_series(1, 60) n`,
+      [tenant.id],
+    );
+    await deliver();
+    expect(new Set(received.map(({ event }) => event.id)).size).toBe(60);
+    expect(received).toHaveLength(60);
+  });
+});
+
+describe('a receiver that fails', () => {
+  test('gets it again later, later changes of the same record behind it, and those of others meanwhile', async () => {
+    const { id } = await webhook();
+    const first = await contact('First');
+    answering = ({ event }, response) => response.writeHead(event.objectId === first ? 500 : 200).end('told');
+    await change(first, '1');
+    await change(first, '2');
+    await contact('Second');
+    await deliver();
+    expect(received.filter(({ event }) => event.objectId === first)).toHaveLength(1);
+    expect(received).toHaveLength(2);
+    const { data } = await log(id, '?state=waiting');
+    expect(data).toHaveLength(3);
+    const [tried] = data.filter(({ attempts }) => attempts > 0);
+    expect(tried).toMatchObject({ attempts: 1, error: 'The answer was 500 and not 2xx.', answer: { body: 'told' } });
+    answering = (_request, response) => response.writeHead(200).end();
+    service.clock.advance(60_000);
+    received.length = 0;
+    await deliver();
+    expect(received.map(({ event }) => event.type)).toEqual(['contact.created', 'contact.updated', 'contact.updated']);
+    expect((await log(id, '?state=waiting')).data).toEqual([]);
+  });
+
+  test('half of the time gets everything in the end, each record in order', async () => {
+    await webhook();
+    let asked = 0;
+    const taken: string[] = [];
+    answering = ({ event }, response) => {
+      asked += 1;
+      if (asked % 2 === 0) return void response.writeHead(503).end();
+      taken.push(event.id);
+      response.writeHead(200).end();
+    };
+    const ids = await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map(contact));
+    for (const phone of ['1', '2']) for (const id of ids) await change(id, phone);
+    for (let round = 0; round < 40 && taken.length < 18; round += 1) {
+      await deliver();
+      service.clock.advance(15 * 60_000);
+    }
+    const seqs = await service.sql<{ id: string; object_id: string }>(
+      'select id, object_id from change_events order by seq',
+    );
+    for (const id of ids) {
+      const right = seqs.filter(({ object_id }) => object_id === id).map((event) => event.id);
+      expect(taken.filter((event) => right.includes(event))).toEqual(right);
+    }
+  });
+
+  test('for three days is switched off with a mail to the admins, and goes on where it stopped when it is on again', async () => {
+    const { id } = await webhook();
+    answering = (_request, response) => response.writeHead(410).end();
+    await contact('Lost');
+    const mails = service.mails.length;
+    for (let half = 0; half < 8; half += 1) {
+      await deliver();
+      service.clock.advance(12 * hour);
+    }
+    const off = (await rest('GET', `/webhooks/${id}`)).body as unknown as Made;
+    expect([off.state, off.offReason]).toEqual(['off', 'failing']);
+    expect((await log(id)).data[0]).toMatchObject({ state: 'failed' });
+    await service.deliver();
+    const mail = service.mails.slice(mails).find(({ subject }) => subject.includes('was switched off'));
+    expect(mail?.text).toContain('127.0.0.1');
+
+    received.length = 0;
+    answering = (_request, response) => response.writeHead(200).end();
+    const later = await contact('Later');
+    await deliver();
+    expect(received).toEqual([]);
+    await rest('PATCH', `/webhooks/${id}`, { state: 'on' });
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toEqual([later]);
+    const [failed] = (await log(id, '?state=failed')).data;
+    expect((await rest('POST', `/webhooks/${id}/deliveries/${failed!.id}/redeliver`)).status).toBe(202);
+    await deliver();
+    expect(received.at(-1)?.headers['webhook-id']).toBe(failed!.eventId);
+  });
+
+  test('is not followed elsewhere, and does not slow others', async () => {
+    const dead = await webhook({ url: `${origin}/dead` });
+    const moved = await webhook({ url: `${origin}/moved` });
+    const well = await webhook({ url: `${origin}/well` });
+    const hanging: http.ServerResponse[] = [];
+    answering = ({ path }, response) => {
+      if (path === '/dead') hanging.push(response);
+      else if (path === '/moved') response.writeHead(302, { Location: `${origin}/elsewhere` }).end();
+      else response.writeHead(200).end();
+    };
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'P' || n from generate_series(1, 40) n`,
+      [tenant.id],
+    );
+    await service.database.run(publishChanges());
+    const delivering = deliver();
+    await expect.poll(() => received.filter(({ path }) => path === '/well').length).toBe(40);
+    expect(hanging.length).toBeGreaterThan(0);
+    expect(hanging.length).toBeLessThanOrEqual(8);
+    expect(received.some(({ path }) => path === '/elsewhere')).toBe(false);
+    for (const response of hanging) response.destroy();
+    answering = (_request, response) => response.destroy();
+    await delivering;
+    expect((await log(well.id, '?state=waiting')).data).toEqual([]);
+    expect((await log(moved.id)).data.some(({ error }) => error?.includes('302'))).toBe(true);
+    expect((await log(dead.id)).data.some(({ error }) => error?.includes('broke'))).toBe(true);
+  });
+});
+
+describe('its rights', () => {
+  test('are those of its key at the time of sending, and end with it', async () => {
+    const narrow = await tenant.key({ scopes: ['webhooks:read', 'webhooks:write', 'contacts:read'] });
+    const by = as(narrow, service.restUrl);
+    const { id } = await webhook({}, by);
+    const blind = as(await tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] }), service.restUrl);
+    const nothing = await webhook({ url: `${origin}/blind` }, blind);
+    answering = (_request, response) => response.writeHead(500).end();
+    await contact('Seen');
+    await deliver();
+    expect(received.map(({ path }) => path)).toEqual(['/in']);
+    expect((await log(nothing.id, '', blind)).data).toEqual([]);
+
+    received.length = 0;
+    await service.sql(`update api_keys set scopes = '{webhooks:read,webhooks:write}' where id = $1`, [narrow.id]);
+    service.clock.advance(60_000);
+    await deliver();
+    expect(received).toEqual([]);
+    expect((await log(id, '', by)).data[0]).toMatchObject({ state: 'dropped' });
+
+    await service.sql(`update api_keys set scopes = '{webhooks:read,webhooks:write,contacts:read}' where id = $1`, [
+      narrow.id,
+    ]);
+    await contact('Told');
+    await deliver();
+    expect(received).toHaveLength(1);
+    received.length = 0;
+    await service.sql('update api_keys set revoked_at = app.now() where id = $1', [narrow.id]);
+    await contact('Untold');
+    service.clock.advance(60_000);
+    await deliver();
+    expect(received).toEqual([]);
+  });
+
+  test('are of no other key: it is seen, changed and read by its own alone', async () => {
+    const { id } = await webhook();
+    const other = as(await tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] }), service.restUrl);
+    for (const [method, path, body] of [
+      ['GET', `/webhooks/${id}`, undefined],
+      ['PATCH', `/webhooks/${id}`, { state: 'off' }],
+      ['DELETE', `/webhooks/${id}`, undefined],
+      ['POST', `/webhooks/${id}/rotate-secret`, {}],
+      ['POST', `/webhooks/${id}/test`, undefined],
+      ['POST', `/webhooks/${id}/redeliver`, { since: '2020-01-01T00:00:00Z', until: '2030-01-01T00:00:00Z' }],
+      ['GET', '/webhooks/none', undefined],
+    ] as const) {
+      const { status, body: answer } = await other(method, path, body);
+      expect([method, path, status, answer?.error.code]).toEqual([method, path, 404, 'webhook_not_found']);
+    }
+    expect((await other('GET', '/webhooks')).body?.data).toEqual([]);
+    expect((await log(id, '', other)).data).toEqual([]);
+    const reader = as(await tenant.key({ scopes: ['webhooks:read'] }), service.restUrl);
+    expect((await reader('POST', '/webhooks', { url: `${origin}/in` })).status).toBe(403);
+    expect((await rest('GET', '/webhooks')).body?.data.map((one) => one.id)).toEqual([id]);
+  });
+});
+
+describe('by the API', () => {
+  test.each([
+    [{ url: 'http://hooks.example.com/' }, 'url'],
+    [{ url: 'https://10.0.0.1/' }, 'url'],
+    [{ url: 'https://user:pass@hooks.example.com/' }, 'url'],
+    [{ url: 'https://hooks.example.com/', types: ['contact.sold'] }, 'types.0'],
+    [{ url: 'https://hooks.example.com/', types: [] }, 'types'],
+    [{ url: 'https://hooks.example.com/', description: '' }, 'description'],
+    [{}, 'url'],
+  ])('%j is refused', async (body, path) => {
+    const answer = await rest('POST', '/webhooks', body);
+    expect([answer.status, answer.body?.error.details.faults[0]?.path]).toEqual([400, path]);
+  });
+
+  test('a secret is shown once, also to a repeated request, and is nowhere in clear with a key to seal it', async () => {
+    const headers = { 'Idempotency-Key': 'hook' };
+    const first = await rest('POST', '/webhooks', { url: `${origin}/in` }, headers);
+    const again = await rest('POST', '/webhooks', { url: `${origin}/in` }, headers);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+    const { id, secret } = first.body as unknown as Made;
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect((await rest('GET', `/webhooks/${id}`)).text).not.toContain('whsec_');
+    expect(await service.sql('select from webhook_endpoints')).toHaveLength(1);
+  });
+
+  test('is changed, tested, sent again for a time, and taken out with its log', async () => {
+    const { id } = await webhook({ description: 'CRM', types: ['contact.created'] });
+    const changed = await rest('PATCH', `/webhooks/${id}`, { description: null, types: null, url: `${origin}/new` });
+    expect(changed.body).toMatchObject({ description: null, types: null, url: `${origin}/new`, state: 'on' });
+    const since = service.clock.now().toISOString();
+    expect((await rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
+    await contact('Again');
+    await deliver();
+    expect(received.map(({ path, event }) => [path, event.type])).toEqual(
+      expect.arrayContaining([
+        ['/new', 'webhook.test'],
+        ['/new', 'contact.created'],
+      ]),
+    );
+    service.clock.advance(1_000);
+    const until = service.clock.now().toISOString();
+    const sent = await rest('POST', `/webhooks/${id}/redeliver`, { since, until });
+    expect([sent.status, sent.body]).toEqual([202, { deliveries: 2 }]);
+    const none = await rest('POST', `/webhooks/${id}/redeliver`, { since, until, failedOnly: true });
+    expect(none.body).toEqual({ deliveries: 0 });
+    received.length = 0;
+    await deliver();
+    expect(received).toHaveLength(2);
+    expect((await log(id)).data.map(({ isAgain }) => isAgain)).toEqual([true, true, false, false]);
+    const { data, pagination } = await log(id, '?limit=3');
+    expect(data).toHaveLength(3);
+    expect((await log(id, `?limit=3&cursor=${pagination.nextCursor}`)).data).toHaveLength(1);
+    const one = await rest('GET', `/webhooks/${id}/deliveries/${data[0]!.id}`);
+    expect(one.body).toEqual(data[0]);
+    expect((await rest('DELETE', `/webhooks/${id}`)).status).toBe(204);
+    expect((await rest('GET', `/webhooks/${id}`)).status).toBe(404);
+    expect(await service.sql('select from webhook_deliveries')).toEqual([]);
+    expect(await service.sql('select from vault.webhook_secrets')).toEqual([]);
+  });
+
+  test('a key has 20 at most', async () => {
+    for (let n = 0; n < 20; n += 1) await webhook({ url: `${origin}/${n}` });
+    const { status, body } = await rest('POST', '/webhooks', { url: `${origin}/more` });
+    expect([status, body?.error.code]).toEqual([409, 'conflict']);
+  });
+});
