@@ -17,6 +17,7 @@ import {
   WebhookRefused,
   type DealkeepOptions,
 } from '../../clients/typescript/src/index.ts';
+import { publishChanges } from '../../server/domain/events/changes.ts';
 import { generate, type OpenApiDocument } from '../../clients/typescript/generate.ts';
 import { openService, type TestService } from '../harness.ts';
 import { brokerage, type Brokerage, type KeyOptions } from './scene.ts';
@@ -162,6 +163,41 @@ test('each error is of a class of its own, with what it has to say', async () =>
   const gone = new Dealkeep({ url: 'http://127.0.0.1:1', key: 'dk_test_', attempts: 1 });
   expect(await failed(gone.listContacts())).toBeInstanceOf(NotReached);
   expect(nobody).toBeInstanceOf(DealkeepError);
+});
+
+/** Has what is committed told of: others of the cluster may be writing. */
+const published = () =>
+  expect
+    .poll(async () => {
+      const { moved, waits } = await service.database.run(publishChanges());
+      return Boolean(moved) || !waits;
+    })
+    .toBe(true);
+
+test('follows changes from where it was, as they come, until somebody ends it', async () => {
+  const own = await brokerage(service);
+  const dealkeep = await client({}, own, { scopes: ['contacts:read', 'contacts:write', 'events:read'] });
+  const { pagination } = await dealkeep.listEvents({ after: 'latest' });
+  const made: string[] = [];
+  for (const displayName of ['Ada', 'Grace'])
+    made.push((await dealkeep.createContact({ body: { type: 'person', displayName } })).id);
+  await published();
+  const ended = new AbortController();
+  const after = pagination.nextCursor ?? undefined;
+  const told: string[] = [];
+  const following = dealkeep.follow({ after, every: 0.05 }, { signal: ended.signal });
+  await expect(
+    (async () => {
+      for await (const { data } of following) {
+        told.push(...data.map(({ objectId }) => objectId));
+        if (told.length === 2 && made.length === 2)
+          made.push((await dealkeep.createContact({ body: { type: 'person', displayName: 'Mary' } })).id);
+        await published();
+        if (told.length === 3) ended.abort(new Error('Enough.'));
+      }
+    })(),
+  ).rejects.toThrow('Enough.');
+  expect(told).toEqual(made);
 });
 
 describe('a webhook', () => {

@@ -1,8 +1,11 @@
 /** Sends requests: with the key, again when that is safe, and with an idempotency key where there is such a thing. */
 
 import { errorOf, NotReached } from './errors.ts';
-import { Calls, operations, type ListName, type Operations } from './generated.ts';
+import { Calls, operations, type Event, type ListName, type Operations } from './generated.ts';
 import type { CallOptions, DealkeepOptions } from './options.ts';
+
+/** What to follow, and how many seconds to wait where nothing is new. */
+export type FollowInput = Operations['listEvents']['input'] & { readonly every?: number };
 
 /** What an element of a list is. */
 type Item<Name extends ListName> = Operations[Name]['output'] extends { data: readonly (infer One)[] } ? One : never;
@@ -101,6 +104,23 @@ export class Dealkeep extends Calls {
       yield* page.data as readonly Item<Name>[];
       cursor = page.pagination.hasMore ? page.pagination.nextCursor : null;
     } while (cursor);
+  }
+
+  /**
+   * What changes, page after page, in the order in which it was committed, until `signal` ends it. Where nothing is new it asks again after `every` seconds (10). `after` is the
+   * `cursor` of the last page that you are done with, or "latest"; without it, it begins with the oldest event that is kept. Throws {@link CursorExpired} when that is too long ago.
+   */
+  async *follow(
+    { after, every = 10, ...input }: FollowInput = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<{ readonly data: readonly Event[]; readonly cursor: string }, void, undefined> {
+    let cursor = after;
+    for (;;) {
+      const { data, pagination } = await this.listEvents({ limit: 200, ...input, after: cursor }, options);
+      cursor = pagination.nextCursor ?? cursor;
+      if (cursor !== undefined) yield { data, cursor };
+      if (!pagination.hasMore) await pause(every, options.signal);
+    }
   }
 
   protected async call<Name extends keyof Operations>(

@@ -59,6 +59,11 @@ export class Conflict extends DealkeepError {
   override readonly name = 'Conflict';
 }
 
+/** 410: the cursor is older than events are kept. Read the records that you keep anew, then follow from "latest". */
+export class CursorExpired extends DealkeepError {
+  override readonly name = 'CursorExpired';
+}
+
 /** 429, after the attempts that the client makes by itself. */
 export class RateLimited extends DealkeepError {
   override readonly name = 'RateLimited';
@@ -84,6 +89,7 @@ const byCode: Readonly<Record<string, typeof DealkeepError>> = {
   insufficient_scope: ScopeMissing,
   rate_limited: RateLimited,
   conflict: Conflict,
+  cursor_expired: CursorExpired,
 };
 
 function classOf(status: number, code: string): typeof DealkeepError {
