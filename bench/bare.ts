@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../server/database/database.ts';
 import { apiKeyDigest, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
-import { contactById, contactsPage, createContact, type NewContact } from '../server/domain/contacts/contacts.ts';
+import { contactsPage, createContact, type NewContact } from '../server/domain/contacts/contacts.ts';
+import { contactRecord } from '../server/domain/contacts/records.ts';
 import type { Statement } from '../server/database/statement.ts';
 
 const database = openDatabase({ url: process.env['DATABASE_URL'] ?? '', poolSize: 10 });
@@ -20,7 +21,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 async function statementOf(request: IncomingMessage): Promise<Statement<unknown>> {
   const url = request.url ?? '';
   if (request.method === 'POST') return createContact(JSON.parse(await bodyOf(request)) as NewContact, null, nowhere);
-  if (url.startsWith('/contacts/')) return contactById(url.slice(10));
+  if (url.startsWith('/contacts/')) return contactRecord(url.slice(10), false);
   const [createdAt = '', id = ''] = url.slice(10).split(',');
   return contactsPage(51, id ? { createdAt, id } : null);
 }

@@ -226,9 +226,51 @@ const restSamples: RestSamples = {
   'GET /api/v1/contacts': ({ cursor }) => [
     { path: '/api/v1/contacts' },
     { path: '/api/v1/contacts?limit=200' },
+    ...[
+      'archived=true&expand=record',
+      'archived=only',
+      'sort=displayName',
+      'sort=updatedAt&archived=true',
+      'updatedSince=2026-11-01T00:00:00Z&archived=true',
+      'type=company',
+      'type=company&sort=displayName',
+      'email=somebody@example.com&archived=true',
+      'search=miller%20maria',
+      'search=zzzz&archived=true',
+    ].map((query) => ({ path: `/api/v1/contacts?${query}` })),
     ...(cursor ? [{ path: `/api/v1/contacts?cursor=${cursor}` }] : []),
   ],
   'GET /api/v1/contacts/:contactId': ({ contact_id = nothing }) => [{ path: `/api/v1/contacts/${contact_id}` }],
+  'PATCH /api/v1/contacts/:contactId': ({ contact_id = nothing }) => [
+    { path: `/api/v1/contacts/${contact_id}`, body: JSON.stringify({ phone: null }) },
+  ],
+  'POST /api/v1/contacts/archive/:contactId': () => [{ path: `/api/v1/contacts/archive/${nothing}` }],
+  'POST /api/v1/contacts/restore/:contactId': ({ contact_id = nothing }) => [
+    { path: `/api/v1/contacts/restore/${contact_id}` },
+  ],
+  'POST /api/v1/contacts/merge/:contactId': ({ contact_id = nothing }) => [
+    { path: `/api/v1/contacts/merge/${contact_id}`, body: JSON.stringify({ from: nothing }) },
+  ],
+  'POST /api/v1/contacts/batch': () => [
+    {
+      path: '/api/v1/contacts/batch',
+      body: JSON.stringify({
+        items: Array.from({ length: 20 }, (_, n) => ({
+          action: 'upsert',
+          externalId: `scale-${n}`,
+          contact: { type: 'person', displayName: `Number ${n}` },
+        })),
+      }),
+    },
+  ],
+  'GET /api/v1/contacts/by-external-id/:externalId': () => [{ path: '/api/v1/contacts/by-external-id/scale-1' }],
+  'PUT /api/v1/contacts/by-external-id/:externalId': () => [
+    {
+      path: '/api/v1/contacts/by-external-id/scale-1',
+      body: JSON.stringify({ type: 'person', displayName: 'Number 1' }),
+    },
+  ],
+  'GET /api/v1/me': () => [{ path: '/api/v1/me' }],
   'POST /api/v1/contacts': () => [
     { path: '/api/v1/contacts', body: JSON.stringify({ type: 'person', displayName: 'Somebody New' }) },
   ],

@@ -447,37 +447,49 @@ CREATE TABLE public.contacts (
     created_at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
     archived_at timestamp(3) with time zone,
+    external_id text,
+    version integer DEFAULT 1 NOT NULL,
+    merged_into uuid,
     CONSTRAINT contacts_pkey PRIMARY KEY (id),
     CONSTRAINT contacts_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT contacts_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT contacts_created_by_key_fkey FOREIGN KEY (created_by_key) REFERENCES public.api_keys(id),
     CONSTRAINT contacts_display_name_check CHECK (length(display_name) <= 65536 AND display_name ~ '\S'::text),
     CONSTRAINT contacts_email_check CHECK (app.is_email_address(email)),
+    CONSTRAINT contacts_external_id_check CHECK (external_id ~ '^[\x21-\x7e]{1,255}$'::text AND (external_id <> ALL (ARRAY['.'::text, '..'::text]))),
+    CONSTRAINT contacts_merged_into_check CHECK (merged_into IS NULL OR archived_at IS NOT NULL AND merged_into <> id),
     CONSTRAINT contacts_phone_check CHECK (length(phone) <= 65536),
     CONSTRAINT contacts_type_check CHECK (type = ANY (ARRAY['person'::text, 'company'::text]))
 );
 CREATE INDEX contacts_archived ON public.contacts USING btree (brokerage_id, created_at DESC, id DESC) WHERE archived_at IS NOT NULL;
+CREATE INDEX contacts_archived_by_email ON public.contacts USING btree (brokerage_id, lower(email), id) WHERE archived_at IS NOT NULL AND email IS NOT NULL;
 CREATE INDEX contacts_archived_by_name ON public.contacts USING btree (brokerage_id, "left"(lower(display_name), 100), id) WHERE archived_at IS NOT NULL;
+CREATE INDEX contacts_archived_by_update ON public.contacts USING btree (brokerage_id, type, updated_at, id) WHERE archived_at IS NOT NULL;
 CREATE INDEX contacts_by_email ON public.contacts USING btree (brokerage_id, lower(email), id) WHERE archived_at IS NULL AND email IS NOT NULL;
+CREATE UNIQUE INDEX contacts_by_external_id ON public.contacts USING btree (brokerage_id, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX contacts_by_name ON public.contacts USING btree (brokerage_id, "left"(lower(display_name), 100), id) WHERE archived_at IS NULL;
+CREATE INDEX contacts_by_type ON public.contacts USING btree (brokerage_id, type, created_at DESC, id DESC) WHERE archived_at IS NULL;
+CREATE INDEX contacts_by_update ON public.contacts USING btree (brokerage_id, type, updated_at, id) WHERE archived_at IS NULL;
 CREATE INDEX contacts_by_words ON public.contacts USING gin (brokerage_id, app.contact_text(display_name, email, phone) extensions.gin_trgm_ops);
 CREATE INDEX contacts_in_order ON public.contacts USING btree (brokerage_id, created_at DESC, id DESC) WHERE archived_at IS NULL;
+CREATE INDEX contacts_merged ON public.contacts USING btree (merged_into) WHERE merged_into IS NOT NULL;
 ALTER TABLE public.contacts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.contacts FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.contacts TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY members_and_keys_see_them ON public.contacts FOR SELECT TO dealkeep_server
-    USING ((brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:read'::text) AS brokerages_for))::uuid[])) AND (archived_at IS NULL OR (( SELECT app.key_id() AS key_id)) IS NULL));
+    USING (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:read'::text) AS brokerages_for))::uuid[]));
 CREATE POLICY members_and_keys_add_them ON public.contacts FOR INSERT TO dealkeep_server
     WITH CHECK (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
-CREATE POLICY members_change_them ON public.contacts FOR UPDATE TO dealkeep_server
-    USING (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text, 'broker'::text, 'staff'::text]) AS brokerages_as))::uuid[]));
+CREATE POLICY members_and_keys_change_them ON public.contacts FOR UPDATE TO dealkeep_server
+    USING (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
 CREATE TRIGGER note_changed AFTER UPDATE ON public.contacts REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
 CREATE TRIGGER note_new AFTER INSERT ON public.contacts REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
 CREATE TRIGGER note_removed AFTER DELETE ON public.contacts REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
 CREATE TRIGGER touch BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.touch();
-GRANT INSERT (brokerage_id, type, display_name, email, phone), SELECT, UPDATE (type, display_name, email, phone, archived_at) ON public.contacts TO dealkeep_server;
+CREATE TRIGGER track_contact BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.track_contact();
+GRANT INSERT (brokerage_id, type, display_name, email, phone, external_id), SELECT, UPDATE (type, display_name, email, phone, archived_at, external_id) ON public.contacts TO dealkeep_server;
 
 CREATE TABLE public.customer_revenues (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
@@ -3468,6 +3480,27 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.calendar_link() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.calling_key()
+ RETURNS TABLE(id uuid, name text, environment text, last_four text, scopes text[], ceiling integer, expires_at timestamp with time zone, brokerage_id uuid, brokerage_name text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+BEGIN ATOMIC
+ SELECT k.id,
+     k.name,
+     k.environment,
+     k.last_four,
+     k.scopes,
+     k.ceiling,
+     k.expires_at,
+     b.id,
+     b.name
+    FROM (public.api_keys k
+      JOIN public.brokerages b ON ((b.id = k.brokerage_id)))
+   WHERE (k.id = app.key_id());
+END;
+GRANT EXECUTE ON FUNCTION app.calling_key() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.cancel_brokerage_deletion(brokerage uuid, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -4271,12 +4304,63 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.contact_list(uuid,boolean,text[],text,text,uuid,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.contact_tag(id uuid, version integer, updated_at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((((replace((id)::text, '-'::text, ''::text) || '.'::text) || version) || '.'::text) || ((EXTRACT(epoch FROM updated_at) * (1000)::numeric))::bigint);
+GRANT EXECUTE ON FUNCTION app.contact_tag(uuid,integer,timestamp with time zone) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.contact_text(display_name text, email text, phone text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 RETURN lower((((display_name || ' '::text) || COALESCE((email || ' '::text), ''::text)) || COALESCE(phone, ''::text)));
 GRANT EXECUTE ON FUNCTION app.contact_text(text,text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.contacts_that_fit(archived text, of_type text, of_email text, patterns text[], since timestamp with time zone, sort text, after_key text, after_id uuid, most integer)
+ RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  brokerage constant uuid := case when app.key_id() is not null then (app.brokerages_for('contacts:read'))[1] end;
+  key constant text := case sort when 'displayName' then '"left"(lower(c.display_name), 100)' when 'updatedAt' then 'c.updated_at' else 'c.created_at' end;
+  direction constant text := case when starts_with(sort, '-') then 'desc' else 'asc' end;
+  picked constant text := concat_ws(' and ',
+    case when of_email is not null then 'c.email is not null and lower(c.email) = lower($2)' end,
+    (select string_agg(format('app.contact_text(c.display_name, c.email, c.phone) like %L', pattern), ' and ') from unnest(patterns) pattern));
+  -- Of what is picked out by address or words, few are left: they are sorted.
+  ordered constant text := format('select c.*, (%1$s)::text as place from %2$s c where c.brokerage_id = $1 and %%s %3$s order by %1$s %4$s, c.id %4$s limit $7',
+    key, case when picked = '' then 'public.contacts' else 'picked' end,
+    concat(case when since is not null then ' and c.updated_at >= $3' end,
+      case when after_key is not null then format(' and (%s, c.id) %s ($5::%s, $6)', key, case direction when 'desc' then '<' else '>' end,
+        case when sort = 'displayName' then 'text' else 'timestamptz' end) end),
+    direction);
+  parts text;
+begin
+  if brokerage is null then
+    return;
+  end if;
+  select string_agg('(' || format(ordered, concat_ws(' and ', a.condition, t.condition)) || ')', ' union all ') into parts
+  from (values ('c.archived_at is null', '{false,true}'::text[]), ('c.archived_at is not null', '{only,true}')) a (condition, of),
+    -- Where the index begins with the type, each type is a scan of its own.
+    (select 'c.type = $4' as condition where of_type is not null
+     union all select null where of_type is null and (sort <> 'updatedAt' or picked <> '')
+     union all select format('c.type = %L', one) from unnest('{company,person}'::text[]) one where of_type is null and sort = 'updatedAt' and picked = '') t
+  where archived = any (a.of);
+  return query execute format(
+    '%s select c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.created_at::timestamptz,
+       c.updated_at::timestamptz, c.place from (%s) c order by %s %s, c.id %s limit $7',
+    case when picked <> '' then format('with picked as materialized (%s)', (
+      select string_agg(format('select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %s null and %s', a.is_not, picked), ' union all ')
+      from (values ('', '{false,true}'::text[]), ('not', '{only,true}')) a (is_not, of) where archived = any (a.of))) end,
+    parts, key, direction, direction)
+    using brokerage, of_email, since, of_type, after_key, after_id, most;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.contacts_that_fit(text,text,text,text[],timestamp with time zone,text,text,uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.contacts_with_emails(brokerage uuid, emails text[])
  RETURNS TABLE(email text, id uuid)
@@ -7759,6 +7843,49 @@ BEGIN ATOMIC
     FROM public.members m
    WHERE ((m.user_id = memberships_of.person) AND (m.status = 'active'::text));
 END;
+
+CREATE OR REPLACE FUNCTION app.merge_contacts(kept uuid, other uuid, tags text[], address inet, request_id text)
+ RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  brokerage constant uuid := (select b.id from unnest(app.brokerages_for('contacts:write')) b (id) where b.id = any (app.brokerages_for('contacts:read')) limit 1);
+  c public.contacts;
+  o public.contacts;
+begin
+  if app.key_id() is null or brokerage is null then
+    return;
+  end if;
+  perform from public.contacts k where k.id in (kept, other) and k.brokerage_id = brokerage order by k.id for update;
+  select k.* into c from public.contacts k where k.id = kept and k.brokerage_id = brokerage and k.archived_at is null;
+  select k.* into o from public.contacts k where k.id = other and k.brokerage_id = brokerage;
+  if c.id is null then
+    outcome := 'not_found';
+  elsif not (array[app.contact_tag(c.id, c.version, c.updated_at), '*'] && tags) then
+    outcome := 'stale';
+  elsif o.merged_into = c.id then
+    outcome := 'unchanged';
+  elsif o.id is null or o.archived_at is not null then
+    outcome := 'other_not_found';
+  elsif o.type <> c.type then
+    outcome := 'of_another_type';
+  else
+    outcome := 'done';
+    update public.contacts k set archived_at = app.now(), merged_into = c.id,
+      external_id = case when c.external_id is not null then k.external_id end where k.id = o.id;
+    update public.contacts k set merged_into = c.id where k.merged_into = o.id;
+    update public.contacts k set email = coalesce(c.email, o.email), phone = coalesce(c.phone, o.phone),
+      external_id = coalesce(c.external_id, o.external_id) where k.id = c.id returning k.* into c;
+    perform app.audit('contact.merge', c.id::text, 'done', brokerage, null, address, request_id, jsonb_build_object('from', o.id));
+  end if;
+  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into,
+    c.created_at::timestamptz, c.updated_at::timestamptz, app.contact_tag(c.id, c.version, c.updated_at);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.merge_contacts(uuid,uuid,text[],inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.move_deal_with_exclusivity()
  RETURNS trigger
@@ -11433,6 +11560,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.track_contact()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  new.version := old.version + 1;
+  if new.archived_at is null then
+    new.merged_into := null;
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.undelivered_mails(of_brokerage uuid)
  RETURNS TABLE(id uuid, kind text, recipient text, created_at timestamp with time zone, given_up boolean, attempts integer, next_attempt_at timestamp with time zone, last_error text)
  LANGUAGE plpgsql
@@ -11785,6 +11926,126 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.withdraw_tool(uuid,text,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.write_contact(act text, target uuid, external text, given jsonb, tags text[], address inet, request_id text)
+ RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  brokerage constant uuid := (app.brokerages_for('contacts:write'))[1];
+  c public.contacts;
+  before public.contacts;
+  changed text[] := '{}';
+begin
+  if app.key_id() is null or brokerage is null then
+    return;
+  end if;
+  outcome := 'not_found';
+  if target is not null then
+    select k.* into c from public.contacts k where k.id = target for update;
+  elsif external is not null then
+    select k.* into c from public.contacts k where k.brokerage_id = brokerage and k.external_id = external for update;
+    if c.merged_into is not null then
+      select k.* into c from public.contacts k where k.id = c.merged_into for update;
+    end if;
+  end if;
+
+  if c.id is null and act in ('create', 'put') then
+    if tags is not null then
+      outcome := 'stale';
+    else
+      insert into public.contacts as k (brokerage_id, type, display_name, email, phone, external_id)
+        values (brokerage, given ->> 'type', given ->> 'displayName', given ->> 'email', given ->> 'phone', coalesce(external, given ->> 'externalId'))
+        on conflict (brokerage_id, external_id) where external_id is not null do nothing
+        returning k.* into c;
+      if c.id is not null then
+        outcome := 'created';
+        perform app.audit('contact.create', c.id::text, 'done', brokerage, null, address, request_id, jsonb_build_object('type', c.type));
+      elsif act = 'put' then
+        -- Somebody made it meanwhile.
+        return query select w.* from app.write_contact(act, target, external, given, tags, address, request_id) w;
+        return;
+      else
+        outcome := 'taken';
+      end if;
+    end if;
+  elsif c.id is null then
+    outcome := 'not_found';
+  elsif act in ('change', 'put') and c.archived_at is not null then
+    outcome := 'archived';
+  elsif not (array[app.contact_tag(c.id, c.version, c.updated_at), '*'] && tags) then
+    outcome := 'stale';
+  else
+    before := c;
+    if act in ('change', 'put') then
+      c.type := case when given ? 'type' then given ->> 'type' else c.type end;
+      c.display_name := case when given ? 'displayName' then given ->> 'displayName' else c.display_name end;
+      c.email := case when given ? 'email' then given ->> 'email' else c.email end;
+      c.phone := case when given ? 'phone' then given ->> 'phone' else c.phone end;
+      c.external_id := case when given ? 'externalId' then given ->> 'externalId' else c.external_id end;
+    else
+      c.archived_at := case when act = 'archive' then coalesce(c.archived_at, app.now()) end;
+    end if;
+    changed := array_remove(array[
+      case when c.type <> before.type then 'type' end,
+      case when c.display_name <> before.display_name then 'displayName' end,
+      case when c.email is distinct from before.email then 'email' end,
+      case when c.phone is distinct from before.phone then 'phone' end,
+      case when c.external_id is distinct from before.external_id then 'externalId' end,
+      case when c.archived_at is distinct from before.archived_at then 'archivedAt' end], null);
+    outcome := case when changed = '{}' then 'unchanged' else 'done' end;
+    if changed <> '{}' then
+      begin
+        update public.contacts k set type = c.type, display_name = c.display_name, email = c.email, phone = c.phone,
+          external_id = c.external_id, archived_at = c.archived_at where k.id = c.id returning k.* into c;
+      exception when unique_violation then
+        outcome := 'taken';
+        c := before;
+      end;
+    end if;
+    if outcome <> 'taken' then
+      perform app.audit('contact.' || case act when 'archive' then 'archive' when 'restore' then 'restore' else 'update' end,
+        c.id::text, 'done', brokerage, null, address, request_id, jsonb_build_object('changed', to_jsonb(changed)));
+    end if;
+  end if;
+  return query select outcome, c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into,
+    c.created_at::timestamptz, c.updated_at::timestamptz, app.contact_tag(c.id, c.version, c.updated_at);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.write_contact(text,uuid,text,jsonb,text[],inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.write_contacts(items jsonb, address inet, request_id text)
+ RETURNS TABLE(outcome text, id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, tag text)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  item jsonb;
+  w record;
+  counts jsonb := '{}';
+begin
+  -- Two batches of a brokerage come one after the other: with the same contacts in another order, each would wait for the other.
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('contacts ' || b.id, 0)) from unnest(app.brokerages_for('contacts:write')) b (id)
+    where app.key_id() is not null;
+  for item in select i.value from jsonb_array_elements(items) with ordinality i order by i.ordinality loop
+    for w in
+      select * from app.write_contact(item ->> 'act', (item ->> 'id')::uuid, item ->> 'externalId', item -> 'given',
+        case when item ? 'tags' then array(select jsonb_array_elements_text(item -> 'tags')) end, address, request_id)
+    loop
+      counts := counts || jsonb_build_object(w.outcome, coalesce((counts ->> w.outcome)::int, 0) + 1);
+      return query select w.outcome, w.id, w.type, w.display_name, w.email, w.phone, w.external_id, w.archived_at, w.merged_into,
+        w.created_at, w.updated_at, w.tag;
+    end loop;
+  end loop;
+  if app.key_id() is not null then
+    perform app.audit('contact.batch', null, 'done', null, null, address, request_id, counts);
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.write_contacts(jsonb,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.write_deliveries(endpoint uuid, again boolean, events jsonb)
  RETURNS integer
  LANGUAGE plpgsql
@@ -11923,6 +12184,7 @@ $procedure$;
 -- a4d2ddf3687bb7a9c09e06d27ff5616d1b98d3644f98443665be5e2bbda6adfd  074_keys_on_deals.sql
 -- 2eb817cb65a104c4ddd1873eed3612d315e93065ff0e3720838da12593a50573  075_people_first.sql
 -- 55b3cf0fa0f09399f9de39d6ea4e76ea2a9772021bba87b3fc95519f3f12f867  078_repeated_requests.sql
+-- d31a0c28477063663f03bddcdf39f9e71c3a7120157ef83f6a2de854982ed353  079_contact_records.sql
 -- 35b952420df9b88b8c48da59922dd44e56eacdf4a847074cd221446ec4fa2eeb  081_change_events.sql
 -- 09c824fa8b4aefb91ea94b4970174a0dc5f64063180b2382404a4ea196877267  082_admitted_deals.sql
 -- 938bef59eda067107c7f7a76cdcc808ab7d7aff50b75878cd6706db52cc68a0a  083_webhooks.sql

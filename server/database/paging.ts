@@ -31,5 +31,8 @@ export const paged = <Row extends { id: string }, Item>(
     };
   });
 
+/** The words of a search, at most eight. */
+export const searchWords = (search: string): string[] => search.trim().split(/\s+/).filter(Boolean).slice(0, 8);
+
 /** As a pattern for LIKE on text in lower case that matches the word anywhere. */
 export const anywhere = (word: string): string => `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;

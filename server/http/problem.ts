@@ -10,7 +10,7 @@ import { requestIdOf } from './request-id.ts';
 /** One thing to change in a request. */
 export interface Detail {
   /** Where it is, when that is not plain from the path. */
-  in?: 'body' | 'query' | 'header';
+  in?: 'body' | 'query' | 'header' | 'path';
   /** The property, parts joined by dots, the parameter or the header; '' is the whole. */
   path: string;
   message: string;

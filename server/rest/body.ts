@@ -13,9 +13,11 @@ export const largestBody = 65_536;
 const refused = (message: string, status: 400 | 413 | 415, where: Detail['in'] = 'body', path = ''): Problem =>
   invalid([{ in: where, path, message }], status);
 
-function checkType(c: Context): void {
+const json = ['application/json'] as const;
+
+function checkType(c: Context, types: readonly string[]): void {
   const { type, charset } = bodyType(c);
-  if (type !== 'application/json')
+  if (!types.includes(type))
     throw refused('Send JSON with the header Content-Type: application/json.', 415, 'header', 'Content-Type');
   if (charset !== undefined && charset !== 'utf-8') throw refused('Send JSON in UTF-8.', 415, 'header', 'Content-Type');
   if (!/^(identity)?$/i.test(c.req.header('content-encoding') ?? ''))
@@ -32,9 +34,23 @@ function detailsOf(issue: z.core.$ZodIssue): Detail[] {
   }));
 }
 
-/** The body as `schema` has it, of at most `most` bytes. Throws a problem of 400, 413 or 415 that says what to change. */
-export async function readBody<T>(c: Context, schema: z.ZodType<T>, most = largestBody): Promise<T> {
-  checkType(c);
+/** What is wrong with a value of JSON, each with its path; null when it is as `schema` has it. */
+export function faultsIn(schema: z.ZodType, value: unknown): readonly Detail[] | null {
+  const { error } = schema.safeParse(value);
+  return error ? error.issues.flatMap(detailsOf) : null;
+}
+
+/**
+ * The body as `schema` has it, of at most `most` bytes and one of these media types. Throws a problem of 400, 413 or 415 that says
+ * what to change.
+ */
+export async function readBody<T>(
+  c: Context,
+  schema: z.ZodType<T>,
+  most = largestBody,
+  types: readonly string[] = json,
+): Promise<T> {
+  checkType(c, types);
   const bytes = await boundedBytes(c, most);
   if (bytes === null) throw refused(`The body is too large: at most ${most} bytes.`, 413);
   const result = schema.safeParse(readJson(bytes));

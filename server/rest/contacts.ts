@@ -1,26 +1,25 @@
-/** The three endpoints of contacts (specification, section 4.1). */
+/** Listing, adding and reading contacts (specification, section 4.1); contact-records.ts has what changes them. */
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import { mapped } from '../database/statement.ts';
-import { contactById, contactsPage, createContact, type Contact, type Position } from '../domain/contacts/contacts.ts';
+import { createContact, type Contact } from '../domain/contacts/contacts.ts';
+import { contactRecord } from '../domain/contacts/records.ts';
 import { originOf } from '../http/origin.ts';
-import { Problem } from '../http/problem.ts';
 import { isUuid } from '../http/uuid.ts';
 import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
 import { unknownKey, type Callers } from './caller.ts';
+import { archivedToo, expand, listOf, listParameters, plain } from './contact-lists.ts';
+import { contactNotFound as notFound, contactRecordOperations } from './contact-records.ts';
 import { location, replayed, type Operation } from './operation.ts';
-import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
-import { contact, contactCreate, contactList } from './schemas.ts';
-import { faultOf, idempotencyKey, recordFailure } from './writes.ts';
-
-const notFound = () => new Problem(404, 'contact_not_found', 'There is no such contact.');
+import { cursor, limitOf, openPages } from './pages.ts';
+import { contact, contactAsAsked, contactCreate, contactList } from './schemas.ts';
+import { faultOf, idempotencyKey, openWrites, recordFailure } from './writes.ts';
 
 const limit = limitOf('contacts');
-const newest: List<Contact, Position> = { name: 'contacts', rows: contactsPage, place: byTime };
 
-/** List, create and get. */
+/** Every operation on contacts. */
 export function contactOperations(services: Services, callers: Callers): readonly Operation[] {
   const pages = openPages(services, callers);
 
@@ -53,12 +52,16 @@ export function contactOperations(services: Services, callers: Callers): readonl
 
   async function get(c: Context): Promise<Response> {
     const id = c.req.param('contactId') ?? '';
-    const { answer: found } = await callers.ask(c, 'contacts:read', () => {
+    const { answer } = await callers.ask(c, 'contacts:read', () => {
+      const isWhole = expand.read(c) !== null;
+      const archived = archivedToo.read(c) === 'true';
       if (!isUuid(id)) throw notFound();
-      return contactById(id);
+      return mapped(contactRecord(id, archived), (found) => ({ found, isWhole }));
     });
+    const { found, isWhole } = answer;
     if (found === null) throw notFound();
-    return answerJson(c, { status: 200, body: found });
+    const { record, tag } = found;
+    return answerJson(c, { status: 200, body: isWhole ? record : plain(record), headers: { ETag: `"${tag}"` } });
   }
 
   return [
@@ -68,11 +71,19 @@ export function contactOperations(services: Services, callers: Callers): readonl
       id: 'listContacts',
       tag: 'Contacts',
       summary: 'List contacts',
-      description: 'Newest first. Needs the scope contacts:read. Rows that are added meanwhile shift nothing.',
+      description:
+        'Newest first unless sort says otherwise. Needs the scope contacts:read. Rows that are added meanwhile shift nothing.',
       scope: 'contacts:read',
-      parameters: [cursor, limit],
+      parameters: [cursor, limit, ...listParameters],
       answers: { 200: { description: 'A page of contacts.', schema: contactList } },
-      handle: (c) => pages.answer(c, 'contacts:read', limit, () => newest),
+      handle: (c) =>
+        pages.answer(
+          c,
+          'contacts:read',
+          limit,
+          () => listOf(c),
+          ({ shown }) => shown,
+        ),
     },
     {
       method: 'post',
@@ -97,9 +108,11 @@ export function contactOperations(services: Services, callers: Callers): readonl
       summary: 'Get a contact',
       description: 'Needs the scope contacts:read.',
       scope: 'contacts:read',
-      answers: { 200: { description: 'The contact.', schema: contact } },
+      parameters: [archivedToo, expand],
+      answers: { 200: { description: 'The contact.', schema: contactAsAsked } },
       errors: ['contact_not_found'],
       handle: get,
     },
+    ...contactRecordOperations(callers, openWrites(services, callers)),
   ];
 }

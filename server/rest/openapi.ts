@@ -75,11 +75,11 @@ function eitherOf(names: readonly string[], failures: Failures, parts: Parts): J
 
 /** The responses of what goes wrong, by status. */
 function failuresOf(operation: Operation, failures: Failures, parts: Parts): Json {
-  const { method, parameters = [], body, errors = [] } = operation;
+  const { method, parameters = [], body, errors = [], scope } = operation;
   const names = [
     ...(parameters.length > 0 || body ? ['ValidationError'] : []),
     'InvalidToken',
-    'InsufficientScope',
+    ...(scope === null ? [] : ['InsufficientScope']),
     'RateLimited',
     'InternalError',
     'Unavailable',

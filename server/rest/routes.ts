@@ -5,6 +5,7 @@ import type { Services } from '../services.ts';
 import { openCallers } from './caller.ts';
 import { contactOperations } from './contacts.ts';
 import { operationsOnDeals } from './deals/operations.ts';
+import { keyOperations } from './me.ts';
 import { serveDocs } from './docs.ts';
 import { Problem, problemHandler } from '../http/problem.ts';
 import { isKnown, writeEnvelope } from './envelope.ts';
@@ -16,6 +17,7 @@ import { webhookOperations } from './webhooks.ts';
 export function restOperations(services: Services): readonly Operation[] {
   const callers = openCallers(services);
   return [
+    ...keyOperations(services, callers),
     ...contactOperations(services, callers),
     ...operationsOnDeals(services, callers),
     ...eventOperations(services, callers),

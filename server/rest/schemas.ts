@@ -8,32 +8,50 @@ import { errorCodes } from './envelope.ts';
 const asLongAsTheBody =
   'Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs.';
 
+const type = z
+  .enum(['person', 'company'], { error: absent('Say "person" or "company".') })
+  .meta({ description: 'Whether this is a person or a company.' });
+
+// The pattern is for the document alone.
+const displayName = text('Send a text.')
+  .refine((value) => /\S/u.test(value), { error: 'It is blank: send at least one visible character.' })
+  .meta({
+    minLength: 1,
+    pattern: visible,
+    description: `The name to show. ${asLongAsTheBody}`,
+    examples: ['Ron Halvorsen'],
+  });
+
+const email = (sentence: string) =>
+  text(sentence)
+    .refine((value) => value.length <= longestEmailAddress, {
+      error: `It is too long: at most ${longestEmailAddress} characters.`,
+      abort: true,
+    })
+    .refine(isEmailAddress, { error: 'It is not an e-mail address.' })
+    .meta({
+      maxLength: longestEmailAddress,
+      format: 'email',
+      examples: ['ron@kestrelcreek.example'],
+      description:
+        'A mailbox of RFC 5321 in ASCII, whose domain has a dot in it or is an address of IPv4 or IPv6 in brackets.',
+    });
+
+const phone = (sentence: string) =>
+  text(sentence).meta({
+    examples: ['+1 614-555-0112'],
+    description: `Not looked into, because numbers are written in many ways. ${asLongAsTheBody}`,
+  });
+
+const orLeaveOut = 'Send a text, or leave the property out.';
+
 export const contactCreate = z
   .strictObject(
     {
-      type: z
-        .enum(['person', 'company'], { error: absent('Say "person" or "company".') })
-        .meta({ description: 'Whether this is a person or a company.' }),
-      // The pattern is for the document alone.
-      displayName: text('Send a text.')
-        .refine((value) => /\S/u.test(value), { error: 'It is blank: send at least one visible character.' })
-        .meta({ minLength: 1, pattern: visible, description: `The name to show. ${asLongAsTheBody}` }),
-      email: text('Send a text, or leave the property out.')
-        .refine((value) => value.length <= longestEmailAddress, {
-          error: `It is too long: at most ${longestEmailAddress} characters.`,
-          abort: true,
-        })
-        .refine(isEmailAddress, { error: 'It is not an e-mail address.' })
-        .meta({
-          maxLength: longestEmailAddress,
-          format: 'email',
-          description:
-            'A mailbox of RFC 5321 in ASCII, whose domain has a dot in it or is an address of IPv4 or IPv6 in brackets.',
-        })
-        .optional(),
-      phone: text('Send a text, or leave the property out.')
-        .meta({ description: `Not looked into, because numbers are written in many ways. ${asLongAsTheBody}` })
-        .optional(),
+      type,
+      displayName,
+      email: email(orLeaveOut).optional(),
+      phone: phone(orLeaveOut).optional(),
     },
     {
       error: (issue) =>
@@ -54,25 +72,156 @@ export const contactCreate = z
     ],
   });
 
+const externalIdMessage = 'Send 1 to 255 visible ASCII characters, not "." or "..".';
+const externalIdPattern = /^(?!\.{1,2}$)[\x21-\x7e]{1,255}$/;
+
+/** Whether something may be a contact's id in another system. */
+export const isExternalId = (value: string): boolean => externalIdPattern.test(value);
+
+/** As JSON Schema. */
+export const externalIdSchema = { type: 'string', minLength: 1, maxLength: 255, pattern: externalIdPattern.source };
+
+const externalId = z
+  .string({ error: absent(externalIdMessage) })
+  .refine(isExternalId, { error: externalIdMessage })
+  .meta({
+    ...externalIdSchema,
+    examples: ['crm-20917'],
+    description: 'The id of the contact in another system, unique in the brokerage.',
+  });
+
+const orNull = 'Send a text, or null to clear it.';
+
+/** A merge patch (RFC 7396): what is left out stays, null clears. */
+export const contactPatch = z
+  .strictObject(
+    {
+      type: type.optional(),
+      displayName: displayName.optional(),
+      email: email(orNull).nullable().optional(),
+      phone: phone(orNull).nullable().optional(),
+      externalId: externalId.nullable().optional(),
+    },
+    { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with what is to change.' : undefined) },
+  )
+  .meta({
+    id: 'ContactPatch',
+    description: 'A merge patch (RFC 7396): what is left out stays, null clears.',
+    examples: [{ email: 'ron.halvorsen@kestrelcreek.example', phone: null, externalId: 'crm-20917' }],
+  });
+
+export const contactMerge = z
+  .strictObject(
+    {
+      from: z
+        .uuid({ error: absent('Send the id of the duplicate.') })
+        .meta({ description: 'The duplicate, which is archived and points to the contact that is kept.' }),
+    },
+    { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with from.' : undefined) },
+  )
+  .meta({ id: 'ContactMerge' });
+
+const newWithExternalId = contactCreate
+  .extend({ externalId: externalId.optional() })
+  .meta({ id: 'ContactCreateWithExternalId' });
+const ifMatch = z
+  .string({ error: 'Send an entity tag as text, in its quotes.' })
+  .max(200, { error: 'It is too long for an entity tag.' })
+  .meta({
+    description: 'Change it only if this is its entity tag, as in the header If-Match.',
+    examples: ['"019ac2b17d3e7c529f045b8e6a1d2c30.3.1795190400123"'],
+  });
+
+/** One change of a batch. */
+export const contactBatchItem = z
+  .discriminatedUnion(
+    'action',
+    [
+      z
+        .strictObject({ action: z.literal('create'), contact: newWithExternalId })
+        .meta({ id: 'ContactBatchCreate', description: 'As POST /contacts, with an external id if you like.' }),
+      z
+        .strictObject({
+          action: z.literal('update'),
+          id: z.uuid({ error: absent('Send the id of the contact.') }),
+          ifMatch: ifMatch.optional(),
+          contact: contactPatch,
+        })
+        .meta({ id: 'ContactBatchUpdate', description: 'As PATCH /contacts/{contactId}.' }),
+      z
+        .strictObject({ action: z.literal('upsert'), externalId, ifMatch: ifMatch.optional(), contact: contactCreate })
+        .meta({ id: 'ContactBatchUpsert', description: 'As PUT /contacts/by-external-id/{externalId}.' }),
+    ],
+    { error: () => 'Send a JSON object whose action is "create", "update" or "upsert".' },
+  )
+  .meta({ id: 'ContactBatchItem' });
+
+/** The most changes of a batch. */
+export const mostOfBatch = 200;
+
+const batchOf = (item: z.ZodType) =>
+  z.strictObject(
+    {
+      items: z
+        .array(item, { error: absent('Send a list.') })
+        .min(1, { error: 'Send at least one.' })
+        .max(mostOfBatch, { error: `Send at most ${mostOfBatch}.` }),
+    },
+    { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with items.' : undefined) },
+  );
+
+/** A batch as the document tells of it. */
+export const contactBatch = batchOf(contactBatchItem).meta({ id: 'ContactBatch' });
+
+/** A batch whose items are looked at one by one. */
+export const contactBatchOfAnything = batchOf(z.unknown());
+
+export const contactType = z.enum(['person', 'company']);
+
+const ownOfContact = {
+  id,
+  type: contactType,
+  displayName: z.string().meta({ examples: ['Ron Halvorsen'] }),
+  email: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ format: 'email', examples: ['ron@kestrelcreek.example'] }),
+  phone: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ examples: ['+1 614-555-0112'] }),
+};
+const times = { createdAt: time, updatedAt: time };
+
 export const contact = z
-  .object({
-    id,
-    type: z.enum(['person', 'company']),
-    displayName: z.string().meta({ examples: ['Ron Halvorsen'] }),
-    email: z
-      .string()
-      .nullable()
-      .optional()
-      .meta({ format: 'email', examples: ['ron@kestrelcreek.example'] }),
-    phone: z
-      .string()
-      .nullable()
-      .optional()
-      .meta({ examples: ['+1 614-555-0112'] }),
-    createdAt: time,
-    updatedAt: time,
-  })
+  .object({ ...ownOfContact, ...times })
   .meta({ id: 'Contact', description: 'A person or a company tracked outside any deal.' });
+
+const ofRecord = {
+  externalId: z
+    .string()
+    .nullable()
+    .meta({ description: 'Its id in another system.', examples: ['crm-20917'] }),
+  archivedAt: time.nullable().meta({ description: 'Since when it is archived.', examples: [null] }),
+  mergedInto: id.nullable().meta({ description: 'The contact that this duplicate was merged into.', examples: [null] }),
+};
+
+export const contactRecord = z
+  .object({
+    ...ownOfContact,
+    email: ownOfContact.email.unwrap().meta({ format: 'email', examples: ['ron@kestrelcreek.example'] }),
+    phone: ownOfContact.phone.unwrap().meta({ examples: ['+1 614-555-0112'] }),
+    ...ofRecord,
+    ...times,
+  })
+  .meta({ id: 'ContactRecord', description: 'A contact with what another system needs to keep in step with it.' });
+
+/** A contact, with expand=record one with the rest of its record. */
+export const contactAsAsked = z
+  .intersection(contact, z.object(ofRecord).partial())
+  .meta({ id: 'ContactAsAsked', description: 'A contact; with expand=record it has the last three properties too.' });
 
 export const pagination = z
   .object({
@@ -88,12 +237,12 @@ export const pagination = z
   })
   .meta({ id: 'Pagination' });
 
-export const contactList = z.object({ data: z.array(contact), pagination }).meta({ id: 'ContactList' });
+export const contactList = z.object({ data: z.array(contactAsAsked), pagination }).meta({ id: 'ContactList' });
 
 /** One thing to change in a request, among the `faults` of a validation_error. */
 export const fault = z
   .object({
-    in: z.enum(['body', 'query', 'header']).meta({ description: 'Where it is.' }),
+    in: z.enum(['body', 'query', 'header', 'path']).meta({ description: 'Where it is.' }),
     path: z.string().meta({
       description: "The property, parts joined by dots, the parameter or the header; '' is the whole.",
       examples: ['email'],
@@ -114,6 +263,49 @@ const envelopeWith = (code: z.ZodType, name: string) =>
       }),
     })
     .meta({ id: name });
+
+const batchError = z.object({
+  code: z.enum(['validation_error', 'contact_not_found', 'conflict', 'precondition_failed']),
+  message: z.string().meta({ examples: ['There is no such contact.'] }),
+  details: z.record(z.string(), z.unknown()).optional(),
+});
+
+export const contactBatchResult = z
+  .object({
+    results: z
+      .array(
+        z
+          .object({
+            status: z.int().meta({ description: 'The status that the change would have had alone.', examples: [200] }),
+            contact: contactRecord.optional().meta({ description: 'The contact, of a status of 2xx.' }),
+            error: batchError.optional().meta({ description: 'What is wrong, of any other.' }),
+          })
+          .meta({
+            id: 'ContactBatchItemResult',
+            examples: [{ status: 404, error: { code: 'contact_not_found', message: 'There is no such contact.' } }],
+          }),
+      )
+      .meta({ description: 'One for each item, in the same order.' }),
+  })
+  .meta({ id: 'ContactBatchResult' });
+
+export const callingKey = z
+  .object({
+    key: z.object({
+      id,
+      name: z.string().meta({ examples: ['CRM sync'] }),
+      environment: z.enum(['live', 'test']),
+      lastFour: z.string().meta({
+        description: 'The last four characters of the token that is shown in the settings.',
+        examples: ['7f3a'],
+      }),
+      expiresAt: time.nullable().meta({ examples: [null] }),
+    }),
+    brokerage: z.object({ id, name: z.string().meta({ examples: ['Northgate Business Brokers'] }) }),
+    scopes: z.array(z.string()).meta({ examples: [['contacts:read', 'contacts:write']] }),
+    ceiling: z.int().meta({ description: 'Requests a minute.', examples: [600] }),
+  })
+  .meta({ id: 'Me', description: 'The API key that is calling.' });
 
 /** Of an error that any operation may have, and of all errors of contacts' three first operations. */
 export const errorEnvelope = envelopeWith(z.enum(errorCodes), 'ErrorEnvelope');

@@ -1,5 +1,6 @@
 /** What each group of operations is about, for the OpenAPI document. */
 export const tags: Readonly<Record<string, string>> = {
+  Key: 'The API key that is calling.',
   Contacts: 'People and companies that a brokerage tracks outside any deal.',
   Deals:
     "Sales of businesses, of those that their brokers have opened to the brokerage's keys, and the people on them.",

@@ -4,7 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
 import { openAccount, signedInVisitor, Visitor, type Account } from '../auth/scene.ts';
-import { beforeSession, changing, openWalk, withoutSession, type Route, type Walk } from './routes.ts';
+import {
+  asksForNoSession,
+  beforeSession,
+  changing,
+  openWalk,
+  withoutSession,
+  type Route,
+  type Walk,
+} from './routes.ts';
 
 let walk: Walk;
 let cookie: string;
@@ -34,7 +42,7 @@ async function attempt(method: string, path: string, headers: Record<string, str
 /** The consent page reads the token from its form alone. */
 const formOnly = new Set(['/api/mcp/authorize']);
 const changes = (): Route[] => walk.routes.filter(({ method }) => changing.includes(method));
-const bySession = () => changes().filter(({ pattern }) => !(pattern in withoutSession) && !(pattern in beforeSession));
+const bySession = () => changes().filter(({ pattern }) => !asksForNoSession(pattern) && !(pattern in beforeSession));
 const untouched = () =>
   walk.service.sql(`select (select count(*) from audit_records) as records, (select count(*) from users) as users,
     (select count(*) from deals) as deals, (select count(*) from vault.sessions where ended_at is null) as sessions`);

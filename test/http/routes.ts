@@ -20,6 +20,10 @@ export const withoutSession: Readonly<Record<string, string>> = {
   '/unsubscribe': 'the sealed token of a mail (RFC 8058)',
 };
 
+/** Whether a route asks for no session: those above, and every operation of the REST API. */
+export const asksForNoSession = (pattern: string): boolean =>
+  pattern.startsWith('/api/v1/') || pattern in withoutSession;
+
 /** What comes before any session, so that there is nothing to bind a token to: guarded by where it comes from. */
 export const beforeSession: Readonly<Record<string, string>> = {
   '/api/auth/sign-in': 'a password',

@@ -17,6 +17,7 @@ const tablesOf: Readonly<Record<string, readonly string[]>> = {
   checklist: ['qoe_checklist'],
   normalizations: ['normalizations'],
   contacts: ['contacts'],
+  'by-external-id': ['contacts'],
   brokerages: ['brokerages'],
   clients: ['connected_clients'],
   grants: ['connected_clients'],
@@ -157,7 +158,14 @@ const queries: Readonly<Record<string, readonly string[]>> = {
   '/api/web/deals/:id/qoe/customers': ['?as_of_period=2026-01-15'],
   '/api/web/deals/:id/activity': ['?limit=1'],
   '/api/web/qoe/template': ['?snapshot_type=profit_and_loss'],
-  '/api/v1/contacts': ['?limit=2', '?limit=200'],
+  '/api/v1/contacts': [
+    '?limit=2',
+    '?limit=200',
+    '?archived=true&expand=record',
+    '?search=contact&sort=updatedAt&type=company',
+    '?email=contact-1@elsewhere.test&archived=true',
+  ],
+  '/api/v1/contacts/:contactId': ['?archived=true&expand=record'],
   '/api/v1/deals': [
     '?limit=2',
     '?state=under_offer',
@@ -386,7 +394,31 @@ export function contactsAdded(first: World, second: World): Ask[] {
     body,
   });
   const person = { type: 'person', displayName: 'As added' };
+  const ids = [first, second].flatMap(({ rows }) =>
+    rows
+      .filter(({ table, hidden }) => table === 'contacts' && hidden)
+      .slice(0, 1)
+      .map(({ values }) => values['id'] as string),
+  );
+  const about = (id: string): Ask[] => {
+    const path = `/api/v1/contacts/${id}`;
+    const items = [{ action: 'update', id, contact: { phone: '1' } }];
+    return [
+      { method: 'PATCH', path, as: 'key', body: { phone: '1' } },
+      { method: 'POST', path: path.replace('contacts', 'contacts/archive'), as: 'key' },
+      { method: 'POST', path: path.replace('contacts', 'contacts/restore'), as: 'key' },
+      {
+        method: 'POST',
+        path: path.replace('contacts', 'contacts/merge'),
+        as: 'key',
+        body: { from: own!.values['id'] },
+      },
+      { method: 'POST', path: `/api/v1/contacts/merge/${own!.values['id'] as string}`, as: 'key', body: { from: id } },
+      { method: 'POST', path: '/api/v1/contacts/batch', as: 'key', body: { items } },
+    ];
+  };
   return [
+    ...ids.flatMap(about),
     ...[...emails, own!.values['email'] as string].map((email) => post({ ...person, email })),
     post(person, 'nobody'),
     post({}),

@@ -716,7 +716,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
       });
     const issuer = Object.entries(model.members[name]!).find(([, role]) => role === 'admin')![0];
     for (const which of ['first', 'second']) {
-      // A key knows nothing of itself but what it may do.
+      // A key is told its own name and last four characters (GET /me).
       const own = isKey && name === 'scene' && which === 'first';
       // The brokers of its deals read which keys there are.
       const named = model.deals.some((deal) => deal.brokerage === name && sight.broker(deal));
@@ -733,7 +733,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
           created_by: user(issuer),
           created_at: at(`${name} ${which} k`),
         },
-        [own && 'name', !sight.admin(name) && 'last_four'],
+        [!sight.admin(name) && !own && 'last_four'],
       );
       const token =
         name === 'scene' && which === 'first' ? secretsOf('API key').key : secretsOf(`${name} ${which}`).key;

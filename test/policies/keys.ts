@@ -122,11 +122,14 @@ check('a key of another brokerage sees and changes nothing of this one', async (
         await enterAsKey(stage, keyScopes, { brokerage, deal });
       },
       ({ table, record }) =>
-        (table === 'brokerages' && record === 'another brokerage') || /\ba contact of another\b/.test(record)
+        (table === 'brokerages' && record === 'another brokerage') ||
+        (table === 'change_events' && /\ba contact of another\b/.test(record))
           ? ['sees']
-          : table === 'deals' && record === 'a deal of another brokerage' && deal === null
+          : table === 'contacts' && record === 'a contact of another brokerage'
             ? ['sees', 'changes']
-            : [],
+            : table === 'deals' && record === 'a deal of another brokerage' && deal === null
+              ? ['sees', 'changes']
+              : [],
     );
 });
 

@@ -146,11 +146,30 @@ check(
 );
 
 check(
-  'app.contact_list lists the archived contacts that row-level security shows, by their names',
+  'app.contact_list lists the archived contacts that row-level security shows people, by their names',
   `select c.id, c.display_name from app.contact_list($1, true, '{}', '-display_name', null, null, 500) c`,
   `select c.id, c.display_name from contacts c where c.brokerage_id = $1 and c.archived_at is not null
-   order by "left"(lower(c.display_name), 100) desc, c.id desc`,
+     and (select app.key_id()) is null order by "left"(lower(c.display_name), 100) desc, c.id desc`,
   ({ scene }) => [scene.brokerage],
+);
+
+for (const [which, condition, sort, order] of [
+  ['false', 'c.archived_at is null', '-createdAt', 'c.created_at desc, c.id desc'],
+  ['only', 'c.archived_at is not null', 'displayName', '"left"(lower(c.display_name), 100), c.id'],
+  ['true', 'true', 'updatedAt', 'c.updated_at, c.id'],
+] as const)
+  check(
+    `app.contacts_that_fit lists the contacts that row-level security shows an API key (archived: ${which}, by ${sort})`,
+    `select c.id, c.display_name, c.external_id, c.archived_at from app.contacts_that_fit('${which}', null, null, '{}', null, '${sort}', null, null, 500) c`,
+    `select c.id, c.display_name, c.external_id, c.archived_at::timestamptz as archived_at from contacts c
+     where ${condition} and (select app.key_id()) is not null order by ${order}`,
+  );
+
+check(
+  'app.contacts_that_fit finds by address, words, type and time what row-level security shows an API key',
+  `select c.id from app.contacts_that_fit('true', 'person', 'INFO@example.test', '{%contact%,%a.%}', '2000-01-01', 'updatedAt', null, null, 500) c`,
+  `select c.id from contacts c where (select app.key_id()) is not null and c.type = 'person' and lower(c.email) = 'info@example.test'
+     and lower(c.display_name) like '%contact%' and lower(c.display_name) like '%a.%' order by c.updated_at, c.id`,
 );
 
 check(

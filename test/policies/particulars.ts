@@ -392,10 +392,20 @@ check('everybody sees themself', async ({ scene, count }) => {
   assert.equal(await count('outsider', withId('users'), scene.people['outsider']), 1);
 });
 
-check('an API key adds and reads contacts of one brokerage, not those that are archived', async ({ ids, count }) => {
-  assert.equal(await count('API key', withId('contacts'), ids['archived']), 0);
-  assert.equal(await count('admin', withId('contacts'), ids['archived']), 1);
-});
+check(
+  'an API key reads and changes the contacts of one brokerage, also those that are archived',
+  async ({ ids, count }) => {
+    for (const who of ['API key', 'admin'] as const) {
+      assert.equal(await count(who, withId('contacts'), ids['archived']), 1, who);
+      for (const change of ['phone = null', `external_id = 'x'`, 'archived_at = null'])
+        assert.equal(await count(who, `update contacts set ${change} where id = $1`, ids['archived']), 1, who);
+      for (const change of ['merged_into = null', 'version = 1', 'created_by_key = null', 'updated_at = app.now()'])
+        assert.equal(await count(who, `update contacts set ${change} where id = $1`, ids['archived']), 0, who);
+      assert.equal(await count(who, 'delete from contacts where id = $1', ids['archived']), 0, who);
+    }
+    assert.equal(await count('API key', 'update contacts set phone = null where id = $1', ids['quiet contact']), 0);
+  },
+);
 
 check('whoever is an admin of one brokerage is nobody on the deals of another', async ({ scene, count }) => {
   for (const table of [

@@ -313,8 +313,8 @@ describe('methods and paths', () => {
   test.each([
     ['DELETE', '/contacts', 'GET, HEAD, POST, OPTIONS'],
     ['PUT', '/contacts', 'GET, HEAD, POST, OPTIONS'],
-    ['PATCH', '/contacts/1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed', 'GET, HEAD, OPTIONS'],
-    ['DELETE', '/contacts/1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed', 'GET, HEAD, OPTIONS'],
+    ['PUT', '/contacts/1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed', 'GET, HEAD, PATCH, OPTIONS'],
+    ['DELETE', '/contacts/1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed', 'GET, HEAD, PATCH, OPTIONS'],
     ['POST', '/openapi.json', 'GET, HEAD, OPTIONS'],
     ['POST', '/docs', 'GET, HEAD, OPTIONS'],
     ['QUERY', '/contacts', 'GET, HEAD, POST, OPTIONS'],

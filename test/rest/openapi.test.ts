@@ -75,13 +75,8 @@ describe('answers', () => {
     const away = await startNode(service, network.connection);
     await network.stop();
     onTestFinished(away.stop);
-    for (const [method, path, template, other] of [
-      ['GET', '/contacts', '/contacts', writer],
-      ['POST', '/contacts', '/contacts', reader],
-      ['GET', one, '/contacts/{contactId}', writer],
-      ['GET', '/events', '/events', writer],
-    ] as const) {
-      const body = method === 'POST' ? person : undefined;
+    for (const [method, path, template, other] of [['GET', '/events', '/events', writer]] as const) {
+      const body = undefined;
       check(`${method} ${template}`, await nobody(method, path, body));
       check(`${method} ${template}`, await limited(method, path, body));
       check(`${method} ${template}`, await as(other, service.restUrl)(method, path, body));
@@ -95,13 +90,99 @@ describe('answers', () => {
       check(`${method} ${template}`, broken);
       check(`${method} ${template}`, await as(key, `${away.origin}/api/v1`)(method, path, body));
     }
+    const added = async (more: object = {}) => (await full('POST', '/contacts', { ...person, ...more })).body!.id;
+    const archived = await added();
+    await full('POST', `/contacts/archive/${archived}`);
+    const firm = await added({ type: 'company' });
+    const stale = { 'If-Match': '"stale"' };
+    const byExternalId = '/contacts/by-external-id/{externalId}';
+    const batch = {
+      items: [
+        { action: 'create', contact: person },
+        { action: 'update', id: firm, contact: { phone: 7 } },
+      ],
+    };
+    /** What else is asked of an operation: how it comes to the answers that only it has. */
+    const own: [operation: string, path: string, body?: unknown, headers?: Record<string, string>][] = [
+      ['GET /me', '/me'],
+      ['GET /me', '/me', undefined, { 'If-None-Match': '*' }],
+      ['GET /contacts', '/contacts?expand=record&archived=true&sort=updatedAt'],
+      ['GET /contacts/{contactId}', `/contacts/${archived}?expand=record&archived=true`],
+      ['GET /contacts/{contactId}', `${one}?expand=all`],
+      ['PATCH /contacts/{contactId}', one, { externalId: 'one', phone: null }],
+      ['PATCH /contacts/{contactId}', one, { phone: '1' }, stale],
+      ['PATCH /contacts/{contactId}', '/contacts/none', { phone: '1' }],
+      ['PATCH /contacts/{contactId}', `/contacts/${firm}`, { externalId: 'one' }],
+      [`PUT ${byExternalId}`, '/contacts/by-external-id/two', person],
+      [`PUT ${byExternalId}`, '/contacts/by-external-id/two', { ...person, phone: '1' }],
+      [`PUT ${byExternalId}`, '/contacts/by-external-id/two', person, stale],
+      [`PUT ${byExternalId}`, '/contacts/by-external-id/a%20b', person],
+      [`GET ${byExternalId}`, '/contacts/by-external-id/two'],
+      [`GET ${byExternalId}`, '/contacts/by-external-id/none'],
+      [`GET ${byExternalId}`, '/contacts/by-external-id/two', undefined, { 'If-None-Match': '*' }],
+      [`GET ${byExternalId}`, '/contacts/by-external-id/two?archived=maybe'],
+      ['POST /contacts/batch', '/contacts/batch', batch],
+      ...(['archive', 'restore'] as const).flatMap((act): typeof own => [
+        [`POST /contacts/${act}/{contactId}`, `/contacts/${act}/${firm}`],
+        [`POST /contacts/${act}/{contactId}`, `/contacts/${act}/none`],
+        [`POST /contacts/${act}/{contactId}`, `/contacts/${act}/${firm}`, undefined, stale],
+      ]),
+      ['POST /contacts/merge/{contactId}', one.replace('contacts', 'contacts/merge'), { from: await added() }],
+      ['POST /contacts/merge/{contactId}', one.replace('contacts', 'contacts/merge'), { from: firm }],
+      ['POST /contacts/merge/{contactId}', '/contacts/merge/none', { from: firm }],
+      ['POST /contacts/merge/{contactId}', one.replace('contacts', 'contacts/merge'), { from: firm }, stale],
+    ];
+    for (const [operation, path, body, headers] of own)
+      check(operation, await full(operation.split(' ')[0]!, path, body, headers));
+    const two = (await full('GET', '/contacts/by-external-id/two')).body!.id;
+    await full('POST', `/contacts/archive/${two}`);
+    check(`PUT ${byExternalId}`, await full('PUT', '/contacts/by-external-id/two', person));
+
     await service.sql(`create function full_disk() returns trigger language plpgsql as
       $$ begin raise 'No space left on device' using errcode = '53100'; end $$`);
-    await service.sql('create trigger full_disk before insert on contacts execute function full_disk()');
-    const unkept = await full('POST', '/contacts', person);
-    await service.sql('drop trigger full_disk on contacts');
-    check('POST /contacts', unkept);
-    expect(document.checked('/contacts')).toEqual(document.announced('/contacts'));
+    let count = 0;
+    for (const [method, path, template, other, body] of [
+      ['GET', '/contacts', '/contacts', writer],
+      ['POST', '/contacts', '/contacts', reader, () => person],
+      ['GET', one, '/contacts/{contactId}', writer],
+      ['PATCH', one, '/contacts/{contactId}', reader, () => ({ phone: `${(count += 1)}` })],
+      ['GET', '/contacts/by-external-id/one', byExternalId, writer],
+      ['PUT', '/contacts/by-external-id/three', byExternalId, reader, () => person],
+      ['POST', '/contacts/batch', '/contacts/batch', reader, () => batch],
+      ['POST', one.replace('contacts', 'contacts/archive'), '/contacts/archive/{contactId}', reader],
+      ['POST', `/contacts/restore/${archived}`, '/contacts/restore/{contactId}', reader],
+      ['POST', `/contacts/merge/${firm}`, '/contacts/merge/{contactId}', reader, (from: string) => ({ from })],
+      ['GET', '/me', '/me', null],
+    ] as const) {
+      const operation = `${method} ${template}`;
+      const ask = async (call: typeof full, at = path as string, headers: Record<string, string> = {}) =>
+        call(
+          method,
+          at,
+          body?.(template.startsWith('/contacts/merge') ? await added({ type: 'company' }) : ''),
+          headers,
+        );
+      check(operation, await ask(nobody));
+      check(operation, await ask(limited));
+      if (other) check(operation, await ask(as(other, service.restUrl)));
+      const table = other ? 'contacts' : 'api_keys';
+      const from = body?.(template.startsWith('/contacts/merge') ? await added({ type: 'company' }) : '');
+      await service.sql(`alter table ${table} rename to away`);
+      const failed = await full(method, path, from);
+      await service.sql(`alter table away rename to ${table}`);
+      check(operation, failed);
+      check(operation, await as(key, `${away.origin}/api/v1`)(method, path, from));
+      if (method === 'GET') continue;
+      check(operation, await ask(full, path, { 'Idempotency-Key': 'a b' }));
+      await service.sql('create trigger full_disk before insert or update on contacts execute function full_disk()');
+      const unkept = await full(method, path, from);
+      await service.sql('drop trigger full_disk on contacts');
+      check(operation, unkept);
+      if (!body) continue;
+      check(operation, await full(method, path, `"${'x'.repeat(1_100_000)}"`, { 'Content-Type': 'application/json' }));
+      check(operation, await full(method, path, 'x', { 'Content-Type': 'text/plain' }));
+    }
+    for (const below of ['/contacts', '/me']) expect(document.checked(below)).toEqual(document.announced(below));
   });
 
   test('an answer that is not as it says would be noticed', async () => {

@@ -107,6 +107,67 @@ export type Contact = {
   updatedAt: string;
 };
 
+/** A contact; with expand=record it has the last three properties too. */
+export type ContactAsAsked = Contact & {
+  /** Its id in another system. */
+  externalId?: string | null | undefined;
+  /** Since when it is archived. */
+  archivedAt?: string | null | undefined;
+  /** The contact that this duplicate was merged into. */
+  mergedInto?: string | null | undefined;
+};
+
+export type ContactBatch = {
+  items: ContactBatchItem[];
+};
+
+/** As POST /contacts, with an external id if you like. */
+export type ContactBatchCreate = {
+  action: 'create';
+  contact: ContactCreateWithExternalId;
+};
+
+export type ContactBatchItem = ContactBatchCreate | ContactBatchUpdate | ContactBatchUpsert;
+
+export type ContactBatchItemResult = {
+  /** The status that the change would have had alone. */
+  status: number;
+  /** The contact, of a status of 2xx. */
+  contact?: ContactRecord | undefined;
+  /** What is wrong, of any other. */
+  error?:
+    | {
+        code: 'validation_error' | 'contact_not_found' | 'conflict' | 'precondition_failed';
+        message: string;
+        details?: Record<string, unknown> | undefined;
+      }
+    | undefined;
+};
+
+export type ContactBatchResult = {
+  /** One for each item, in the same order. */
+  results: ContactBatchItemResult[];
+};
+
+/** As PATCH /contacts/{contactId}. */
+export type ContactBatchUpdate = {
+  action: 'update';
+  id: string;
+  /** Change it only if this is its entity tag, as in the header If-Match. */
+  ifMatch?: string | undefined;
+  contact: ContactPatch;
+};
+
+/** As PUT /contacts/by-external-id/{externalId}. */
+export type ContactBatchUpsert = {
+  action: 'upsert';
+  /** The id of the contact in another system, unique in the brokerage. */
+  externalId: string;
+  /** Change it only if this is its entity tag, as in the header If-Match. */
+  ifMatch?: string | undefined;
+  contact: ContactCreate;
+};
+
 export type ContactCreate = {
   /** Whether this is a person or a company. */
   type: 'person' | 'company';
@@ -118,9 +179,27 @@ export type ContactCreate = {
   phone?: string | undefined;
 };
 
+export type ContactCreateWithExternalId = {
+  /** Whether this is a person or a company. */
+  type: 'person' | 'company';
+  /** The name to show. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  displayName: string;
+  /** A mailbox of RFC 5321 in ASCII, whose domain has a dot in it or is an address of IPv4 or IPv6 in brackets. */
+  email?: string | undefined;
+  /** Not looked into, because numbers are written in many ways. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  phone?: string | undefined;
+  /** The id of the contact in another system, unique in the brokerage. */
+  externalId?: string | undefined;
+};
+
 export type ContactList = {
-  data: Contact[];
+  data: ContactAsAsked[];
   pagination: Pagination;
+};
+
+export type ContactMerge = {
+  /** The duplicate, which is archived and points to the contact that is kept. */
+  from: string;
 };
 
 export type ContactNotFoundError = ErrorEnvelope & {
@@ -128,6 +207,34 @@ export type ContactNotFoundError = ErrorEnvelope & {
     code: 'contact_not_found';
     message: string;
   };
+};
+
+/** A merge patch (RFC 7396): what is left out stays, null clears. */
+export type ContactPatch = {
+  /** Whether this is a person or a company. */
+  type?: 'person' | 'company' | undefined;
+  /** The name to show. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  displayName?: string | undefined;
+  email?: string | null | undefined;
+  phone?: string | null | undefined;
+  externalId?: string | null | undefined;
+};
+
+/** A contact with what another system needs to keep in step with it. */
+export type ContactRecord = {
+  id: string;
+  type: 'person' | 'company';
+  displayName: string;
+  email: string | null;
+  phone: string | null;
+  /** Its id in another system. */
+  externalId: string | null;
+  /** Since when it is archived. */
+  archivedAt: string | null;
+  /** The contact that this duplicate was merged into. */
+  mergedInto: string | null;
+  createdAt: string;
+  updatedAt: string;
 };
 
 export type CursorExpiredError = {
@@ -375,7 +482,7 @@ export type EventList = {
 /** One thing to change in a request. */
 export type Fault = {
   /** Where it is. */
-  in: 'body' | 'query' | 'header';
+  in: 'body' | 'query' | 'header' | 'path';
   /** The property, parts joined by dots, the parameter or the header; '' is the whole. */
   path: string;
   /** What to change. */
@@ -472,6 +579,25 @@ export type Invitation = {
   role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
   /** The participant whom an advisor advises: of an advisor, and of nobody else. */
   advises?: string | null | undefined;
+};
+
+/** The API key that is calling. */
+export type Me = {
+  key: {
+    id: string;
+    name: string;
+    environment: 'live' | 'test';
+    /** The last four characters of the token that is shown in the settings. */
+    lastFour: string;
+    expiresAt: string | null;
+  };
+  brokerage: {
+    id: string;
+    name: string;
+  };
+  scopes: string[];
+  /** Requests a minute. */
+  ceiling: number;
 };
 
 /** Where an NDA stands; its text and signature stay in the application. */
@@ -632,6 +758,16 @@ export type PlPeriodDelivered = {
 export type PlPeriodList = {
   data: PlPeriod[];
   pagination: Pagination;
+};
+
+export type PreconditionFailedError = {
+  error: {
+    code: 'precondition_failed';
+    /** A summary for people. */
+    message: string;
+    /** Structured context; what it holds is said with each response. */
+    details?: Record<string, unknown> | undefined;
+  };
 };
 
 /** A question of a buyer, which a broker reviews and the seller answers. */
@@ -904,12 +1040,27 @@ export type WebhookWithSecret = {
 
 /** What each operation takes and answers. */
 export interface Operations {
+  getMe: { input: {}; output: Me };
   listContacts: {
     input: {
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
       /** How many contacts a page holds. */
       limit?: number | undefined;
+      /** Whether archived contacts are listed: not, they alone, or with the others. */
+      archived?: 'false' | 'only' | 'true' | undefined;
+      /** Contacts of this type. */
+      type?: 'person' | 'company' | undefined;
+      /** Contacts with this address, in any case of letters. */
+      email?: string | undefined;
+      /** Contacts in whose name, e-mail address or phone number each of these words occurs, in any case of letters. */
+      search?: string | undefined;
+      /** Contacts that were changed at this time or later, those changed first at the beginning. */
+      updatedSince?: string | undefined;
+      /** Newest first, by name, or those changed first at the beginning. With updatedSince it is updatedAt, otherwise -createdAt. */
+      sort?: '-createdAt' | 'displayName' | 'updatedAt' | undefined;
+      /** record: with externalId, archivedAt and mergedInto. */
+      expand?: 'record' | undefined;
     };
     output: ContactList;
   };
@@ -925,8 +1076,87 @@ export interface Operations {
     input: {
       /** The id of the contact. */
       contactId: string;
+      /** Whether the contact is answered also when it is archived. */
+      archived?: 'false' | 'true' | undefined;
+      /** record: with externalId, archivedAt and mergedInto. */
+      expand?: 'record' | undefined;
     };
-    output: Contact;
+    output: ContactAsAsked;
+  };
+  updateContact: {
+    input: {
+      /** The id of the contact. */
+      contactId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      ifMatch?: string | undefined;
+      body: ContactPatch;
+    };
+    output: ContactRecord;
+  };
+  batchContacts: {
+    input: {
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      body: ContactBatch;
+    };
+    output: ContactBatchResult;
+  };
+  getContactByExternalId: {
+    input: {
+      /** The id of the external. */
+      externalId: string;
+      /** Whether the contact is answered also when it is archived. */
+      archived?: 'false' | 'true' | undefined;
+    };
+    output: ContactRecord;
+  };
+  putContactByExternalId: {
+    input: {
+      /** The id of the external. */
+      externalId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      ifMatch?: string | undefined;
+      body: ContactCreate;
+    };
+    output: ContactRecord;
+  };
+  archiveContact: {
+    input: {
+      /** The id of the contact. */
+      contactId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      ifMatch?: string | undefined;
+    };
+    output: ContactRecord;
+  };
+  restoreContact: {
+    input: {
+      /** The id of the contact. */
+      contactId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      ifMatch?: string | undefined;
+    };
+    output: ContactRecord;
+  };
+  mergeContact: {
+    input: {
+      /** The id of the contact. */
+      contactId: string;
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      ifMatch?: string | undefined;
+      body: ContactMerge;
+    };
+    output: ContactRecord;
   };
   listDeals: {
     input: {
@@ -1396,10 +1626,21 @@ export type ListName =
 
 /** How each operation is sent; `headers` and `query` by the names of the input. */
 export const operations = {
+  getMe: { method: 'GET', path: '/me', query: {}, headers: {}, body: null },
   listContacts: {
     method: 'GET',
     path: '/contacts',
-    query: { cursor: 'cursor', limit: 'limit' },
+    query: {
+      cursor: 'cursor',
+      limit: 'limit',
+      archived: 'archived',
+      type: 'type',
+      email: 'email',
+      search: 'search',
+      updatedSince: 'updatedSince',
+      sort: 'sort',
+      expand: 'expand',
+    },
     headers: {},
     body: null,
   },
@@ -1410,7 +1651,62 @@ export const operations = {
     headers: { idempotencyKey: 'Idempotency-Key' },
     body: 'application/json',
   },
-  getContact: { method: 'GET', path: '/contacts/{contactId}', query: {}, headers: {}, body: null },
+  getContact: {
+    method: 'GET',
+    path: '/contacts/{contactId}',
+    query: { archived: 'archived', expand: 'expand' },
+    headers: {},
+    body: null,
+  },
+  updateContact: {
+    method: 'PATCH',
+    path: '/contacts/{contactId}',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key', ifMatch: 'If-Match' },
+    body: 'application/merge-patch+json',
+  },
+  batchContacts: {
+    method: 'POST',
+    path: '/contacts/batch',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: 'application/json',
+  },
+  getContactByExternalId: {
+    method: 'GET',
+    path: '/contacts/by-external-id/{externalId}',
+    query: { archived: 'archived' },
+    headers: {},
+    body: null,
+  },
+  putContactByExternalId: {
+    method: 'PUT',
+    path: '/contacts/by-external-id/{externalId}',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key', ifMatch: 'If-Match' },
+    body: 'application/json',
+  },
+  archiveContact: {
+    method: 'POST',
+    path: '/contacts/archive/{contactId}',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key', ifMatch: 'If-Match' },
+    body: null,
+  },
+  restoreContact: {
+    method: 'POST',
+    path: '/contacts/restore/{contactId}',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key', ifMatch: 'If-Match' },
+    body: null,
+  },
+  mergeContact: {
+    method: 'POST',
+    path: '/contacts/merge/{contactId}',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key', ifMatch: 'If-Match' },
+    body: 'application/json',
+  },
   listDeals: {
     method: 'GET',
     path: '/deals',
@@ -1663,7 +1959,12 @@ export abstract class Calls {
     options?: CallOptions,
   ): Promise<Operations[Name]['output']>;
 
-  /** List contacts. Newest first. Needs the scope contacts:read. Rows that are added meanwhile shift nothing. */
+  /** Get the API key that is calling. Its brokerage, its scopes and how many requests a minute it may make. Any key may ask. */
+  getMe(input: Operations['getMe']['input'] = {}, options?: CallOptions): Promise<Operations['getMe']['output']> {
+    return this.call('getMe', input, options);
+  }
+
+  /** List contacts. Newest first unless sort says otherwise. Needs the scope contacts:read. Rows that are added meanwhile shift nothing. */
   listContacts(
     input: Operations['listContacts']['input'] = {},
     options?: CallOptions,
@@ -1685,6 +1986,62 @@ export abstract class Calls {
     options?: CallOptions,
   ): Promise<Operations['getContact']['output']> {
     return this.call('getContact', input, options);
+  }
+
+  /** Change a contact. A merge patch (RFC 7396): what is left out stays, null clears. Needs the scopes contacts:write and contacts:read. */
+  updateContact(
+    input: Operations['updateContact']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['updateContact']['output']> {
+    return this.call('updateContact', input, options);
+  }
+
+  /** Change many contacts. Up to 200 changes in their order, each as if it came alone: one that is refused leaves the others be. Counts as many requests as it has items. Needs the scopes contacts:write and contacts:read. */
+  batchContacts(
+    input: Operations['batchContacts']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['batchContacts']['output']> {
+    return this.call('batchContacts', input, options);
+  }
+
+  /** Get a contact by the id that another system has for it. One that was merged is answered as the contact that it was merged into. Needs the scope contacts:read. */
+  getContactByExternalId(
+    input: Operations['getContactByExternalId']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['getContactByExternalId']['output']> {
+    return this.call('getContactByExternalId', input, options);
+  }
+
+  /** Create or replace a contact by the id that another system has for it. What is left out is emptied. Needs the scopes contacts:write and contacts:read. */
+  putContactByExternalId(
+    input: Operations['putContactByExternalId']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['putContactByExternalId']['output']> {
+    return this.call('putContactByExternalId', input, options);
+  }
+
+  /** Archive a contact. It is listed no more unless archived contacts are asked for. Done already, it is answered the same. Needs the scopes contacts:write and contacts:read. */
+  archiveContact(
+    input: Operations['archiveContact']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['archiveContact']['output']> {
+    return this.call('archiveContact', input, options);
+  }
+
+  /** Restore an archived contact. Of one that was merged, the merging is forgotten. Done already, it is answered the same. Needs the scopes contacts:write and contacts:read. */
+  restoreContact(
+    input: Operations['restoreContact']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['restoreContact']['output']> {
+    return this.call('restoreContact', input, options);
+  }
+
+  /** Merge a duplicate into a contact. The contact takes over what it lacks; the duplicate is archived and points to it. Needs the scopes contacts:write and contacts:read. */
+  mergeContact(
+    input: Operations['mergeContact']['input'],
+    options?: CallOptions,
+  ): Promise<Operations['mergeContact']['output']> {
+    return this.call('mergeContact', input, options);
   }
 
   /** List deals. Those that are open to the brokerage's keys, newest first. Needs the scope deals:read. */

@@ -141,6 +141,8 @@ const elsewhere = {
   'contact.archive': 'Archive a contact',
   'contact.restore': 'Restore a contact',
   'contact.import': 'Import contacts',
+  'contact.merge': 'Merge a duplicate into a contact',
+  'contact.batch': 'Change many contacts',
   'api_key.create': 'Create an API key',
   'api_key.rotate': 'Rotate an API key',
   'api_key.revoke': 'Revoke an API key',

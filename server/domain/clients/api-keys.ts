@@ -50,6 +50,26 @@ const enter = row<KeyCaller>(
 export const enterWithApiKey = (digest: Buffer, within: Within | null = null): Statement<KeyCaller | null> =>
   entering(digest, enter(digest, within?.table, within?.id));
 
+/** What a key may know of itself. `ceiling` is its own limit of requests a minute, or null. */
+export interface CallingKey {
+  id: string;
+  name: string;
+  environment: KeyEnvironment;
+  lastFour: string;
+  scopes: KeyScope[];
+  ceiling: number | null;
+  expiresAt: string | null;
+  brokerageId: string;
+  brokerageName: string;
+}
+
+/** The key that is calling; null when none is. */
+export const callingApiKey = row<CallingKey, []>(
+  'calling_key',
+  `select id, name, environment, last_four as "lastFour", scopes, ceiling, expires_at as "expiresAt",
+     brokerage_id as "brokerageId", brokerage_name as "brokerageName" from app.calling_key()`,
+);
+
 export interface ApiKey {
   id: string;
   brokerage_id: string;

@@ -39,10 +39,6 @@ const contactsAfter = rows<Contact, [string, string, number]>(
   'contacts_after',
   `select ${ownFields} from contacts where archived_at is null and (created_at, id) < ($1, $2) ${order} limit $3`,
 );
-const oneContact = row<Contact, [string]>(
-  'contact',
-  `select ${ownFields} from contacts where id = $1 and archived_at is null`,
-);
 
 /** Those of these contacts that the calling API key sees. */
 export const contactsByIds = rows<Contact, [ids: readonly string[]]>(
@@ -53,11 +49,6 @@ export const contactsByIds = rows<Contact, [ids: readonly string[]]>(
 /** The newest `count` contacts that the calling API key sees, or those that come after a place in that list. */
 export function contactsPage(count: number, after: Position | null): Statement<Contact[]> {
   return after === null ? firstContacts(count) : contactsAfter(after.createdAt, after.id, count);
-}
-
-/** The contact, or null when it does not exist, is archived or is not visible to the caller. `id` is a UUID. */
-export function contactById(id: string): Statement<Contact | null> {
-  return oneContact(id);
 }
 
 /** What was made; `repeated` when an earlier request with the same idempotency key had made it. */

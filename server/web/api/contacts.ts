@@ -3,7 +3,7 @@
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
-import type { Place } from '../../database/paging.ts';
+import { searchWords, type Place } from '../../database/paging.ts';
 import {
   addContact,
   archiveContact,
@@ -22,7 +22,7 @@ import { nothingThere, Problem } from '../../http/problem.ts';
 import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
 import { csvExport, exportPortion } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
-import { body, id, pageSize, pathId, query, searchWords } from './input.ts';
+import { body, id, pageSize, pathId, query } from './input.ts';
 import { orNotFound } from './problems.ts';
 
 const largestFile = 2_097_152;

@@ -3,6 +3,7 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
+import { searchWords } from '../../database/paging.ts';
 import {
   callerRoles,
   closingWarnings,
@@ -22,20 +23,7 @@ import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { notAllowed, Problem } from '../../http/problem.ts';
 import { deploymentCursors } from './cursor.ts';
-import {
-  body,
-  decimal,
-  id,
-  instant,
-  line,
-  optional,
-  pageSize,
-  pathId,
-  query,
-  searchWords,
-  several,
-  text,
-} from './input.ts';
+import { body, decimal, id, instant, line, optional, pageSize, pathId, query, several, text } from './input.ts';
 import { changeDeal, withDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 

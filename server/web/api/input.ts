@@ -193,6 +193,3 @@ export const pageSize = z
   .transform(Number)
   .refine((limit) => limit >= 1 && limit <= 200, 'Write a number from 1 to 200.')
   .default(50);
-
-/** The words of a search, at most eight. */
-export const searchWords = (search: string): string[] => search.trim().split(/\s+/).filter(Boolean).slice(0, 8);

@@ -1,0 +1,203 @@
+/** The list of contacts with its filters: which contacts are asked for, in which order, and places in it. */
+
+import type { Context } from 'hono';
+import { searchWords, type Place } from '../database/paging.ts';
+import { mapped } from '../database/statement.ts';
+import { contactsPage, type Contact } from '../domain/contacts/contacts.ts';
+import {
+  contactsThatFit,
+  recordSorts,
+  type PlacedRecord,
+  type RecordFilter,
+  type RecordSort,
+} from '../domain/contacts/records.ts';
+import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
+import { placeOf, positionOf } from './cursor.ts';
+import { invalid } from './envelope.ts';
+import { queryParameter } from './operation.ts';
+import type { List } from './pages.ts';
+
+const oneOf = <const T extends string>(values: readonly T[]) => ({
+  schema: { type: 'string', enum: [...values] },
+  message: `Send one of ${values.join(', ')}.`,
+  read: (value: string): T | undefined => values.find((one) => one === value),
+});
+
+const archivedOf = <const T extends string>(values: readonly T[], description: string) => {
+  const { schema, message, read } = oneOf(values);
+  return queryParameter('archived', { description, schema: { ...schema, default: 'false' }, message }, read, null);
+};
+
+/** `archived` of a list. */
+const archived = archivedOf(
+  ['false', 'only', 'true'],
+  'Whether archived contacts are listed: not, they alone, or with the others.',
+);
+
+/** `archived` of one contact. */
+export const archivedToo = archivedOf(['false', 'true'], 'Whether the contact is answered also when it is archived.');
+
+const expansion = oneOf(['record']);
+
+/** `expand=record`: a contact with `externalId`, `archivedAt` and `mergedInto`. */
+export const expand = queryParameter(
+  'expand',
+  { description: 'record: with externalId, archivedAt and mergedInto.', ...expansion },
+  expansion.read,
+  null,
+);
+
+const types = oneOf(['person', 'company']);
+const type = queryParameter('type', { description: 'Contacts of this type.', ...types }, types.read, null);
+
+const email = queryParameter(
+  'email',
+  {
+    description: 'Contacts with this address, in any case of letters.',
+    schema: { type: 'string', format: 'email', maxLength: longestEmailAddress },
+    message: 'It is not an e-mail address.',
+  },
+  (value) => (value.length <= longestEmailAddress && isEmailAddress(value) ? value : undefined),
+  null,
+);
+
+const search = queryParameter(
+  'search',
+  {
+    description:
+      'Contacts in whose name, e-mail address or phone number each of these words occurs, in any case of letters.',
+    schema: { type: 'string', minLength: 1, maxLength: 200 },
+    message: 'Send 1 to 8 words of at most 200 characters together.',
+  },
+  (value) => {
+    const count = value.trim().split(/\s+/).filter(Boolean).length;
+    return count >= 1 && count <= 8 && value.length <= 200 && value.isWellFormed() && !value.includes('\0')
+      ? value
+      : undefined;
+  },
+  null,
+);
+
+const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** A time of RFC 3339 in UTC with milliseconds; undefined for what is none. */
+function timeIn(value: string): string | undefined {
+  if (!/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(value)) return undefined;
+  const milliseconds = Date.parse(value.toUpperCase());
+  const day = new Date(`${value.slice(0, 10)}T00:00:00Z`);
+  // A day that the month does not have would be taken for one of the next month.
+  const isDay = !Number.isNaN(day.getTime()) && day.toISOString().startsWith(value.slice(0, 10));
+  return isDay && milliseconds >= 0 && milliseconds <= latest ? new Date(milliseconds).toISOString() : undefined;
+}
+
+const updatedSince = queryParameter(
+  'updatedSince',
+  {
+    description: 'Contacts that were changed at this time or later, those changed first at the beginning.',
+    schema: { type: 'string', format: 'date-time' },
+    message: 'Send a time of RFC 3339 from 1970 to 9999, such as 2026-11-22T13:00:00Z (a + is written %2B).',
+  },
+  timeIn,
+  null,
+);
+
+const sorts = oneOf(recordSorts);
+const sortMessage = 'With updatedSince the order is updatedAt: leave sort out.';
+const sort = queryParameter(
+  'sort',
+  {
+    description:
+      'Newest first, by name, or those changed first at the beginning. With updatedSince it is updatedAt, otherwise -createdAt.',
+    schema: sorts.schema,
+    message: sorts.message,
+  },
+  sorts.read,
+  null,
+);
+
+/** What a list of contacts can be asked for beside `cursor` and `limit`. */
+export const listParameters = [archived, type, email, search, updatedSince, sort, expand];
+
+function filterOf(c: Context): RecordFilter {
+  const since = updatedSince.read(c);
+  const order = sort.read(c);
+  if (since !== null && order !== null && order !== 'updatedAt')
+    throw invalid([{ in: 'query', path: 'sort', message: sortMessage }]);
+  return {
+    archived: archived.read(c) ?? 'false',
+    type: type.read(c),
+    email: email.read(c)?.toLowerCase() ?? null,
+    words: searchWords(search.read(c)?.toLowerCase() ?? ''),
+    updatedSince: since,
+    sort: order ?? (since === null ? '-createdAt' : 'updatedAt'),
+  };
+}
+
+/** A contact as it is shown, with its place in the list: what it is sorted by, and its id. */
+export interface Listed extends Place {
+  readonly shown: Contact;
+}
+
+/** Places as bytes, and back. */
+type Places = List<Listed, Place>['place'];
+
+const byTime: Places = {
+  write: ({ key, id }) => placeOf({ createdAt: key, id }),
+  read(bytes) {
+    const position = positionOf(bytes);
+    return position && { key: position.createdAt, id: position.id };
+  },
+};
+
+const idBytes = 16;
+
+const byName: Places = {
+  write: ({ key, id }) => Buffer.concat([Buffer.from(id.replaceAll('-', ''), 'hex'), Buffer.from(key)]),
+  read(bytes) {
+    const key = bytes.toString('utf8', idBytes);
+    // Whatever is no text that PostgreSQL takes was not given out by us.
+    const isText = Buffer.from(key).equals(bytes.subarray(idBytes)) && !key.includes('\0');
+    if (bytes.length <= idBytes || !isText) return null;
+    return { key, id: bytes.toString('hex', 0, idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') };
+  },
+};
+
+/** The contact as the first operations have always answered it. */
+export const plain = (contact: Contact): Contact => {
+  const { id, type: own, displayName, email: address, phone, createdAt, updatedAt } = contact;
+  return { id, type: own, displayName, email: address, phone, createdAt, updatedAt };
+};
+
+/** Newest first, without those that are archived: what is listed when nothing is said. */
+const newest: List<Listed, Place> = {
+  name: 'contacts',
+  rows: (count, after) =>
+    mapped(contactsPage(count, after && { createdAt: after.key, id: after.id }), (found) =>
+      found.map((contact) => ({ key: contact.createdAt, id: contact.id, shown: contact })),
+    ),
+  place: byTime,
+};
+
+const keyOf = (sorted: RecordSort, { createdAt, updatedAt, place }: PlacedRecord): string =>
+  ({ '-createdAt': createdAt, updatedAt, displayName: place })[sorted];
+
+/** The list that the request asks for. Its cursors are good for the same filters and order alone. */
+export function listOf(c: Context): List<Listed, Place> {
+  const filter = filterOf(c);
+  const isWhole = expand.read(c) !== null;
+  const { words, sort: sorted, archived: which, ...others } = filter;
+  const isFiltered = words.length > 0 || which !== 'false' || Object.values(others).some((value) => value !== null);
+  const isAsEver = !isFiltered && sorted === '-createdAt';
+  if (isAsEver && !isWhole) return newest;
+  return {
+    name: isAsEver ? newest.name : `${newest.name} ${JSON.stringify([filter])}`,
+    rows: (count, after) =>
+      mapped(contactsThatFit(filter, count, after && { place: after.key, id: after.id }), (found) =>
+        found.map((row) => {
+          const { place: _, ...record } = row;
+          return { key: keyOf(sorted, row), id: row.id, shown: isWhole ? record : plain(record) };
+        }),
+      ),
+    place: sorted === 'displayName' ? byName : byTime,
+  };
+}

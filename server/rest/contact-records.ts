@@ -1,0 +1,317 @@
+/** What changes contacts and finds them by the ids of another system: each operation answers the contact whole. */
+
+import type { Context } from 'hono';
+import type { Statement } from '../database/statement.ts';
+import {
+  contactByExternalId,
+  mergeContacts,
+  writeContact,
+  writeContacts,
+  type ChangedContact,
+  type ContactChange,
+  type GivenContact,
+} from '../domain/contacts/records.ts';
+import { originOf } from '../http/origin.ts';
+import { Problem, type Detail } from '../http/problem.ts';
+import { isUuid } from '../http/uuid.ts';
+import { answerJson, tagsIn, type Answered } from './answer.ts';
+import { faultsIn, largestBody, readBody } from './body.ts';
+import { unknownKey, type Callers } from './caller.ts';
+import { archivedToo } from './contact-lists.ts';
+import { invalid } from './envelope.ts';
+import { headerParameter, location, replayed, type Json, type Operation } from './operation.ts';
+import {
+  contactBatch,
+  contactBatchItem,
+  contactBatchOfAnything,
+  contactBatchResult,
+  contactCreate,
+  contactMerge,
+  contactPatch,
+  contactRecord,
+  externalIdSchema,
+  isExternalId,
+} from './schemas.ts';
+import { idempotencyKey, type Write, type Writes } from './writes.ts';
+
+/** 404, the same for a contact that there is not, one of another brokerage, and an archived one where those are not asked for. */
+export const contactNotFound = (): Problem => new Problem(404, 'contact_not_found', 'There is no such contact.');
+
+const conflict = (message: string, details?: Readonly<Record<string, unknown>>): Problem =>
+  new Problem(409, 'conflict', message, details && { details });
+
+/** `If-Match`: the entity tags that the contact may have. A weak one is like none (RFC 9110, section 13.1.1). */
+const ifMatch = headerParameter(
+  'If-Match',
+  {
+    description:
+      'Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten.',
+    schema: { type: 'string' },
+    message: 'Send entity tags in their quotes, or *.',
+  },
+  (value): readonly string[] => tagsOf(value),
+);
+
+function tagsOf(header: string): readonly string[] {
+  const tags = tagsIn(header);
+  return tags === '*' ? ['*'] : tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1));
+}
+
+/** An existing contact is answered as it is, so that whoever changes one must be let read it. */
+const scopes = ['contacts:write', 'contacts:read'] as const;
+
+const needsBoth = 'Needs the scopes contacts:write and contacts:read.';
+
+const pathOf = (id: string): string => `/api/v1/contacts/${id}`;
+
+/** The answer to a change. Throws the problem that it is where nothing was changed. */
+function answerTo(changed: ChangedContact | null): Answered {
+  if (changed === null) throw unknownKey();
+  const { outcome, contact } = changed;
+  if (outcome === 'stale')
+    throw new Problem(412, 'precondition_failed', 'The contact has changed since: get it again, and decide anew.');
+  if (outcome === 'taken') throw conflict('Another contact has this externalId.');
+  if (contact === null) throw contactNotFound();
+  const { record, tag } = contact;
+  if (outcome === 'archived') throw conflict('The contact is archived: restore it first.', { contactId: record.id });
+  const headers = { ETag: `"${tag}"`, ...(outcome === 'created' && { Location: pathOf(record.id) }) };
+  return { status: outcome === 'created' ? 201 : 200, body: record, headers };
+}
+
+/** The contact's id in the path. Throws 404 for what is no id. */
+function idIn(c: Context): string {
+  const id = c.req.param('contactId') ?? '';
+  if (!isUuid(id)) throw contactNotFound();
+  return id;
+}
+
+const largestBatch = 1_048_576;
+
+interface BatchItem {
+  readonly change: ContactChange | null;
+  readonly faults: readonly Detail[];
+}
+
+/** One item of a batch as a change, or what is wrong with it. */
+function itemOf(value: unknown): BatchItem {
+  const faults = faultsIn(contactBatchItem, value);
+  if (faults) return { change: null, faults };
+  if (Buffer.byteLength(JSON.stringify(value)) > largestBody)
+    return {
+      change: null,
+      faults: [{ in: 'body', path: '', message: `The item is too large: at most ${largestBody} bytes.` }],
+    };
+  const item = contactBatchItem.parse(value);
+  const tags = 'ifMatch' in item && item.ifMatch !== undefined ? tagsOf(item.ifMatch) : undefined;
+  switch (item.action) {
+    case 'create':
+      return { change: { act: 'create', given: item.contact }, faults: [] };
+    case 'update':
+      return { change: { act: 'change', id: item.id, given: item.contact, tags }, faults: [] };
+    case 'upsert':
+      return { change: { act: 'put', externalId: item.externalId, given: put(item.contact), tags }, faults: [] };
+  }
+}
+
+/** What replaces a contact: what is left out is emptied. */
+const put = ({ email, phone, ...given }: ReturnType<typeof contactCreate.parse>): GivenContact => ({
+  ...given,
+  email: email ?? null,
+  phone: phone ?? null,
+});
+
+/** The answer to an item: the status and the body that the change would have had alone. */
+function resultOf(answer: () => Answered): Json {
+  try {
+    const { status, body } = answer();
+    return { status, contact: body };
+  } catch (fault) {
+    if (!(fault instanceof Problem)) throw fault;
+    const { status, code, message, details } = fault;
+    const told = Array.isArray(details) ? { faults: details } : details;
+    return { status, error: told === undefined ? { code, message } : { code, message, details: told } };
+  }
+}
+
+/** Change, archive, restore, merge, find and put by external id, and batches. */
+export function contactRecordOperations(callers: Callers, writes: Writes): readonly Operation[] {
+  const one = (changed: Statement<ChangedContact | null>, said: unknown): Write<[typeof changed]> => ({
+    statements: [changed],
+    said,
+    answer: ([result]) => answerTo(result),
+  });
+
+  const change = (c: Context) =>
+    writes.run(c, { scopes, action: 'contact.update' }, async () => {
+      const tags = ifMatch.read(c) ?? undefined;
+      const given = await readBody(c, contactPatch, largestBody, ['application/json', 'application/merge-patch+json']);
+      return one(writeContact({ act: 'change', id: idIn(c), given, tags }, originOf(c)), given);
+    });
+
+  const archiveOrRestore = (act: 'archive' | 'restore') => (c: Context) =>
+    writes.run(c, { scopes, action: `contact.${act}` }, () =>
+      one(writeContact({ act, id: idIn(c), tags: ifMatch.read(c) ?? undefined }, originOf(c)), null),
+    );
+
+  const merge = (c: Context) =>
+    writes.run(c, { scopes, action: 'contact.merge' }, async () => {
+      const tags = ifMatch.read(c) ?? undefined;
+      const { from } = await readBody(c, contactMerge);
+      const kept = idIn(c);
+      if (from.toLowerCase() === kept.toLowerCase())
+        throw invalid([{ in: 'body', path: 'from', message: 'It is the same contact: send the id of its duplicate.' }]);
+      return {
+        statements: [mergeContacts(kept, from, tags, originOf(c))],
+        said: { from },
+        answer: ([merged]) => {
+          if (merged?.outcome === 'other_not_found')
+            throw invalid([{ in: 'body', path: 'from', message: 'There is no such contact.' }]);
+          if (merged?.outcome === 'of_another_type')
+            throw conflict('A person and a company are no duplicates of each other.');
+          return answerTo(merged);
+        },
+      };
+    });
+
+  const getByExternalId = async (c: Context): Promise<Response> => {
+    const externalId = c.req.param('externalId') ?? '';
+    const { answer: found } = await callers.ask(c, 'contacts:read', () => {
+      const archived = archivedToo.read(c) === 'true';
+      if (!isExternalId(externalId)) throw contactNotFound();
+      return contactByExternalId(externalId, archived);
+    });
+    if (found === null) throw contactNotFound();
+    return answerJson(c, { status: 200, body: found.record, headers: { ETag: `"${found.tag}"` } });
+  };
+
+  const putByExternalId = (c: Context) =>
+    writes.run(c, { scopes, action: 'contact.update' }, async () => {
+      const externalId = c.req.param('externalId') ?? '';
+      if (!isExternalId(externalId))
+        throw invalid([
+          { in: 'path', path: 'externalId', message: 'Send 1 to 255 visible ASCII characters, not "." or "..".' },
+        ]);
+      const tags = ifMatch.read(c) ?? undefined;
+      const given = put(await readBody(c, contactCreate));
+      return one(writeContact({ act: 'put', externalId, given, tags }, originOf(c)), given);
+    });
+
+  const batch = (c: Context) =>
+    writes.run<[Statement<ChangedContact[]>]>(c, { scopes, action: 'contact.batch' }, async ({ count }) => {
+      const { items } = await readBody(c, contactBatchOfAnything, largestBatch);
+      await count(items.length - 1);
+      const read = items.map(itemOf);
+      const changes = read.flatMap(({ change: wanted }) => (wanted ? [wanted] : []));
+      return {
+        statements: [writeContacts(changes, originOf(c))],
+        said: items,
+        answer: ([changed]) => {
+          if (changed.length < changes.length) throw unknownKey();
+          const left = [...changed];
+          const results = read.map(({ change: wanted, faults }) =>
+            resultOf(() => {
+              if (!wanted) throw invalid(faults);
+              return answerTo(left.shift() ?? null);
+            }),
+          );
+          return { status: 200, body: { results } };
+        },
+      };
+    });
+
+  const entityTag = { ETag: { description: 'The entity tag of the contact.', schema: { type: 'string' } } };
+  const record = { description: 'The contact.', schema: contactRecord };
+  const externalIdPath = '/contacts/by-external-id/{externalId}' as const;
+  const pathParameters = { externalId: { ...externalIdSchema, examples: ['crm-20917'] } };
+  const shared = { tag: 'Contacts', scope: 'contacts:write' } as const;
+
+  return [
+    {
+      ...shared,
+      method: 'patch',
+      path: '/contacts/{contactId}',
+      id: 'updateContact',
+      summary: 'Change a contact',
+      description: `A merge patch (RFC 7396): what is left out stays, null clears. ${needsBoth}`,
+      parameters: [idempotencyKey, ifMatch],
+      body: contactPatch,
+      bodyTypes: ['application/merge-patch+json', 'application/json'],
+      answers: { 200: { ...record, headers: { ...entityTag, ...replayed } } },
+      errors: ['contact_not_found', 'conflict', 'precondition_failed'],
+      handle: change,
+    },
+    {
+      ...shared,
+      method: 'post',
+      path: '/contacts/batch',
+      id: 'batchContacts',
+      summary: 'Change many contacts',
+      description: `Up to 200 changes in their order, each as if it came alone: one that is refused leaves the others be. Counts as many requests as it has items. ${needsBoth}`,
+      parameters: [idempotencyKey],
+      body: contactBatch,
+      answers: { 200: { description: 'What came of each.', schema: contactBatchResult, headers: replayed } },
+      handle: batch,
+    },
+    {
+      ...shared,
+      method: 'get',
+      path: externalIdPath,
+      pathParameters,
+      id: 'getContactByExternalId',
+      summary: 'Get a contact by the id that another system has for it',
+      description:
+        'One that was merged is answered as the contact that it was merged into. Needs the scope contacts:read.',
+      scope: 'contacts:read',
+      parameters: [archivedToo],
+      answers: { 200: { ...record, headers: entityTag } },
+      errors: ['contact_not_found'],
+      handle: getByExternalId,
+    },
+    {
+      ...shared,
+      method: 'put',
+      path: externalIdPath,
+      pathParameters,
+      id: 'putContactByExternalId',
+      summary: 'Create or replace a contact by the id that another system has for it',
+      description: `What is left out is emptied. ${needsBoth}`,
+      parameters: [idempotencyKey, ifMatch],
+      body: contactCreate,
+      answers: {
+        200: { ...record, description: 'The contact, replaced.', headers: { ...entityTag, ...replayed } },
+        201: {
+          ...record,
+          description: 'The contact, created.',
+          headers: { ...location('contact'), ...entityTag, ...replayed },
+        },
+      },
+      errors: ['conflict', 'precondition_failed'],
+      handle: putByExternalId,
+    },
+    ...(['archive', 'restore'] as const).map((act): Operation => ({
+      ...shared,
+      method: 'post',
+      path: `/contacts/${act}/{contactId}`,
+      id: `${act}Contact`,
+      summary: act === 'archive' ? 'Archive a contact' : 'Restore an archived contact',
+      description: `${act === 'archive' ? 'It is listed no more unless archived contacts are asked for.' : 'Of one that was merged, the merging is forgotten.'} Done already, it is answered the same. ${needsBoth}`,
+      parameters: [idempotencyKey, ifMatch],
+      answers: { 200: { ...record, headers: { ...entityTag, ...replayed } } },
+      errors: ['contact_not_found', 'precondition_failed'],
+      handle: archiveOrRestore(act),
+    })),
+    {
+      ...shared,
+      method: 'post',
+      path: '/contacts/merge/{contactId}',
+      id: 'mergeContact',
+      summary: 'Merge a duplicate into a contact',
+      description: `The contact takes over what it lacks; the duplicate is archived and points to it. ${needsBoth}`,
+      parameters: [idempotencyKey, ifMatch],
+      body: contactMerge,
+      answers: { 200: { ...record, headers: { ...entityTag, ...replayed } } },
+      errors: ['contact_not_found', 'conflict', 'precondition_failed'],
+      handle: merge,
+    },
+  ];
+}

@@ -1,0 +1,853 @@
+/** Contacts kept in step with another system: changed, archived, merged, found again, in batches, and each thing done once. */
+
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
+import { contactsThatFit } from '../../server/domain/contacts/records.ts';
+import { openService, type TestService } from '../harness.ts';
+import { as, brokerage, type Answer, type Brokerage } from './scene.ts';
+
+let service: TestService;
+let ours: Brokerage;
+let theirs: Brokerage;
+let call: ReturnType<typeof as>;
+let foreign: ReturnType<typeof as>;
+
+beforeAll(async () => {
+  service = await openService({
+    nodes: 2,
+    config: { rateLimits: { ...readConfig({}).rateLimits, rest_ip: 1_000_000, rest_auth_failure_ip: 1_000_000 } },
+  });
+  ours = await brokerage(service);
+  theirs = await brokerage(service);
+  call = as(await ours.key(), service.restUrl);
+  foreign = as(await theirs.key(), service.restUrl);
+});
+afterAll(() => service.close());
+
+type Reply = Awaited<ReturnType<typeof call>>;
+
+/** A contact as the operations here answer it. */
+interface Entry extends Answer {
+  externalId: string | null;
+  archivedAt: string | null;
+  mergedInto: string | null;
+}
+const entry = ({ body }: Reply) => body as Entry;
+const codeOf = ({ status, body }: Reply) => [status, body?.error.code];
+const tagOf = ({ headers }: Reply) => headers.get('etag')!;
+
+async function add(displayName: string, more: object = {}, get = call): Promise<Answer> {
+  const made = await get('POST', '/contacts', { type: 'person', displayName, ...more });
+  expect(made.status).toBe(201);
+  return made.body!;
+}
+
+const one = (id: string, query = '?expand=record&archived=true') => call('GET', `/contacts/${id}${query}`);
+const recorded = (id: string | null) =>
+  service.sql<{ action: string; outcome: string; details: object }>(
+    `select action, outcome, details from audit_records where subject_id = $1 and key_id is not null order by at, id`,
+    [id],
+  );
+
+describe('changing', () => {
+  test('what is sent changes, null clears, and the rest stays', async () => {
+    const made = await add('Ada', { email: 'ada@example.com', phone: '1' });
+    service.clock.advance(5);
+    const changed = await call('PATCH', `/contacts/${made.id}`, { displayName: 'Ada L.', email: null });
+    expect(changed.status).toBe(200);
+    expect(Object.keys(changed.body!)).toEqual(
+      'id type displayName email phone externalId archivedAt mergedInto createdAt updatedAt'.split(' '),
+    );
+    expect(entry(changed)).toEqual({
+      ...made,
+      displayName: 'Ada L.',
+      email: null,
+      externalId: null,
+      archivedAt: null,
+      mergedInto: null,
+      updatedAt: expect.stringMatching(/Z$/),
+    });
+    expect(entry(changed).updatedAt > made.updatedAt).toBe(true);
+    expect((await one(made.id)).body).toEqual(changed.body);
+    expect((await one(made.id, '')).body).toEqual({
+      ...made,
+      displayName: 'Ada L.',
+      email: null,
+      updatedAt: entry(changed).updatedAt,
+    });
+    const type = { 'Content-Type': 'application/merge-patch+json' };
+    const again = await call('PATCH', `/contacts/${made.id}`, { type: 'company', phone: '2', externalId: 'a-1' }, type);
+    expect(entry(again)).toMatchObject({ type: 'company', phone: '2', externalId: 'a-1', displayName: 'Ada L.' });
+    expect((await recorded(made.id)).slice(1)).toEqual([
+      { action: 'contact.update', outcome: 'done', details: { changed: ['displayName', 'email'] } },
+      { action: 'contact.update', outcome: 'done', details: { changed: ['type', 'phone', 'externalId'] } },
+    ]);
+  });
+
+  test('what changes nothing leaves the contact as it is, so that two systems do not answer each other for ever', async () => {
+    const made = await add('Quiet', { phone: '1' });
+    const before = await one(made.id);
+    service.clock.advance(5);
+    for (const patch of [{}, { phone: '1' }, { displayName: 'Quiet', email: null, type: 'person' }]) {
+      const after = await call('PATCH', `/contacts/${made.id}`, patch);
+      expect([after.status, after.body, tagOf(after)]).toEqual([200, before.body, tagOf(before)]);
+    }
+  });
+
+  test.each([
+    [{ displayName: null }, 'displayName'],
+    [{ displayName: ' ' }, 'displayName'],
+    [{ type: null }, 'type'],
+    [{ type: 'dog' }, 'type'],
+    [{ email: 'x' }, 'email'],
+    [{ email: '' }, 'email'],
+    [{ phone: 7 }, 'phone'],
+    [{ phone: '\0' }, 'phone'],
+    [{ displayName: '\ud800' }, 'displayName'],
+    [{ externalId: '' }, 'externalId'],
+    [{ externalId: 'a b' }, 'externalId'],
+    [{ externalId: 'é' }, 'externalId'],
+    [{ externalId: '..' }, 'externalId'],
+    [{ externalId: 'x'.repeat(256) }, 'externalId'],
+    [{ id: crypto.randomUUID() }, 'id'],
+    [{ archivedAt: null }, 'archivedAt'],
+    [{ brokerage_id: 'x' }, 'brokerage_id'],
+    [[], ''],
+    [null, ''],
+    ['"x"', ''],
+    ['{"phone":"1","phone":"2"}', 'phone'],
+    ['{', ''],
+  ])('%j is refused and changes nothing', async (patch, path) => {
+    const made = await add('Firm');
+    const refused = await call('PATCH', `/contacts/${made.id}`, patch === null ? 'null' : patch);
+    expect(codeOf(refused)).toEqual([400, 'validation_error']);
+    expect(refused.body?.error.details.faults[0]).toMatchObject({ in: 'body', path });
+    expect((await one(made.id, '')).body).toEqual(made);
+  });
+
+  test('only contacts of the brokerage, by a key with both scopes', async () => {
+    const made = await add('Kept');
+    for (const id of [made.id, crypto.randomUUID(), 'none', '%00'])
+      expect(codeOf(await foreign('PATCH', `/contacts/${id}`, { phone: '1' }))).toEqual([404, 'contact_not_found']);
+    for (const scopes of [['contacts:read'], ['contacts:write']] as const) {
+      const key = await ours.key({ scopes });
+      const lacking = scopes[0] === 'contacts:read' ? 'contacts:write' : 'contacts:read';
+      const get = as(key, service.restUrl);
+      for (const [method, path, body] of [
+        ['PATCH', `/contacts/${made.id}`, { phone: '1' }],
+        ['PATCH', '/contacts/none', { nothing: 1 }],
+        ['POST', `/contacts/archive/${made.id}`, undefined],
+        ['POST', `/contacts/merge/${made.id}`, { from: crypto.randomUUID() }],
+        ['PUT', '/contacts/by-external-id/scope', { type: 'person', displayName: 'A' }],
+        ['POST', '/contacts/batch', { items: [{ action: 'create', contact: { type: 'person', displayName: 'A' } }] }],
+      ] as const)
+        for (const headers of [{}, { 'Idempotency-Key': `s-${path}` }] as Record<string, string>[]) {
+          const refused = await get(method, path, body, headers);
+          expect([path, refused.status, refused.body?.error.details['required_scope']]).toEqual([path, 403, lacking]);
+        }
+      // The last is that nothing was made of what could not be read.
+      const [kept] = await service.sql('select count(*)::int as n from vault.idempotency_keys where key_id = $1', [
+        key.id,
+      ]);
+      expect(kept).toEqual({ n: 0 });
+    }
+    expect(codeOf(await as(null, service.restUrl)('PATCH', `/contacts/${made.id}`, { phone: '1' }))).toEqual([
+      401,
+      'invalid_token',
+    ]);
+    expect((await one(made.id, '')).body).toEqual(made);
+    expect((await call('GET', '/contacts/by-external-id/scope')).status).toBe(404);
+  });
+});
+
+describe('archiving', () => {
+  test('an archived contact is not there unless asked for, and comes back', async () => {
+    const made = await add('Shelf', { email: 'shelf@example.com' });
+    const path = `/contacts/${made.id}`;
+    const archived = await call('POST', path.replace('contacts', 'contacts/archive'));
+    expect([archived.status, entry(archived).archivedAt]).toEqual([200, expect.stringMatching(/Z$/)]);
+    const again = await call('POST', path.replace('contacts', 'contacts/archive'));
+    expect([again.status, again.text]).toEqual([200, archived.text]);
+    for (const query of ['', '?expand=record', '?archived=false'])
+      expect(codeOf(await call('GET', path + query))).toEqual([404, 'contact_not_found']);
+    expect((await call('GET', `${path}?archived=true`)).body).toEqual({
+      ...made,
+      updatedAt: entry(archived).updatedAt,
+    });
+    expect(codeOf(await call('PATCH', path, { phone: '1' }))).toEqual([409, 'conflict']);
+    expect(codeOf(await foreign('POST', path.replace('contacts', 'contacts/restore')))).toEqual([
+      404,
+      'contact_not_found',
+    ]);
+    const restored = await call('POST', path.replace('contacts', 'contacts/restore'));
+    expect([restored.status, entry(restored).archivedAt]).toEqual([200, null]);
+    expect((await call('POST', path.replace('contacts', 'contacts/restore'))).text).toBe(restored.text);
+    expect((await call('GET', path)).status).toBe(200);
+    expect((await recorded(made.id)).map(({ action }) => action)).toEqual([
+      'contact.create',
+      'contact.archive',
+      'contact.archive',
+      'contact.restore',
+      'contact.restore',
+    ]);
+  });
+});
+
+describe('ids of another system', () => {
+  const path = (id: string) => `/contacts/by-external-id/${encodeURIComponent(id)}`;
+
+  test('the first time makes the contact, every other replaces it', async () => {
+    const first = await call('PUT', path('crm/1 %'.replace(' ', '+')), {
+      type: 'person',
+      displayName: 'Ida',
+      phone: '1',
+    });
+    expect(first.status).toBe(201);
+    const { id } = entry(first);
+    expect(first.headers.get('location')).toBe(`/api/v1/contacts/${id}`);
+    expect(entry(first)).toMatchObject({ externalId: 'crm/1+%', phone: '1', email: null });
+    const same = await call('PUT', path('crm/1+%'), { type: 'person', displayName: 'Ida', phone: '1' });
+    expect([same.status, same.text, same.headers.get('location')]).toEqual([200, first.text, null]);
+    const other = await call('PUT', path('crm/1+%'), {
+      type: 'company',
+      displayName: 'Ida Ltd',
+      email: 'ida@example.com',
+    });
+    expect([other.status, entry(other)]).toEqual([
+      200,
+      {
+        ...entry(first),
+        type: 'company',
+        displayName: 'Ida Ltd',
+        phone: null,
+        email: 'ida@example.com',
+        updatedAt: entry(other).updatedAt,
+      },
+    ]);
+    const got = await call('GET', path('crm/1+%'));
+    expect([got.status, got.body, tagOf(got)]).toEqual([200, other.body, tagOf(other)]);
+    expect((await call('GET', path('crm/1+%'), undefined, { 'If-None-Match': tagOf(got) })).status).toBe(304);
+    // The first operations know nothing of it.
+    expect((await call('GET', `/contacts/${id}`)).body).not.toHaveProperty('externalId');
+    // Another brokerage has its own.
+    expect((await foreign('GET', path('crm/1+%'))).status).toBe(404);
+    expect((await foreign('PUT', path('crm/1+%'), { type: 'person', displayName: 'Theirs' })).status).toBe(201);
+  });
+
+  test('If-Match on an id that nobody has makes nothing', async () => {
+    const body = { type: 'person', displayName: 'Nobody' };
+    for (const tag of ['*', '"x"'])
+      expect(codeOf(await call('PUT', path('unmade'), body, { 'If-Match': tag }))).toEqual([
+        412,
+        'precondition_failed',
+      ]);
+    expect((await call('GET', path('unmade'))).status).toBe(404);
+  });
+
+  test.each(['a b', 'é', '\u0000', 'x'.repeat(256), '%20'.repeat(3)])('"%s" is no such id', async (id) => {
+    const refused = await call('PUT', path(id), { type: 'person', displayName: 'A' });
+    if (id.startsWith('%')) expect(refused.status).toBe(201);
+    else {
+      expect(codeOf(refused)).toEqual([400, 'validation_error']);
+      expect((await call('GET', path(id))).status).toBe(404);
+    }
+  });
+
+  test('one id is one contact, also when many ask at once on two nodes', async () => {
+    const key = await ours.key();
+    const nodes = service.nodes.map((node) => as(key, node.restUrl));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        nodes[n % 2]!('PUT', path('race'), { type: 'person', displayName: `R${n % 3}` }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array.from({ length: 19 }, () => 200), 201]);
+    expect(new Set(answers.map((answer) => entry(answer).id)).size).toBe(1);
+    const taken = await add('Late');
+    expect(codeOf(await call('PATCH', `/contacts/${taken.id}`, { externalId: 'race' }))).toEqual([409, 'conflict']);
+    expect((await one(taken.id)).body).toMatchObject({ externalId: null });
+  });
+
+  test('an archived contact keeps its id: it is told, not brought back', async () => {
+    const made = await call('PUT', path('shelved'), { type: 'person', displayName: 'S' });
+    await call('POST', `/contacts/archive/${entry(made).id}`);
+    expect((await call('GET', path('shelved'))).status).toBe(404);
+    expect(entry(await call('GET', `${path('shelved')}?archived=true`)).id).toBe(entry(made).id);
+    const refused = await call('PUT', path('shelved'), { type: 'person', displayName: 'S2' });
+    expect([...codeOf(refused), refused.body?.error.details['contactId']]).toEqual([409, 'conflict', entry(made).id]);
+    const taken = await add('Late');
+    expect(codeOf(await call('PATCH', `/contacts/${taken.id}`, { externalId: 'shelved' }))).toEqual([409, 'conflict']);
+  });
+});
+
+describe('merging', () => {
+  const path = (id: string) => `/contacts/by-external-id/${id}`;
+
+  test('the contact takes over what it lacks; the duplicate is archived, points to it, and its ids lead there', async () => {
+    const kept = await add('Kept', { phone: '1' });
+    const twin = await call('PUT', path('twin'), {
+      type: 'person',
+      displayName: 'Kept too',
+      phone: '2',
+      email: 'k@example.com',
+    });
+    const merged = await call('POST', `/contacts/merge/${kept.id}`, { from: entry(twin).id });
+    expect([merged.status, entry(merged)]).toEqual([
+      200,
+      { ...entry(await one(kept.id)), displayName: 'Kept', phone: '1', email: 'k@example.com', externalId: 'twin' },
+    ]);
+    const old = await one(entry(twin).id);
+    expect(entry(old)).toMatchObject({
+      mergedInto: kept.id,
+      externalId: null,
+      archivedAt: expect.stringMatching(/Z$/),
+      phone: '2',
+    });
+    expect((await call('GET', `/contacts/${entry(twin).id}`)).status).toBe(404);
+    expect(entry(await call('GET', path('twin'))).id).toBe(kept.id);
+    const again = await call('POST', `/contacts/merge/${kept.id}`, { from: entry(twin).id });
+    expect([again.status, again.text]).toEqual([200, merged.text]);
+    expect((await recorded(kept.id)).filter(({ action }) => action === 'contact.merge')).toEqual([
+      { action: 'contact.merge', outcome: 'done', details: { from: entry(twin).id } },
+    ]);
+
+    // A second one, which has an id of its own, as has one that was merged into it.
+    const third = await call('PUT', path('third'), { type: 'person', displayName: 'Third' });
+    const fourth = await call('PUT', path('fourth'), { type: 'person', displayName: 'Fourth' });
+    await call('POST', `/contacts/merge/${entry(third).id}`, { from: entry(fourth).id });
+    await call('POST', `/contacts/merge/${kept.id}`, { from: entry(third).id });
+    for (const id of ['twin', 'third', 'fourth']) expect(entry(await call('GET', path(id))).id).toBe(kept.id);
+    expect(entry(await one(entry(fourth).id)).mergedInto).toBe(kept.id);
+    const written = await call('PUT', path('fourth'), { type: 'person', displayName: 'By another id' });
+    expect([written.status, entry(written)]).toMatchObject([
+      200,
+      { id: kept.id, externalId: 'twin', displayName: 'By another id' },
+    ]);
+
+    const restored = await call('POST', `/contacts/restore/${entry(third).id}`);
+    expect(entry(restored)).toMatchObject({ archivedAt: null, mergedInto: null, externalId: 'third' });
+    expect(entry(await call('GET', path('third'))).id).toBe(entry(third).id);
+  });
+
+  test('what cannot be merged is refused and stays', async () => {
+    const kept = await add('Kept');
+    const company = await add('Firm', { type: 'company' });
+    const gone = await add('Gone');
+    await call('POST', `/contacts/archive/${gone.id}`);
+    const foreigner = await add('Theirs', {}, foreign);
+    const merge = (id: string, from: unknown) => call('POST', `/contacts/merge/${id}`, { from });
+    for (const from of [foreigner.id, gone.id, crypto.randomUUID(), kept.id, 'x', null, undefined])
+      expect([from, ...codeOf(await merge(kept.id, from))]).toEqual([from, 400, 'validation_error']);
+    expect(codeOf(await merge(kept.id, company.id))).toEqual([409, 'conflict']);
+    for (const id of [gone.id, foreigner.id, crypto.randomUUID(), 'x'])
+      expect(codeOf(await merge(id, kept.id))).toEqual([404, 'contact_not_found']);
+    for (const id of [kept.id, company.id]) expect(entry(await one(id)).archivedAt).toBeNull();
+    const stale = await call('POST', `/contacts/merge/${kept.id}`, { from: company.id }, { 'If-Match': '"x"' });
+    expect(codeOf(stale)).toEqual([412, 'precondition_failed']);
+    expect((await foreign('GET', `/contacts/${foreigner.id}`)).status).toBe(200);
+  });
+
+  test('two that are merged into each other at once end as one', async () => {
+    const [a, b] = [await add('A'), await add('B')];
+    const answers = await Promise.all([
+      call('POST', `/contacts/merge/${a.id}`, { from: b.id }),
+      call('POST', `/contacts/merge/${b.id}`, { from: a.id }),
+    ]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 404]);
+  });
+});
+
+describe('batches', () => {
+  interface Result {
+    status: number;
+    contact?: Entry;
+    error?: { code: string; message: string; details?: { faults: { path: string }[] } };
+  }
+  const results = ({ body }: Reply) => (body as unknown as { results: Result[] }).results;
+  const person = (displayName: string) => ({ type: 'person', displayName });
+
+  test('each item is done or refused as if it came alone, in the order given', async () => {
+    const made = await add('Batch');
+    const tag = tagOf(await one(made.id));
+    const sent = await call('POST', '/contacts/batch', {
+      items: [
+        { action: 'create', contact: { ...person('New'), externalId: 'b-1' } },
+        { action: 'create', contact: { ...person('Again'), externalId: 'b-1' } },
+        { action: 'upsert', externalId: 'b-1', contact: { ...person('New'), phone: '3' } },
+        { action: 'upsert', externalId: 'b-2', contact: person('Second') },
+        { action: 'update', id: made.id, ifMatch: tag, contact: { phone: '9' } },
+        { action: 'update', id: made.id, ifMatch: tag, contact: { phone: '10' } },
+        { action: 'update', id: made.id, ifMatch: 'W/"x"', contact: { phone: '10' } },
+        { action: 'update', id: crypto.randomUUID(), contact: { phone: '1' } },
+        { action: 'create', contact: { type: 'dog' } },
+        { action: 'delete', id: made.id },
+        'nonsense',
+        { action: 'create', contact: person('x'.repeat(65_600)) },
+      ],
+    });
+    expect(sent.status).toBe(200);
+    expect(results(sent).map(({ status, error, contact }) => [status, error?.code ?? contact?.displayName])).toEqual([
+      [201, 'New'],
+      [409, 'conflict'],
+      [200, 'New'],
+      [201, 'Second'],
+      [200, 'Batch'],
+      [412, 'precondition_failed'],
+      [412, 'precondition_failed'],
+      [404, 'contact_not_found'],
+      [400, 'validation_error'],
+      [400, 'validation_error'],
+      [400, 'validation_error'],
+      [400, 'validation_error'],
+    ]);
+    expect(results(sent)[2]!.contact).toMatchObject({ id: results(sent)[0]!.contact!.id, phone: '3' });
+    expect(results(sent)[8]!.error!.details!.faults.map(({ path }) => path)).toEqual([
+      'contact.type',
+      'contact.displayName',
+    ]);
+    expect(entry(await one(made.id)).phone).toBe('9');
+    const [batch] = await service.sql(
+      `select outcome, details from audit_records where action = 'contact.batch' and brokerage_id = $1 order by at desc limit 1`,
+      [ours.id],
+    );
+    expect(batch).toEqual({ outcome: 'done', details: { created: 2, done: 2, taken: 1, stale: 2, not_found: 1 } });
+    expect((await recorded(made.id)).at(-1)).toMatchObject({
+      action: 'contact.update',
+      details: { changed: ['phone'] },
+    });
+  });
+
+  test('it holds 1 to 200 items of a megabyte together, and counts as many requests', async () => {
+    for (const items of [[], undefined, {}, Array.from({ length: 201 }, () => ({}))])
+      expect(codeOf(await call('POST', '/contacts/batch', { items }))).toEqual([400, 'validation_error']);
+    const large = Array.from({ length: 20 }, (_, n) => ({
+      action: 'create',
+      contact: person(`${n}${'x'.repeat(60_000)}`),
+    }));
+    expect(codeOf(await call('POST', '/contacts/batch', { items: large }))).toEqual([413, 'validation_error']);
+    service.clock.advance(60_000 - (service.clock.now().getTime() % 60_000));
+    const key = await ours.key({ ceiling: 250 });
+    const limited = as(key, service.restUrl);
+    const items = Array.from({ length: 200 }, (_, n) => ({
+      action: 'upsert',
+      externalId: `many-${n}`,
+      contact: person(`Many ${n}`),
+    }));
+    const first = await limited('POST', '/contacts/batch', { items });
+    expect(results(first).every(({ status }) => status === 201)).toBe(true);
+    expect(first.headers.get('x-ratelimit-remaining')).toBe('50');
+    const second = await limited('POST', '/contacts/batch', { items });
+    expect(codeOf(second)).toEqual([429, 'rate_limited']);
+    const [row] = await service.sql(`select count(*)::int as n from contacts where external_id like 'many-%'`);
+    expect(row).toEqual({ n: 200 });
+  });
+
+  test('two at once with the same ids in another order make each contact once', async () => {
+    const key = await ours.key();
+    const nodes = service.nodes.map((node) => as(key, node.restUrl));
+    const items = Array.from({ length: 40 }, (_, n) => ({
+      action: 'upsert',
+      externalId: `cross-${n}`,
+      contact: person(`C${n}`),
+    }));
+    const send = async (n: number) => {
+      // Whoever loses a deadlock is told to try again.
+      for (;;) {
+        const answer = await nodes[n]!('POST', '/contacts/batch', { items: n ? items.toReversed() : items });
+        if (answer.status !== 503) return answer;
+      }
+    };
+    const answers = await Promise.all([send(0), send(1)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const [row] = await service.sql(`select count(*)::int as n from contacts where external_id like 'cross-%'`);
+    expect(row).toEqual({ n: 40 });
+  });
+});
+
+describe('what is asked for twice', () => {
+  test('is done once, and answered as it was, by every operation that changes something', async () => {
+    const tenant = await brokerage(service);
+    const key = await tenant.key();
+    const nodes = service.nodes.map((node) => as(key, node.restUrl));
+    const [get] = nodes as [typeof call];
+    const [a, b, d] = [await add('A', {}, get), await add('B', { phone: '1' }, get), await add('D', {}, get)];
+    const asked: [method: string, path: string, body?: unknown][] = [
+      ['PATCH', `/contacts/${a.id}`, { phone: '7' }],
+      ['PUT', '/contacts/by-external-id/once', { type: 'person', displayName: 'Once' }],
+      ['POST', `/contacts/merge/${a.id}`, { from: b.id }],
+      ['POST', `/contacts/archive/${d.id}`],
+      ['POST', `/contacts/restore/${d.id}`],
+      [
+        'POST',
+        '/contacts/batch',
+        { items: [{ action: 'create', contact: { type: 'person', displayName: 'Batched' } }] },
+      ],
+    ];
+    for (const [index, [method, path, body]] of asked.entries()) {
+      const headers = { 'Idempotency-Key': `twice-${index}` };
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, n) => nodes[n % 2]!(method, path, body, headers)),
+      );
+      expect([path, ...answers.map(({ status }) => status < 300)]).toEqual([path, ...answers.map(() => true)]);
+      expect(new Set(answers.map(({ text, status }) => `${status} ${text}`)).size).toBe(1);
+      expect(answers.filter((answer) => answer.headers.get('idempotent-replayed') === null)).toHaveLength(1);
+      expect(new Set(answers.map((answer) => answer.headers.get('etag'))).size).toBe(1);
+      // Whatever has happened since.
+      await get('PATCH', `/contacts/${a.id}`, { phone: `later ${index}` });
+      const later = await get(method, path, body, headers);
+      expect([later.text, later.headers.get('idempotent-replayed'), later.headers.get('location')]).toEqual([
+        answers[0]!.text,
+        'true',
+        answers[0]!.headers.get('location'),
+      ]);
+    }
+    const [counted] = await service.sql(`select count(*)::int as n from contacts where brokerage_id = $1`, [tenant.id]);
+    expect(counted).toEqual({ n: 5 });
+    const repeated = await service.sql(
+      `select distinct action from audit_records where key_id = $1 and outcome = 'repeated' order by 1`,
+      [key.id],
+    );
+    expect(repeated.map(({ action }) => action)).toEqual([
+      'contact.archive',
+      'contact.batch',
+      'contact.merge',
+      'contact.restore',
+      'contact.update',
+    ]);
+  });
+
+  test('a key stands for one request, and for none that was refused', async () => {
+    const made = await add('Bound');
+    const other = await add('Other');
+    const headers = { 'Idempotency-Key': 'bound' };
+    expect((await call('PATCH', `/contacts/${made.id}`, { phone: null, email: 'x' }, headers)).status).toBe(400);
+    expect(
+      (await call('PATCH', `/contacts/${made.id}`, { phone: '1' }, { ...headers, 'If-Match': '"x"' })).status,
+    ).toBe(412);
+    expect((await call('PATCH', `/contacts/${crypto.randomUUID()}`, { phone: '1' }, headers)).status).toBe(404);
+    const first = await call('PATCH', `/contacts/${made.id}`, { phone: '1', email: null }, headers);
+    expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([200, null]);
+    const same = await call('PATCH', `/contacts/${made.id}`, '{ "email": null, "phone": "\\u0031" }', {
+      ...headers,
+      'Content-Type': 'application/json',
+    });
+    expect([same.status, same.text, same.headers.get('idempotent-replayed')]).toEqual([200, first.text, 'true']);
+    for (const [method, path, body] of [
+      ['PATCH', `/contacts/${made.id}`, { phone: '2' }],
+      ['PATCH', `/contacts/${other.id}`, { phone: '1', email: null }],
+      ['POST', `/contacts/archive/${made.id}`, undefined],
+      ['POST', '/contacts', { type: 'person', displayName: 'Bound' }],
+    ] as const) {
+      const refused = await call(method, path, body, headers);
+      expect([path, ...codeOf(refused)]).toEqual([path, 400, 'validation_error']);
+      expect(refused.body?.error.details.faults).toMatchObject([{ in: 'header', path: 'Idempotency-Key' }]);
+    }
+    const created = { 'Idempotency-Key': 'of-create' };
+    await call('POST', '/contacts', { type: 'person', displayName: 'C' }, created);
+    expect(codeOf(await call('POST', `/contacts/archive/${made.id}`, undefined, created))).toEqual([
+      400,
+      'validation_error',
+    ]);
+    for (const bad of ['', 'x'.repeat(256), 'a b'])
+      expect((await call('POST', `/contacts/archive/${made.id}`, undefined, { 'Idempotency-Key': bad })).status).toBe(
+        400,
+      );
+    expect(entry(await one(other.id)).phone).toBeNull();
+    expect(entry(await one(made.id)).archivedAt).toBeNull();
+  });
+
+  test('for a day, and with a change that fails nothing is remembered', async () => {
+    const made = await add('Daily');
+    const headers = { 'Idempotency-Key': 'day' };
+    const path = `/contacts/${made.id}`;
+    await service.sql(`alter table contacts add constraint arranged check (phone <> 'fails') not valid`);
+    expect((await call('PATCH', path, { phone: 'fails' }, headers)).status).toBeGreaterThanOrEqual(400);
+    await service.sql('alter table contacts drop constraint arranged');
+    await call('PATCH', path, { phone: '1' }, headers);
+    service.clock.advance(24 * 3_600_000 - 60_000);
+    expect((await call('PATCH', path, { phone: '1' }, headers)).headers.get('idempotent-replayed')).toBe('true');
+    service.clock.advance(120_000);
+    const next = await call('PATCH', path, { phone: '2' }, headers);
+    expect([next.status, next.headers.get('idempotent-replayed')]).toEqual([200, null]);
+  });
+});
+
+test('a key is told who it is, whatever its scopes', async () => {
+  const tenant = await brokerage(service);
+  const expiresAt = new Date(service.clock.now().getTime() + 86_400_000);
+  const key = await tenant.key({ scopes: ['contacts:write'], environment: 'live', ceiling: 70, expiresAt });
+  const [brokerageRow] = await service.sql<{ name: string }>('select name from brokerages where id = $1', [tenant.id]);
+  const me = await as(key, service.restUrl)('GET', '/me');
+  expect([me.status, me.body]).toEqual([
+    200,
+    {
+      key: {
+        id: key.id,
+        name: 'a key',
+        environment: 'live',
+        lastFour: key.token.slice(-4),
+        expiresAt: expiresAt.toISOString(),
+      },
+      brokerage: { id: tenant.id, name: brokerageRow!.name },
+      scopes: ['contacts:write'],
+      ceiling: 70,
+    },
+  ]);
+  const usual = await as(await tenant.key({ ceiling: null }), service.restUrl)('GET', '/me');
+  expect(usual.body).toMatchObject({ ceiling: 600, key: { expiresAt: null } });
+  expect(codeOf(await as(null, service.restUrl)('GET', '/me'))).toEqual([401, 'invalid_token']);
+});
+
+describe('the list', () => {
+  let tenant: Brokerage;
+  let get: typeof call;
+  beforeAll(async () => {
+    tenant = await brokerage(service);
+    get = as(await tenant.key(), service.restUrl);
+    // Every seventh is a company, every fifth archived; three names begin alike, and three at a time changed in one millisecond.
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name, email, phone, external_id, created_at, updated_at, archived_at)
+       select $1, case when n % 7 = 0 then 'company' else 'person' end, (array['Ödön', 'adam', 'Zoe', 'Bea'])[n % 4 + 1] || ' ' || n % 10,
+         case when n % 3 = 0 then 'Info' || n % 9 || '@Example.test' end, '+1 555 ' || lpad(n::text, 4, '0'), 'x-' || n,
+         '2026-01-01'::timestamptz + n * interval '1 minute', '2026-02-01'::timestamptz + ((n * 37) % 60 / 3) * interval '1 ms',
+         case when n % 5 = 0 then '2026-03-01'::timestamptz end from generate_series(1, 60) n`,
+      [tenant.id],
+    );
+  });
+
+  async function walk(query: string, limit = 7): Promise<Entry[]> {
+    const seen: Entry[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Reply = await get(
+        'GET',
+        `/contacts?limit=${limit}&${query}${cursor === null ? '' : `&cursor=${cursor}`}`,
+      );
+      expect([query, page.status]).toEqual([query, 200]);
+      seen.push(...(page.body!.data as Entry[]));
+      cursor = page.body!.pagination.nextCursor;
+    } while (cursor !== null);
+    return seen;
+  }
+
+  const since = encodeURIComponent('2026-02-01T01:00:00.008+01:00');
+  test.each([
+    ['', 'archived_at is null', 'created_at desc, id desc'],
+    ['archived=false&sort=-createdAt', 'archived_at is null', 'created_at desc, id desc'],
+    ['archived=only', 'archived_at is not null', 'created_at desc, id desc'],
+    ['archived=true', 'true', 'created_at desc, id desc'],
+    ['sort=displayName', 'archived_at is null', '"left"(lower(display_name), 100), id'],
+    ['sort=displayName&archived=true&type=person', `type = 'person'`, '"left"(lower(display_name), 100), id'],
+    ['sort=updatedAt', 'archived_at is null', 'updated_at, id'],
+    ['sort=updatedAt&archived=true', 'true', 'updated_at, id'],
+    ['type=company&archived=true', `type = 'company'`, 'created_at desc, id desc'],
+    [`updatedSince=${since}`, `archived_at is null and updated_at >= '2026-02-01 00:00:00.008Z'`, 'updated_at, id'],
+    [
+      `updatedSince=${since}&sort=updatedAt&archived=true&type=company`,
+      `type = 'company' and updated_at >= '2026-02-01 00:00:00.008Z'`,
+      'updated_at, id',
+    ],
+    ['email=iNFO3%40example.TEST', `archived_at is null and email = 'Info3@Example.test'`, 'created_at desc, id desc'],
+    [
+      'email=info3%40example.test&archived=true&sort=displayName',
+      `email = 'Info3@Example.test'`,
+      '"left"(lower(display_name), 100), id',
+    ],
+    [
+      'search=INFO3%20%20be',
+      `archived_at is null and email = 'Info3@Example.test' and display_name like 'Bea%'`,
+      'created_at desc, id desc',
+    ],
+    [
+      'search=555%20001&sort=updatedAt&archived=only',
+      `archived_at is not null and phone like '%555%001%'`,
+      'updated_at, id',
+    ],
+    ['search=%25', 'false', 'id'],
+    ['search=%C3%B6d%C3%B6n', `archived_at is null and display_name like 'Öd%'`, 'created_at desc, id desc'],
+  ])('with "%s" has what fits, in order, page by page', async (query, condition, order) => {
+    const expected = await service.sql<{ id: string }>(
+      `select id from contacts where brokerage_id = $1 and ${condition} order by ${order}`,
+      [tenant.id],
+    );
+    if (condition !== 'false') expect(expected.length).toBeGreaterThan(0);
+    for (const limit of [3, 200])
+      expect((await walk(query, limit)).map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
+    const plain = await walk(query);
+    const whole = await walk(`${query}&expand=record`);
+    expect(whole.map(({ externalId: _e, archivedAt: _a, mergedInto: _m, ...contact }) => contact)).toEqual(plain);
+    if (whole.length > 0) expect(whole[0]!.externalId).toMatch(/^x-\d+$/);
+  });
+
+  test('what changes while one reads comes at the end, so that whoever syncs sees the last of everything', async () => {
+    const seen = new Map<string, string>();
+    let cursor: string | null = null;
+    let changes = 0;
+    do {
+      const page: Reply = await get(
+        'GET',
+        `/contacts?sort=updatedAt&archived=true&limit=9${cursor === null ? '' : `&cursor=${cursor}`}`,
+      );
+      for (const contact of page.body!.data) seen.set(contact.id, contact.phone!);
+      cursor = page.body!.pagination.nextCursor;
+      const [first] = page.body!.data;
+      if ((changes += 1) < 5 && first) {
+        service.clock.advance(3);
+        await get('PATCH', `/contacts/${first.id}`, { phone: `changed ${changes}` });
+      }
+    } while (cursor !== null);
+    const now = await service.sql<{ id: string; phone: string }>(
+      'select id, phone from contacts where brokerage_id = $1',
+      [tenant.id],
+    );
+    expect([...seen].toSorted()).toEqual(now.map(({ id, phone }) => [id, phone]).toSorted());
+  });
+
+  test.each([
+    'archived=yes',
+    'archived=',
+    'archived=true&archived=true',
+    'type=dog',
+    'type=',
+    'email=nobody',
+    'email=',
+    `email=${'x'.repeat(300)}%40example.com`,
+    'search=',
+    'search=%20%20',
+    `search=${'x'.repeat(201)}`,
+    'search=a%20b%20c%20d%20e%20f%20g%20h%20i',
+    'search=%00',
+    'updatedSince=yesterday',
+    'updatedSince=2026-02-30T00:00:00Z',
+    'updatedSince=2026-01-01',
+    'updatedSince=2026-01-01T00:00:00',
+    'updatedSince=2026-01-01T00:00:00+01:00',
+    'updatedSince=9999-12-31T23:59:59-23:59',
+    'updatedSince=1969-12-31T23:59:59Z',
+    'sort=name',
+    'sort=createdAt',
+    'sort=updatedAt&sort=updatedAt',
+    'updatedSince=2026-01-01T00:00:00Z&sort=displayName',
+    'expand=all',
+    'expand=',
+  ])('"%s" is refused', async (query) => {
+    const refused = await get('GET', `/contacts?${query}`);
+    expect(codeOf(refused)).toEqual([400, 'validation_error']);
+    expect(refused.body?.error.details.faults[0]).toMatchObject({ in: 'query' });
+  });
+
+  test('a cursor is good for its own filters, order and brokerage alone', async () => {
+    const queries = [
+      '',
+      'archived=true',
+      'type=person',
+      'sort=displayName',
+      'sort=displayName&archived=true',
+      'sort=updatedAt',
+      'search=555',
+      'search=55',
+    ];
+    const cursors = [];
+    for (const query of queries)
+      cursors.push((await get('GET', `/contacts?limit=2&${query}`)).body!.pagination.nextCursor!);
+    for (const [at, query] of queries.entries())
+      for (const [from, cursor] of cursors.entries()) {
+        const answer = await get('GET', `/contacts?limit=2&${query}&cursor=${cursor}`);
+        expect([query, queries[from], answer.status]).toEqual([query, queries[from], at === from ? 200 : 400]);
+        // How a contact is shown, and how many there are, is no matter.
+        if (at === from)
+          expect((await get('GET', `/contacts?limit=5&${query}&cursor=${cursor}&expand=record`)).status).toBe(200);
+      }
+    const key = as(await theirs.key(), service.restUrl);
+    for (const [at, query] of queries.entries())
+      expect((await key('GET', `/contacts?${query}&cursor=${cursors[at]}`)).status).toBe(400);
+    for (const made of ['A'.repeat(43), 'A'.repeat(51), 'A'.repeat(60), '_'.repeat(60), `${'A'.repeat(43)}gIA`])
+      for (const query of queries)
+        expect(codeOf(await get('GET', `/contacts?${query}&cursor=${made}`))).toEqual([400, 'validation_error']);
+  });
+
+  test('is read by an index, whatever is asked', async () => {
+    const large = await brokerage(service);
+    const { token } = await large.key();
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name, email, created_at, updated_at, archived_at)
+       select $1, case when n % 50 = 0 then 'company' else 'person' end, 'Name ' || n, 'a' || n || '@example.test', app.now() - n * interval '1 second',
+         app.now() - n % 977 * interval '1 minute', case when n % 4 = 0 then app.now() end from generate_series(1, 12000) n`,
+      [large.id],
+    );
+    await service.sql('analyze contacts');
+    const client = new pg.Client(service.connections.owner);
+    await client.connect();
+    onTestFinished(() => client.end());
+    const filter = {
+      archived: 'false',
+      type: null,
+      email: null,
+      words: [],
+      updatedSince: null,
+      sort: '-createdAt',
+    } as const;
+    const recent = new Date(service.clock.now().getTime() - 60_000).toISOString();
+    for (const [given, most] of [
+      [{}, 60],
+      [{ archived: 'true' }, 130],
+      [{ sort: 'displayName' }, 60],
+      [{ sort: 'updatedAt', archived: 'true' }, 230],
+      [{ sort: 'updatedAt', updatedSince: recent, archived: 'true' }, 230],
+      [{ type: 'company' }, 60],
+      [{ email: 'a77@example.test', archived: 'true' }, 10],
+    ] as const) {
+      await client.query('begin');
+      await client.query('select app.enter_with_api_key($1)', [apiKeyDigest(token)]);
+      const { text, values } = contactsThatFit({ ...filter, ...given }, 51, null);
+      const read = async () => {
+        await client.query('select pg_stat_clear_snapshot()');
+        const { rows } = await client.query<{ n: string }>(
+          `select sum(pg_stat_get_xact_tuples_returned(c.oid) + pg_stat_get_xact_tuples_fetched(c.oid)) as n from pg_class c
+           where c.oid = 'contacts'::regclass`,
+        );
+        return Number(rows[0]!.n);
+      };
+      const before = await read();
+      const { rows } = await client.query(
+        text,
+        values.map((value) => value ?? null),
+      );
+      expect([given, rows.length > 0, (await read()) - before <= most]).toEqual([given, true, true]);
+      await client.query('rollback');
+    }
+  });
+});
+
+test('If-Match keeps what somebody else has changed, however fast', async () => {
+  // Of this file the last: it stands from here on.
+  service.clock.stand(service.clock.now());
+  const made = await add('Shared');
+  const path = `/contacts/${made.id}`;
+  const first = tagOf(await call('GET', path));
+  expect(tagOf(await one(made.id))).toBe(first);
+  const changed = await call('PATCH', path, { phone: '1' }, { 'If-Match': first });
+  expect([changed.status, tagOf(changed) === first]).toEqual([200, false]);
+  // In the same millisecond.
+  expect(entry(changed).updatedAt).toBe(made.updatedAt);
+  for (const stale of [first, '"x"', `W/${tagOf(changed)}`, '', 'nonsense', '"'])
+    expect([stale, ...codeOf(await call('PATCH', path, { phone: '2' }, { 'If-Match': stale }))]).toEqual([
+      stale,
+      412,
+      'precondition_failed',
+    ]);
+  const now = tagOf(changed);
+  for (const fits of [`"x", ${now}`, now.replace(/"$/, '-gzip"'), '*'])
+    expect((await call('PATCH', path, { phone: '1' }, { 'If-Match': fits })).status).toBe(200);
+  expect(
+    codeOf(await call('POST', path.replace('contacts', 'contacts/archive'), undefined, { 'If-Match': first })),
+  ).toEqual([412, 'precondition_failed']);
+  expect((await one(made.id)).body).toEqual(changed.body);
+  // Of many at once with the same tag one wins.
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, n) => call('PATCH', path, { phone: `p${n}` }, { 'If-Match': now })),
+  );
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 11 }, () => 412)]);
+});
