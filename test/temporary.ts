@@ -5,7 +5,7 @@ import os from 'node:os';
 
 const memory = '/dev/shm';
 /** More than a run fills at any time, for the processes beside it too. */
-const roomBytes = 4 * 1024 ** 3;
+const roomBytes = 6 * 1024 ** 3;
 
 function hasRoom(): boolean {
   try {

@@ -64,11 +64,10 @@ Scalar.createApiReference('#reference', {
   persistAuth: false,
   authentication: { preferredSecurityScheme: 'apiKey' },
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
-  // Trying things out belongs in the sandbox: with a live key, a change is asked for twice.
+  // Both kinds of key work on what the brokerage has: a change is asked for twice.
   onBeforeRequest({ request }) {
-    const isLive = request.headers.get('Authorization')?.includes('dk_live_');
-    const question = 'This is a live key: the request changes what your brokerage works with. Send it? (Keys for the sandbox begin with dk_test_.)';
-    if (isLive && request.method !== 'GET' && !confirm(question)) throw new Error('Not sent: use a key for the sandbox, dk_test_…');
+    const question = 'This changes what your brokerage works with. Send it?';
+    if (!['GET', 'HEAD'].includes(request.method) && !confirm(question)) throw new Error('Not sent.');
   },
 });
 `;

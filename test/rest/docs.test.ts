@@ -38,15 +38,21 @@ test('the reference shows the guide and every operation, tries one out, and asks
     expect(await page.getByRole('heading', { name: summary, exact: true }).count()).toBe(1);
   await page.getByPlaceholder('Token').first().fill(token);
   await page.locator('button[method=post]').first().click();
+  const questions: string[] = [];
+  page.on('dialog', (dialog) => {
+    questions.push(dialog.message());
+    void dialog.accept();
+  });
   const [answer] = await Promise.all([
     page.waitForResponse((response) => new URL(response.url()).pathname === '/api/v1/contacts'),
     page.locator('button[data-addressbar-action=send]').first().click(),
   ]);
+  expect(questions).toEqual(['This changes what your brokerage works with. Send it?']);
   // What is sent when nothing is filled in is an example that somebody could have in their address book.
   expect([answer.status(), await answer.json()]).toMatchObject([201, { displayName: 'Ron Halvorsen' }]);
   expect([...hosts]).toEqual([new URL(service.origin).host]);
   expect(problems).toEqual([]);
-});
+}, 120_000);
 
 test('the guide of the reference is docs/rest.md, without how the service is built', async () => {
   const guide = await (await fetch(`${service.restUrl}/docs/guide.md`)).text();
