@@ -51,6 +51,10 @@ function meaning(fault: unknown): unknown {
   return fault.reason.startsWith('idempotency_key') ? fault : new Problem(409, 'conflict', fault.message);
 }
 
+/** The same where a delivery is asked for: one of a webhook that is not there is not there. */
+const meaningOfDelivery = (fault: unknown): unknown =>
+  fault instanceof Refusal && fault.reason === 'webhook_not_found' ? noDelivery() : meaning(fault);
+
 const typesOf = z
   .array(z.enum(eventTypes as [string, ...string[]], { error: 'Name types of events: see the list of them.' }), {
     error: absent('Send a list of types of events.'),
@@ -304,11 +308,6 @@ export function webhookOperations(services: Services, callers: Callers): readonl
     return webhookId;
   }
 
-  const told = <T>(answer: Promise<T>): Promise<T> =>
-    answer.catch((fault: unknown) => {
-      throw meaning(fault);
-    });
-
   const withSecret = (found: Webhook | null, secret: string) => {
     if (found === null) throw notFound();
     return { ...shownWebhook(found), secret };
@@ -347,26 +346,24 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       },
       errors: ['conflict'],
       handle: (c) =>
-        told(
-          writes.run(c, { scopes: writing, action: 'webhook.create' }, async () => {
-            const { url: target, description = null, types = null } = await readBody(c, create);
-            const webhookId = randomUUID();
-            const { secret, sealed } = mintWebhookSecret(secrets);
-            return {
-              statements: [
-                addWebhook(webhookId, null, { url: target, description, types }, sealed, originOf(c)),
-                webhookById(webhookId),
-              ],
-              said: { url: target, description, types },
-              isSecret: true,
-              answer: ([, found]: readonly [unknown, Webhook | null], _caller: KeyCaller) => ({
-                status: 201,
-                body: withSecret(found, secret),
-                headers: { Location: `/api/v1/webhooks/${webhookId}` },
-              }),
-            };
-          }),
-        ),
+        writes.run(c, { scopes: writing, action: 'webhook.create', meaning }, async () => {
+          const { url: target, description = null, types = null } = await readBody(c, create);
+          const webhookId = randomUUID();
+          const { secret, sealed } = mintWebhookSecret(secrets);
+          return {
+            statements: [
+              addWebhook(webhookId, null, { url: target, description, types }, sealed, originOf(c)),
+              webhookById(webhookId),
+            ],
+            said: { url: target, description, types },
+            isSecret: true,
+            answer: ([, found]: readonly [unknown, Webhook | null], _caller: KeyCaller) => ({
+              status: 201,
+              body: withSecret(found, secret),
+              headers: { Location: `/api/v1/webhooks/${webhookId}` },
+            }),
+          };
+        }),
     },
     {
       method: 'get',
@@ -398,20 +395,18 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       answers: { 200: { description: 'The webhook.', schema: webhook, headers: replayed } },
       errors: ['webhook_not_found'],
       handle: (c) =>
-        told(
-          writes.run(c, { scopes: writing, action: 'webhook.update' }, async () => {
-            const webhookId = webhookIn(c);
-            const given = await readBody(c, change);
-            return {
-              statements: [changeWebhook(webhookId, given, originOf(c)), webhookById(webhookId)],
-              said: given,
-              answer: ([, found]: readonly [unknown, Webhook | null]) => {
-                if (found === null) throw notFound();
-                return { status: 200, body: shownWebhook(found) };
-              },
-            };
-          }),
-        ),
+        writes.run(c, { scopes: writing, action: 'webhook.update', meaning }, async () => {
+          const webhookId = webhookIn(c);
+          const given = await readBody(c, change);
+          return {
+            statements: [changeWebhook(webhookId, given, originOf(c)), webhookById(webhookId)],
+            said: given,
+            answer: ([, found]: readonly [unknown, Webhook | null]) => {
+              if (found === null) throw notFound();
+              return { status: 200, body: shownWebhook(found) };
+            },
+          };
+        }),
     },
     {
       method: 'delete',
@@ -424,7 +419,11 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       answers: { 204: { description: 'It is gone.' } },
       errors: ['webhook_not_found'],
       async handle(c) {
-        await told(callers.ask(c, writing, () => removeWebhook(webhookIn(c), originOf(c))));
+        await callers
+          .ask(c, writing, () => removeWebhook(webhookIn(c), originOf(c)))
+          .catch((fault: unknown) => {
+            throw meaning(fault);
+          });
         return c.body(null, 204);
       },
     },
@@ -448,22 +447,20 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       },
       errors: ['webhook_not_found'],
       handle: (c) =>
-        told(
-          writes.run(c, { scopes: writing, action: 'webhook.rotate_secret' }, async () => {
-            const webhookId = webhookIn(c);
-            const { overlapSeconds = 86_400 } = await readBody(c, rotation);
-            const { secret, sealed } = mintWebhookSecret(secrets);
-            return {
-              statements: [rotateWebhookSecret(webhookId, sealed, overlapSeconds, originOf(c)), webhookById(webhookId)],
-              said: { overlapSeconds },
-              isSecret: true,
-              answer: ([, found]: readonly [unknown, Webhook | null]) => ({
-                status: 200,
-                body: withSecret(found, secret),
-              }),
-            };
-          }),
-        ),
+        writes.run(c, { scopes: writing, action: 'webhook.rotate_secret', meaning }, async () => {
+          const webhookId = webhookIn(c);
+          const { overlapSeconds = 86_400 } = await readBody(c, rotation);
+          const { secret, sealed } = mintWebhookSecret(secrets);
+          return {
+            statements: [rotateWebhookSecret(webhookId, sealed, overlapSeconds, originOf(c)), webhookById(webhookId)],
+            said: { overlapSeconds },
+            isSecret: true,
+            answer: ([, found]: readonly [unknown, Webhook | null]) => ({
+              status: 200,
+              body: withSecret(found, secret),
+            }),
+          };
+        }),
     },
     {
       method: 'post',
@@ -477,13 +474,11 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       answers: { 202: { description: 'It is on its way.', schema: tested, headers: replayed } },
       errors: ['webhook_not_found', 'conflict'],
       handle: (c) =>
-        told(
-          writes.run(c, { scopes: writing, action: 'webhook.test' }, () => ({
-            statements: [testWebhook(webhookIn(c), originOf(c))],
-            said: null,
-            answer: ([deliveryId]: readonly [string]) => ({ status: 202, body: { deliveryId } }),
-          })),
-        ),
+        writes.run(c, { scopes: writing, action: 'webhook.test', meaning }, () => ({
+          statements: [testWebhook(webhookIn(c), originOf(c))],
+          said: null,
+          answer: ([deliveryId]: readonly [string]) => ({ status: 202, body: { deliveryId } }),
+        })),
     },
     {
       method: 'get',
@@ -531,21 +526,17 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       answers: { 202: { description: 'It is on its way.', schema: redelivered, headers: replayed } },
       errors: ['delivery_not_found', 'conflict'],
       handle: (c) =>
-        told(
-          writes.run(c, { scopes: writing, action: 'webhook.redeliver' }, () => {
-            const deliveryId = c.req.param('deliveryId') ?? '';
-            if (!isUuid(c.req.param('webhookId') ?? '') || !isUuid(deliveryId)) throw noDelivery();
-            return {
-              statements: [redeliver(webhookIn(c), deliveryId, originOf(c))],
-              said: null,
-              answer: ([isThere]: readonly [boolean]) => {
-                if (!isThere) throw noDelivery();
-                return { status: 202, body: { deliveries: 1 } };
-              },
-            };
-          }),
-        ).catch((fault: unknown) => {
-          throw fault instanceof Problem && fault.code === 'webhook_not_found' ? noDelivery() : fault;
+        writes.run(c, { scopes: writing, action: 'webhook.redeliver', meaning: meaningOfDelivery }, () => {
+          const [webhookId, deliveryId] = [c.req.param('webhookId') ?? '', c.req.param('deliveryId') ?? ''];
+          if (!isUuid(webhookId) || !isUuid(deliveryId)) throw noDelivery();
+          return {
+            statements: [redeliver(webhookId, deliveryId, originOf(c))],
+            said: null,
+            answer: ([isThere]: readonly [boolean]) => {
+              if (!isThere) throw noDelivery();
+              return { status: 202, body: { deliveries: 1 } };
+            },
+          };
         }),
     },
     {
@@ -562,17 +553,15 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       answers: { 202: { description: 'They are on their way.', schema: redelivered, headers: replayed } },
       errors: ['webhook_not_found', 'conflict'],
       handle: (c) =>
-        told(
-          writes.run(c, { scopes: writing, action: 'webhook.redeliver' }, async () => {
-            const webhookId = webhookIn(c);
-            const { since, until, failedOnly = false } = await readBody(c, range);
-            return {
-              statements: [redeliverRange(webhookId, { since, until, failedOnly }, originOf(c))],
-              said: { since, until, failedOnly },
-              answer: ([deliveries]: readonly [number]) => ({ status: 202, body: { deliveries } }),
-            };
-          }),
-        ),
+        writes.run(c, { scopes: writing, action: 'webhook.redeliver', meaning }, async () => {
+          const webhookId = webhookIn(c);
+          const { since, until, failedOnly = false } = await readBody(c, range);
+          return {
+            statements: [redeliverRange(webhookId, { since, until, failedOnly }, originOf(c))],
+            said: { since, until, failedOnly },
+            answer: ([deliveries]: readonly [number]) => ({ status: 202, body: { deliveries } }),
+          };
+        }),
     },
   ];
 }

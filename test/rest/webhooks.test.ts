@@ -408,5 +408,9 @@ describe('by the API', () => {
     for (let n = 0; n < 20; n += 1) await webhook({ url: `${origin}/${n}` });
     const { status, body } = await rest('POST', '/webhooks', { url: `${origin}/more` });
     expect([status, body?.error.code]).toEqual([409, 'conflict']);
+    const [last] = await service.sql(
+      `select outcome, details from audit_records where action = 'webhook.create' order by at desc, id desc limit 1`,
+    );
+    expect(last).toEqual({ outcome: 'refused', details: { status: 409, code: 'conflict' } });
   });
 });
