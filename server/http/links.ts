@@ -48,7 +48,8 @@ export const signOutPath = returning(paths.signOut);
 /** What protects the person's account. */
 export const securityPath: PagePath = paths.security;
 export const brokeragePath: PagePath = paths.brokerage;
-export const webhooksPath: PagePath = paths.keys;
+/** The brokerage's API keys. */
+export const keysPath: PagePath = paths.keys;
 
 /** The person's connected clients. */
 export const clientsPath: PagePath = paths.clients;
