@@ -60,8 +60,8 @@ async function aBuyerInFullUse() {
     name,
   ]);
   await service.sql(
-    `insert into contacts (brokerage_id, type, display_name, email, phone) values ($1, 'person', $2, $3, '+1 555 0100')`,
-    [brokerage, name, email.replace('zeb', 'Zeb')],
+    `insert into contacts (brokerage_id, type, display_name, email, phone, external_id) values ($1, 'person', $2, $3, '+1 555 0100', $4)`,
+    [brokerage, name, email.replace('zeb', 'Zeb'), email],
   );
   const password = newPassword();
   await service.sql(
@@ -92,6 +92,13 @@ async function aBuyerInFullUse() {
     digest,
     lastFour,
   ]);
+  // What a request with an Idempotency-Key was answered.
+  for (const answer of [{ displayName: name }, { email }, { displayName: 'Somebody' }])
+    await service.sql(
+      `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, made_at, answer)
+       select id, gen_random_uuid(), sha256(''), app.now(), $1 from api_keys where created_by = $2 order by id desc limit 1`,
+      [JSON.stringify({ status: 201, body: answer }), id],
+    );
   for (const recipient of [email, 'somebody@people.example'])
     await service.sql(
       `insert into vault.outbox (kind, recipient, recipient_id, caused_by, urgent, facts) values ('security_change', $1, $2, $3, false, $4)`,
