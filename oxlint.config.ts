@@ -3,7 +3,17 @@
 import type { OxlintConfig, OxlintOverride } from 'oxlint';
 
 const foundation = ['config.ts', 'counts.ts', 'log.ts', 'secrets.ts'];
-const beneathInterfaces = [...foundation, 'services.ts', 'database', 'domain', 'storage', 'documents', 'mail', 'http'];
+const beneathInterfaces = [
+  ...foundation,
+  'services.ts',
+  'database',
+  'domain',
+  'storage',
+  'documents',
+  'mail',
+  'webhooks',
+  'http',
+];
 
 /** What each folder of `server/` may import of the others. A folder or file that is not named here imports what it likes. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -13,6 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   documents: [...foundation, 'services.ts', 'database', 'domain', 'storage'],
   http: beneathInterfaces,
   mail: [...foundation, 'services.ts', 'database', 'domain', 'http'],
+  webhooks: [...foundation, 'services.ts', 'database', 'domain', 'http'],
   rest: beneathInterfaces,
   oauth: beneathInterfaces,
   tools: beneathInterfaces,

@@ -12,6 +12,7 @@ import {
   type RecordSort,
 } from '../domain/contacts/records.ts';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
+import { uuidAt, uuidBytes } from '../http/uuid.ts';
 import { placeOf, positionOf } from './cursor.ts';
 import { invalid } from './envelope.ts';
 import { queryParameter } from './operation.ts';
@@ -152,13 +153,13 @@ const byTime: Places = {
 const idBytes = 16;
 
 const byName: Places = {
-  write: ({ key, id }) => Buffer.concat([Buffer.from(id.replaceAll('-', ''), 'hex'), Buffer.from(key)]),
+  write: ({ key, id }) => Buffer.concat([uuidBytes(id), Buffer.from(key)]),
   read(bytes) {
     const key = bytes.toString('utf8', idBytes);
     // Whatever is no text that PostgreSQL takes was not given out by us.
     const isText = Buffer.from(key).equals(bytes.subarray(idBytes)) && !key.includes('\0');
     if (bytes.length <= idBytes || !isText) return null;
-    return { key, id: bytes.toString('hex', 0, idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') };
+    return { key, id: uuidAt(bytes, 0) };
   },
 };
 

@@ -1,6 +1,7 @@
 /** Places in the list of contacts as bytes: six of the time in milliseconds, sixteen of the id (specification, section 4.1). */
 
 import type { Position } from '../domain/contacts/contacts.ts';
+import { uuidAt, uuidBytes } from '../http/uuid.ts';
 
 const timeBytes = 6;
 const idBytes = 16;
@@ -10,7 +11,7 @@ const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 export function placeOf({ createdAt, id }: Position): Buffer {
   const place = Buffer.alloc(timeBytes + idBytes);
   place.writeUIntBE(Date.parse(createdAt), 0, timeBytes);
-  place.write(id.replaceAll('-', ''), timeBytes, 'hex');
+  uuidBytes(id).copy(place, timeBytes);
   return place;
 }
 
@@ -19,6 +20,5 @@ export function positionOf(place: Buffer): Position | null {
   if (place.length !== timeBytes + idBytes) return null;
   const milliseconds = place.readUIntBE(0, timeBytes);
   if (milliseconds > latest) return null;
-  const id = place.toString('hex', timeBytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-  return { createdAt: new Date(milliseconds).toISOString(), id };
+  return { createdAt: new Date(milliseconds).toISOString(), id: uuidAt(place, timeBytes) };
 }

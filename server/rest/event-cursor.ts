@@ -6,6 +6,7 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 import { fromCursorSecret } from '../database/cursor-secret.ts';
 import type { PlaceInStream } from '../domain/events/changes.ts';
+import { uuidAt, uuidBytes } from '../http/uuid.ts';
 import type { CoreServices } from '../services.ts';
 
 export interface EventPlace extends PlaceInStream {
@@ -26,16 +27,13 @@ const tagBytes = 16;
 /** Two UUIDs, the number and the time. */
 const placeBytes = 16 + 16 + 8 + 6;
 
-const uuidAt = (bytes: Buffer, at: number): string =>
-  bytes.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-
 function openCursors(secret: Buffer): EventCursors {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'dealkeep event cursors', 32)));
   return {
     write({ brokerageId, history, seq, at }) {
       const place = Buffer.alloc(placeBytes);
-      place.write(brokerageId.replaceAll('-', ''), 0, 'hex');
-      place.write(history.replaceAll('-', ''), 16, 'hex');
+      uuidBytes(brokerageId).copy(place, 0);
+      uuidBytes(history).copy(place, 16);
       place.writeBigInt64BE(BigInt(seq), 32);
       place.writeUIntBE(Date.parse(at), 40, 6);
       const iv = randomBytes(ivBytes);

@@ -3,9 +3,9 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { mapped, type Statement } from '../database/statement.ts';
-import { contactsByIds } from '../domain/contacts/contacts.ts';
-import { changesAfter, eventTypes, objectTypes, type ChangeEvent, type ObjectType } from '../domain/events/changes.ts';
+import type { Statement } from '../database/statement.ts';
+import { changesAfter, eventTypes, objectTypes, type ChangeEvent } from '../domain/events/changes.ts';
+import { recordsOf, withRecords, type ShownEvent } from '../domain/events/records.ts';
 import { Problem } from '../http/problem.ts';
 import type { Services } from '../services.ts';
 import type { Callers } from './caller.ts';
@@ -19,18 +19,6 @@ import { pagination } from './schemas.ts';
 
 /** How long a cursor is good, in milliseconds: events are kept a day longer. */
 const keptMillis = 30 * 86_400_000;
-
-/** Statements that read records as their own path answers them, by their ids: of those that the caller sees. */
-export const expansions: Partial<
-  Record<ObjectType, (ids: readonly string[]) => Statement<readonly { readonly id: string }[]>>
-> = {
-  contact: contactsByIds,
-};
-
-/** An event as readers and webhooks get it; `data` when it is asked for: the record as it is now, null when it is not there or not to be seen. */
-export interface ShownEvent extends ChangeEvent {
-  readonly data?: unknown;
-}
 
 export const event = z
   .object({
@@ -80,7 +68,7 @@ const after = queryParameter(
   null,
 );
 
-export const typesMessage = `Name types of events, with commas between them: ${eventTypes.join(', ')}.`;
+const typesMessage = `Name types of events, with commas between them: ${eventTypes.join(', ')}.`;
 const types = queryParameter(
   'types',
   {
@@ -115,26 +103,10 @@ const expired = () =>
     'This cursor is older than 30 days, or from before the service was restored from a backup. Ask for after=latest, read the records that you keep anew, then follow from that cursor.',
   );
 
-/** The records that events are about, by type and id, in one statement for each type. */
-export const recordsOf = (events: readonly ChangeEvent[]): Statement<readonly { readonly id: string }[]>[] =>
-  [...Map.groupBy(events, ({ objectType }) => objectType)].flatMap(([type, those]) => {
-    const read = expansions[type];
-    return read ? [mapped(read([...new Set(those.map(({ objectId }) => objectId))]), (found) => found)] : [];
-  });
-
 /** What is told of an event: not its place among those of all brokerages. */
 function withoutPlace(found: ChangeEvent & { readonly seq: string }): ChangeEvent {
   const { seq: _, ...told } = found;
   return told;
-}
-
-/** The events with their records. */
-export function withRecords(
-  events: readonly ChangeEvent[],
-  found: readonly (readonly { readonly id: string }[])[],
-): ShownEvent[] {
-  const byId = new Map(found.flat().map((record) => [record.id, record]));
-  return events.map((one) => ({ ...one, data: byId.get(one.objectId) ?? null }));
 }
 
 /** List. */

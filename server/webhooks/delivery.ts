@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ChangeEvent } from '../domain/events/changes.ts';
+import { recordsOf, withRecords } from '../domain/events/records.ts';
 import {
   claimDeliveries,
   enterForDelivery,
@@ -16,7 +17,6 @@ import {
   type ClaimedDelivery,
 } from '../domain/webhooks/deliveries.ts';
 import { guardedFetch, NotFetched } from '../http/guarded-fetch.ts';
-import { recordsOf, withRecords } from '../rest/events.ts';
 import type { Services } from '../services.ts';
 import { startWoken } from '../woken.ts';
 import { openedSecrets, signedHeaders } from './signature.ts';

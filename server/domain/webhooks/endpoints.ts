@@ -41,21 +41,6 @@ export const webhookById = row<Webhook, [id: string]>(
   `select ${fields} from webhook_endpoints e where e.id = $1`,
 );
 
-/** A webhook as the admins of its brokerage see it. */
-export interface WebhookOfBrokerage extends Webhook {
-  key_name: string;
-  /** False when its key was revoked or has run out, or nobody stands for it any more: nothing is sent. */
-  is_key_in_force: boolean;
-}
-
-/** Those of a brokerage, the newest first, 500 at most; none but for its admins. */
-export const webhooksOf = rows<WebhookOfBrokerage, [brokerageId: string]>(
-  'webhooks_of',
-  `select ${fields}, k.name as key_name, app.is_key_in_force(e.key_id) as is_key_in_force
-   from webhook_endpoints e join api_keys k on k.id = e.key_id
-   where e.brokerage_id = $1 order by e.created_at desc, e.id desc limit 500`,
-);
-
 /** A secret as it is kept: under an id of its own, for which the server has sealed it. */
 export interface SealedSecret {
   readonly id: string;

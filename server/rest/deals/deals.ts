@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { searchWords } from '../../database/paging.ts';
 import type { Statement } from '../../database/statement.ts';
 import { dealsForKey, dealStates, editDeal, moveDeal, openDealWithKey, toldDeal } from '../../domain/deals/deals.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
@@ -9,7 +10,7 @@ import { originOf } from '../../http/origin.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
-import { absent, amount, currency, currency as currencySent, decimal, id, oneOf, textUpTo, time } from '../fields.ts';
+import { absent, amount, currency, decimal, id, oneOf, textUpTo, time } from '../fields.ts';
 import { location, replayed, type Operation } from '../operation.ts';
 import { byKey, cursor, limitOf, openPages } from '../pages.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
@@ -71,12 +72,12 @@ const said = {
     .nullable()
     .meta({ examples: ['A wholesale bakery with forty regular customers.'] }),
   askingPrice: amount().nullable(),
-  currency: currencySent,
+  currency,
   needsNda: z.boolean({ error: absent('Send true or false.') }),
 };
 
 export const dealCreate = z
-  .strictObject({ ...said, currency: currencySent.default('USD'), needsNda: said.needsNda.default(true) })
+  .strictObject({ ...said, currency: currency.default('USD'), needsNda: said.needsNda.default(true) })
   .partial({ industry: true, location: true, summary: true, askingPrice: true })
   .meta({ id: 'DealCreate' });
 
@@ -158,7 +159,8 @@ export function dealOperations(services: Services, callers: Callers): readonly O
           'deals:read',
           limit,
           () => {
-            const words = search.read(c)?.trim().split(/\s+/).filter(Boolean).slice(0, 8) ?? null;
+            const sought = search.read(c);
+            const words = sought === null ? null : searchWords(sought);
             const filter = { words, state: state.read(c), updatedSince: updatedSince.read(c) };
             return {
               name: JSON.stringify(['listDeals', filter]),

@@ -11,7 +11,7 @@ import { originOf } from '../../http/origin.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
-import { amount, currency, currency as currencySent, date, day, decimal, id, textUpTo, time } from '../fields.ts';
+import { amount, currency, date, day, decimal, id, textUpTo, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
 import {
@@ -120,7 +120,7 @@ const mostRows = 5_000;
 const inPeriod = {
   periodStartDate: day,
   periodEndDate: day.meta({ description: 'Not before periodStartDate.' }),
-  currency: currencySent.optional().meta({ description: "Without it, the deal's." }),
+  currency: currency.optional().meta({ description: "Without it, the deal's." }),
 };
 const amountSent = amount({ signed: true });
 const maybe = amountSent.nullable().optional();

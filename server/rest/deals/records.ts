@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Place } from '../../database/paging.ts';
-import { mapped, type Statement } from '../../database/statement.ts';
+import type { Statement } from '../../database/statement.ts';
 import type { KeyScope } from '../../domain/clients/key-scopes.ts';
 import { withinDeal } from '../../domain/visibility/within.ts';
 import { Problem } from '../../http/problem.ts';
@@ -219,7 +219,3 @@ export function dealResources(services: Services, callers: Callers): DealResourc
     },
   };
 }
-
-/** The same statement, answered with what `f` makes of what it found; null stays null. */
-export const shownAs = <T, R>(statement: Statement<T | null>, f: (found: T) => R): Statement<R | null> =>
-  mapped(statement, (found) => (found === null ? null : f(found)));
