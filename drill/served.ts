@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { printedUrl } from '../bench/printed-url.ts';
 
 const folder = process.argv[2] ?? '.';
 const dataDir = path.join(folder, '.data');
@@ -33,15 +34,7 @@ async function started(command: 'serve' | 'demo'): Promise<Started> {
     env: { ...process.env, PORT: '0', LOG_LEVEL: 'error', DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let said = '';
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      const line = /^\{"url".*\}$/m.exec(said)?.[0];
-      if (line) resolve((JSON.parse(line) as { url: string }).url);
-    });
-    child.once('exit', (code) => reject(new Error(`dealkeep ${command} ended with ${code}.`)));
-  });
+  const url = await printedUrl(child, `dealkeep ${command}`);
   return { child, url, millis: performance.now() - began };
 }
 

@@ -8,10 +8,11 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { freePort } from '../../bench/free-port.ts';
+import { printedUrl } from '../../bench/printed-url.ts';
 import { table } from '../../bench/table.ts';
 import { checks, type Check, type Ground } from './checks.ts';
 
@@ -67,25 +68,9 @@ async function startDemo(directory: string): Promise<Demo> {
     env: { ...process.env, ...limits, PORT: '0', LOG_LEVEL: 'error', DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let said = '';
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      const line = /^\{"url".*\}$/m.exec(said)?.[0];
-      if (line) resolve((JSON.parse(line) as { url: string }).url);
-    });
-    child.once('exit', (code) => reject(new Error(`The demo ended with ${code}.`)));
-  });
+  const url = await printedUrl(child, 'The demo');
   const { keys } = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
   return { url: new URL(url).origin, keys, child };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
 }
 
 /** What came of a check, and how long it took. */

@@ -4,32 +4,18 @@
  */
 
 import { format } from 'prettier';
-
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly description?: string;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: Schema | boolean;
-  readonly items?: Schema;
-  readonly allOf?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-}
+import type { JsonSchema } from '../../server/rest/json-schema.ts';
 
 interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
   readonly description?: string;
-  readonly schema: Schema;
+  readonly schema: JsonSchema;
 }
 
 interface Body {
-  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
 }
 
 interface Operation {
@@ -44,14 +30,14 @@ interface Operation {
 
 export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
 }
 
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
 const comment = (text: string | undefined): string => (text ? `/** ${text.replaceAll('*/', '*\\/')} */\n` : '');
 
-const isNull = ({ type }: Schema): boolean => type === 'null';
+const isNull = ({ type }: JsonSchema): boolean => type === 'null';
 
 const word: Readonly<Record<string, string>> = {
   string: 'string',
@@ -61,7 +47,7 @@ const word: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-function objectType({ properties = {}, required = [], additionalProperties }: Schema): string {
+function objectType({ properties = {}, required = [], additionalProperties }: JsonSchema): string {
   const names = Object.entries(properties);
   if (names.length === 0)
     return typeof additionalProperties === 'object'
@@ -75,7 +61,7 @@ function objectType({ properties = {}, required = [], additionalProperties }: Sc
 }
 
 /** The type of the values of a schema. */
-function typeOf(schema: Schema): string {
+function typeOf(schema: JsonSchema): string {
   if (schema.$ref !== undefined) return refName(schema.$ref);
   if ('const' in schema) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
@@ -99,7 +85,7 @@ function typeOf(schema: Schema): string {
 const inputName = ({ name, in: where }: Parameter): string =>
   where === 'header' ? name.toLowerCase().replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) : name;
 
-const jsonOf = (body: Body | undefined): Schema | undefined =>
+const jsonOf = (body: Body | undefined): JsonSchema | undefined =>
   Object.entries(body?.content ?? {}).find(([type]) => /json/.test(type))?.[1].schema;
 
 /** What an operation answers when it does what it is asked: the type of its JSON, the whole answer where it is no JSON, or nothing. */

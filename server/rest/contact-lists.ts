@@ -17,17 +17,10 @@ import { placeOf, positionOf } from './cursor.ts';
 import { invalid } from './envelope.ts';
 import { queryParameter } from './operation.ts';
 import type { List } from './pages.ts';
+import { oneOfParameter } from './parameters.ts';
 
-const oneOf = <const T extends string>(values: readonly T[]) => ({
-  schema: { type: 'string', enum: [...values] },
-  message: `Send one of ${values.join(', ')}.`,
-  read: (value: string): T | undefined => values.find((one) => one === value),
-});
-
-const archivedOf = <const T extends string>(values: readonly T[], description: string) => {
-  const { schema, message, read } = oneOf(values);
-  return queryParameter('archived', { description, schema: { ...schema, default: 'false' }, message }, read, null);
-};
+const archivedOf = <const Words extends readonly [string, ...string[]]>(words: Words, description: string) =>
+  oneOfParameter('archived', words, description, { default: 'false' });
 
 /** `archived` of a list. */
 const archived = archivedOf(
@@ -38,18 +31,10 @@ const archived = archivedOf(
 /** `archived` of one contact. */
 export const archivedToo = archivedOf(['false', 'true'], 'Whether the contact is answered also when it is archived.');
 
-const expansion = oneOf(['record']);
-
 /** `expand=record`: a contact with `externalId`, `archivedAt` and `mergedInto`. */
-export const expand = queryParameter(
-  'expand',
-  { description: 'record: with externalId, archivedAt and mergedInto.', ...expansion },
-  expansion.read,
-  null,
-);
+export const expand = oneOfParameter('expand', ['record'], 'record: with externalId, archivedAt and mergedInto.');
 
-const types = oneOf(['person', 'company']);
-const type = queryParameter('type', { description: 'Contacts of this type.', ...types }, types.read, null);
+const type = oneOfParameter('type', ['person', 'company'], 'Contacts of this type.');
 
 const email = queryParameter(
   'email',
@@ -102,18 +87,11 @@ const updatedSince = queryParameter(
   null,
 );
 
-const sorts = oneOf(recordSorts);
 const sortMessage = 'With updatedSince the order is updatedAt: leave sort out.';
-const sort = queryParameter(
+const sort = oneOfParameter(
   'sort',
-  {
-    description:
-      'Newest first, by name, or those changed first at the beginning. With updatedSince it is updatedAt, otherwise -createdAt.',
-    schema: sorts.schema,
-    message: sorts.message,
-  },
-  sorts.read,
-  null,
+  recordSorts,
+  'Newest first, by name, or those changed first at the beginning. With updatedSince it is updatedAt, otherwise -createdAt.',
 );
 
 /** What a list of contacts can be asked for beside `cursor` and `limit`. */

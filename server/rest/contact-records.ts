@@ -18,7 +18,7 @@ import { answerJson, tagsIn, type Answered } from './answer.ts';
 import { faultsIn, largestBody, readBody } from './body.ts';
 import { unknownKey, type Callers } from './caller.ts';
 import { archivedToo } from './contact-lists.ts';
-import { invalid } from './envelope.ts';
+import { conflict, invalid } from './envelope.ts';
 import { headerParameter, location, replayed, type Json, type Operation } from './operation.ts';
 import {
   contactBatch,
@@ -36,9 +36,6 @@ import { idempotencyKey, type Write, type Writes } from './writes.ts';
 
 /** 404, the same for a contact that there is not, one of another brokerage, and an archived one where those are not asked for. */
 export const contactNotFound = (): Problem => new Problem(404, 'contact_not_found', 'There is no such contact.');
-
-const conflict = (message: string, details?: Readonly<Record<string, unknown>>): Problem =>
-  new Problem(409, 'conflict', message, details && { details });
 
 /** `If-Match`: the entity tags that the contact may have. A weak one is like none (RFC 9110, section 13.1.1). */
 const ifMatch = headerParameter(

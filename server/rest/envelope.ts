@@ -60,6 +60,10 @@ function summary([first, ...others]: readonly Detail[]): string {
 export const invalid = (details: readonly Detail[], status: 400 | 413 | 415 = 400): Problem =>
   new Problem(status, 'validation_error', summary(details), { details });
 
+/** 409 `conflict`, in words; `details` say what stands against it where a program can go on from there. */
+export const conflict = (message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown): Problem =>
+  new Problem(409, 'conflict', message, { ...(details && { details }), cause });
+
 /** 401 with the challenge of RFC 6750: without a code when no key came at all. */
 export function unauthorized(message: string, presented: boolean): Problem {
   const challenge = presented ? 'Bearer realm="dealkeep", error="invalid_token"' : 'Bearer realm="dealkeep"';

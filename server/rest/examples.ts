@@ -1,22 +1,7 @@
 /** Examples for the OpenAPI document: of a schema as a whole where it brings one (`examples`), else put together of those of its parts. */
 
+import type { JsonSchema } from './json-schema.ts';
 import type { Json } from './operation.ts';
-
-/** A JSON Schema as zod writes it. */
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly format?: string;
-  readonly examples?: readonly unknown[];
-  readonly const?: unknown;
-  readonly default?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
-  readonly allOf?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-}
 
 /** What a value of a format looks like, where the schema has no example of its own. */
 const ofFormats: Readonly<Record<string, string>> = {
@@ -27,25 +12,25 @@ const ofFormats: Readonly<Record<string, string>> = {
   uri: 'https://crm.example.com/dealkeep',
 };
 
-const ownExamples = ({ examples, const: only, default: usual, enum: words }: Schema): readonly unknown[] =>
+const ownExamples = ({ examples, const: only, default: usual, enum: words }: JsonSchema): readonly unknown[] =>
   [examples?.[0], only, usual, words?.[0]].filter((value) => value !== undefined);
 
-const typeOf = ({ type }: Schema): string | undefined =>
+const typeOf = ({ type }: JsonSchema): string | undefined =>
   typeof type === 'string' ? type : type?.find((one) => one !== 'null');
 
-const isNull = (schema: Schema): boolean => schema.type === 'null';
+const isNull = (schema: JsonSchema): boolean => schema.type === 'null';
 
 /**
  * An example of `schema`. Where it can find none, it says so to `missing`, with the path below `path`: such a part has to bring
  * one, `.meta({ examples: [...] })`.
  */
 export function exampleOf(
-  schema: Schema,
+  schema: JsonSchema,
   schemas: Readonly<Record<string, Json>>,
   path: string,
   missing: (path: string) => void,
 ): unknown {
-  const inner = (part: Schema, at = path) => exampleOf(part, schemas, at, missing);
+  const inner = (part: JsonSchema, at = path) => exampleOf(part, schemas, at, missing);
   if (schema.$ref !== undefined) {
     const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
     return inner(schemas[name] ?? {}, name);

@@ -34,6 +34,7 @@ import type { Services } from '../services.ts';
 import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
 import type { Callers } from './caller.ts';
+import { conflict } from './envelope.ts';
 import { absent, id, text, time } from './fields.ts';
 import { location, queryParameter, replayed, type Operation } from './operation.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
@@ -48,7 +49,7 @@ const noDelivery = () => new Problem(404, 'delivery_not_found', 'There is no suc
 function meaning(fault: unknown): unknown {
   if (!(fault instanceof Refusal)) return fault;
   if (fault.reason === 'webhook_not_found') return notFound();
-  return fault.reason.startsWith('idempotency_key') ? fault : new Problem(409, 'conflict', fault.message);
+  return fault.reason.startsWith('idempotency_key') ? fault : conflict(fault.message);
 }
 
 /** The same where a delivery is asked for: one of a webhook that is not there is not there. */

@@ -1,13 +1,11 @@
 /** What keys read of deals: as docs/visibility.md has it for the API key, through HTTP, exactly. */
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
-import { startNetwork } from '../database/network.ts';
 import type { Scene } from '../policies/scene.ts';
-import { startNode } from '../tools/node.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
-import { readDocument } from './document.ts';
+import { prepareRefusals } from './refusals.ts';
 import { as, issueKey } from './scene.ts';
 
 let web: WebScene;
@@ -419,17 +417,9 @@ describe('exactly what a key reads', () => {
 });
 
 test('every answer is as the document says, and all that it announces is answered', async () => {
-  // Those over a limit stay so for the whole test: it begins with a minute.
-  const { clock, sql, restUrl, connections } = web.service;
-  clock.advance(60_000 - (clock.now().getTime() % 60_000));
-  const document = await readDocument(restUrl);
-  const network = await startNetwork(connections.server);
-  const away = await startNode(web.service, network.connection);
-  await network.stop();
-  onTestFinished(away.stop);
+  const { sql, restUrl } = web.service;
+  const { document, limited, away } = await prepareRefusals(web.service, admin());
   const full = await key(dealScopes);
-  const limited = as(await issueKey(web.service, admin(), { scopes: dealScopes, ceiling: 1 }), restUrl);
-  await limited('GET', '/deals');
   const none = as(await key(['contacts:read']), restUrl);
   const operations = [['', ''], ...reads.map(([path]) => ['/{dealId}', path] as const)] as const;
   for (const [one, path] of operations) {
@@ -443,7 +433,7 @@ test('every answer is as the document says, and all that it announces is answere
     check(await none('GET', asked));
     check(await as(null, restUrl)('GET', asked));
     check(await limited('GET', asked));
-    check(await as(full, `${away.origin}/api/v1`)('GET', asked));
+    check(await as(full, away)('GET', asked));
     if (one !== '') check(await ask('GET', filled(path, nothing)));
     if (document.announced(template).includes(`GET ${template} 400`)) check(await ask('GET', `${asked}?limit=0`));
     await sql('alter table deals rename to deals_away');

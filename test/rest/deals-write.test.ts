@@ -1,15 +1,13 @@
 /** What keys write on deals: by their scopes, as the rules of a sale allow, each with a record of the key in the audit trail. */
 
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
-import { startNetwork } from '../database/network.ts';
 import type { Scene } from '../policies/scene.ts';
-import { startNode } from '../tools/node.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { aPdf } from '../web/uploads.ts';
-import { readDocument } from './document.ts';
+import { prepareRefusals } from './refusals.ts';
 import { as, issueKey, type Key } from './scene.ts';
 
 let web: WebScene;
@@ -627,15 +625,8 @@ describe('documents', () => {
 });
 
 test('every answer is as the document says, and all that it announces is answered', async () => {
-  const { clock, sql, restUrl, connections } = web.service;
-  clock.advance(60_000 - (clock.now().getTime() % 60_000));
-  const document = await readDocument(restUrl);
-  const network = await startNetwork(connections.server);
-  const away = await startNode(web.service, network.connection);
-  await network.stop();
-  onTestFinished(away.stop);
-  const limited = as(await issueKey(web.service, admin(), { scopes: dealScopes, ceiling: 1 }), restUrl);
-  await limited('GET', '/deals');
+  const { sql, restUrl } = web.service;
+  const { document, limited, away } = await prepareRefusals(web.service, admin());
   const none = as(await key(['contacts:read']), restUrl);
   await sql(`create function full_disk() returns trigger language plpgsql as
     $$ begin raise 'No space left on device' using errcode = '53100'; end $$`);
@@ -654,7 +645,7 @@ test('every answer is as the document says, and all that it announces is answere
     check(await none(method, asked, fresh()));
     check(await as(null, restUrl)(method, asked, fresh()));
     check(await limited(method, asked, fresh()));
-    check(await as(full, `${away.origin}/api/v1`)(method, asked, fresh()));
+    check(await as(full, away)(method, asked, fresh()));
     if (absent !== null) check(await ask(method, filled(path, nothing), fresh()));
     await sql('alter table deals rename to deals_away');
     check(await ask(method, asked, fresh()).finally(() => sql('alter table deals_away rename to deals')));

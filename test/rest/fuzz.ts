@@ -1,5 +1,6 @@
 /** Requests drawn from a seed by what the OpenAPI document says: as it allows, and with something in them that it does not. */
 
+import type { JsonSchema } from '../../server/rest/json-schema.ts';
 import { texts } from '../hostile/generate.ts';
 import type { OpenApi } from './document.ts';
 
@@ -12,26 +13,10 @@ export interface Drawn {
   readonly body?: string;
 }
 
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly format?: string;
-  readonly examples?: readonly unknown[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-}
-
 interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
-  readonly schema: Schema;
+  readonly schema: JsonSchema;
 }
 
 const odd: readonly unknown[] = [null, true, 0, -1, 2 ** 53, 1e308, [], {}, [[]], ['x'], { a: 1 }];
@@ -53,14 +38,14 @@ const bodies = [
 export function drawer(random: () => number, api: OpenApi, ids: readonly string[]) {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const often = (share: number): boolean => random() < share;
-  const schemas = api.components['schemas'] as Readonly<Record<string, Schema>>;
+  const schemas = api.components['schemas'] as Readonly<Record<string, JsonSchema>>;
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
 
   const anyId = () => (ids.length > 0 && often(0.9) ? pick(ids) : crypto.randomUUID());
 
-  function fittingText({ format, examples }: Schema): unknown {
+  function fittingText({ format, examples }: JsonSchema): unknown {
     if (format === 'uuid') return anyId();
     if (format === 'date-time') return pick(times);
     if (format === 'date') return pick(['2026-03-01', '2024-02-29', '2025-02-29']);
@@ -69,7 +54,7 @@ export function drawer(random: () => number, api: OpenApi, ids: readonly string[
   }
 
   /** A value as the schema describes it, or nearly. */
-  function fitting(schema: Schema, depth = 0): unknown {
+  function fitting(schema: JsonSchema, depth = 0): unknown {
     if (schema.$ref) return fitting(schemas[schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)] ?? {}, depth);
     if ('const' in schema) return schema.const;
     if (schema.enum) return pick(schema.enum);
@@ -98,12 +83,12 @@ export function drawer(random: () => number, api: OpenApi, ids: readonly string[
   const hostile = (): unknown => (often(0.6) ? pick(texts) : pick(odd));
 
   /** A value for the path, the query or a header: all of them together stay below what a request line may hold. */
-  function written(schema: Schema): string {
+  function written(schema: JsonSchema): string {
     const value = often(0.8) ? fitting(schema) : hostile();
     return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 200).toWellFormed();
   }
 
-  function bodyOf(schema: Schema): string {
+  function bodyOf(schema: JsonSchema): string {
     if (often(0.05)) return pick(bodies);
     const value = fitting(schema);
     if (typeof value === 'object' && value !== null && often(0.1))
@@ -115,7 +100,7 @@ export function drawer(random: () => number, api: OpenApi, ids: readonly string[
     const { path, method, operation } = pick(operations);
     const { parameters = [], requestBody } = operation as {
       parameters?: readonly Parameter[];
-      requestBody?: { content: Record<string, { schema: Schema }> };
+      requestBody?: { content: Record<string, { schema: JsonSchema }> };
     };
     const headers: Record<string, string> = {};
     const query: string[] = [];

@@ -5,9 +5,8 @@ import { readConfig } from '../../server/config.ts';
 import { openApiDocument } from '../../server/rest/openapi.ts';
 import { restOperations } from '../../server/rest/routes.ts';
 import { tags } from '../../server/rest/tags.ts';
-import { startNetwork } from '../database/network.ts';
 import { openService, type TestService } from '../harness.ts';
-import { startNode } from '../tools/node.ts';
+import { startCutOffNode } from '../tools/node.ts';
 import { pointerTo, readDocument, type PublishedDocument, type Response } from './document.ts';
 import { as, brokerage, type Brokerage } from './scene.ts';
 
@@ -71,9 +70,7 @@ describe('answers', () => {
       await tenant.key({ scopes: ['contacts:read'] }),
       await tenant.key({ scopes: ['contacts:write'] }),
     ];
-    const network = await startNetwork(service.connections.server);
-    const away = await startNode(service, network.connection);
-    await network.stop();
+    const away = await startCutOffNode(service);
     onTestFinished(away.stop);
     for (const [method, path, template, other] of [['GET', '/events', '/events', writer]] as const) {
       const body = undefined;

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { createApp } from '../../server/app.ts';
 import { listen } from '../../server/cli/listen.ts';
 import { openServices } from '../../server/services.ts';
+import { startNetwork } from '../database/network.ts';
 import type { TestService } from '../harness.ts';
 
 export interface ExtraNode {
@@ -28,4 +29,12 @@ export async function startNode(
     mcpUrl: origin,
     stop: () => close(() => listener.close(1)),
   };
+}
+
+/** One more node, which had reached the database when it started and does not any more. */
+export async function startCutOffNode(service: TestService): Promise<ExtraNode> {
+  const network = await startNetwork(service.connections.server);
+  const node = await startNode(service, network.connection);
+  await network.stop();
+  return node;
 }

@@ -16,17 +16,9 @@ import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
 import { date, day, id, idSent, oneOf, textUpTo, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
+import { oneOfParameter } from '../parameters.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
-import {
-  asked,
-  dealInPath,
-  dealResources,
-  idInPath,
-  notFound,
-  oneOfParameter,
-  told,
-  withinDealInPath,
-} from './records.ts';
+import { asked, dealInPath, dealResources, idInPath, notFound, told, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const condition = z

@@ -13,19 +13,9 @@ import { digestOfKey, type Callers } from '../caller.ts';
 import { absent, amount, currency, decimal, id, oneOf, textUpTo, time } from '../fields.ts';
 import { location, replayed, type Operation } from '../operation.ts';
 import { byKey, cursor, limitOf, openPages } from '../pages.ts';
+import { oneOfParameter, textParameter, timeParameter } from '../parameters.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
-import {
-  asked,
-  dealInPath,
-  dealResources,
-  listOf,
-  notFound,
-  oneOfParameter,
-  textParameter,
-  timeParameter,
-  told,
-  withinDealInPath,
-} from './records.ts';
+import { asked, dealInPath, dealResources, listOf, notFound, told, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const deal = z

@@ -9,7 +9,8 @@ import type { Services } from '../../services.ts';
 import type { Callers } from '../caller.ts';
 import { currency, decimal, id, time } from '../fields.ts';
 import type { Operation } from '../operation.ts';
-import { dealResources, oneOfParameter, textParameter } from './records.ts';
+import { oneOfParameter, textParameter } from '../parameters.ts';
+import { dealResources } from './records.ts';
 
 export const question = z
   .object({

@@ -27,18 +27,10 @@ import type { Callers } from '../caller.ts';
 import { invalid } from '../envelope.ts';
 import { id, time } from '../fields.ts';
 import { queryParameter, replayed, type Operation, type Parameter } from '../operation.ts';
+import { oneOfParameter, textParameter } from '../parameters.ts';
 import { errorEnvelope } from '../schemas.ts';
 import { idempotencyKey, openWrites, type Write } from '../writes.ts';
-import {
-  dealInPath,
-  dealResources,
-  idInPath,
-  notFound,
-  oneOfParameter,
-  textParameter,
-  told,
-  withinDealInPath,
-} from './records.ts';
+import { dealInPath, dealResources, idInPath, notFound, told, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const document = z

@@ -13,18 +13,9 @@ import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
 import { amount, currency, date, day, decimal, id, textUpTo, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
+import { dayParameter, idParameter, textParameter } from '../parameters.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
-import {
-  asked,
-  dayParameter,
-  dealInPath,
-  dealResources,
-  idParameter,
-  notFound,
-  textParameter,
-  told,
-  withinDealInPath,
-} from './records.ts';
+import { asked, dealInPath, dealResources, notFound, told, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const checklistItem = z

@@ -12,7 +12,7 @@ import type { Services } from '../../services.ts';
 import { answerJson } from '../answer.ts';
 import type { Callers } from '../caller.ts';
 import type { ErrorCode } from '../envelope.ts';
-import { queryParameter, type Operation, type Parameter } from '../operation.ts';
+import type { Operation, Parameter } from '../operation.ts';
 import { byKey, cursor, limitOf, openPages, type KeyPlace } from '../pages.ts';
 import { pagination } from '../schemas.ts';
 
@@ -65,65 +65,6 @@ export const asked = <T>(sent: object): T =>
 
 /** A page of records, as it is described. */
 export const listOf = (item: z.ZodType, id: string) => z.object({ data: z.array(item), pagination }).meta({ id });
-
-/** A parameter that narrows a list to one of several words. */
-export const oneOfParameter = <const Words extends readonly [string, ...string[]]>(
-  name: string,
-  words: Words,
-  description: string,
-): Parameter<Words[number] | null> =>
-  queryParameter<Words[number], null>(
-    name,
-    { description, schema: { type: 'string', enum: [...words] }, message: `Send one of ${words.join(', ')}.` },
-    (value) => words.find((word) => word === value),
-    null,
-  );
-
-/** A parameter that is a text of 1 to `max` characters. */
-export const textParameter = (name: string, max: number, description: string): Parameter<string | null> =>
-  queryParameter<string, null>(
-    name,
-    {
-      description,
-      schema: { type: 'string', minLength: 1, maxLength: max },
-      message: `Send a text of 1 to ${max} characters.`,
-    },
-    (value) =>
-      value.length >= 1 && value.length <= max && value.isWellFormed() && !value.includes('\0') ? value : undefined,
-    null,
-  );
-
-/** A parameter that is a day. */
-export const dayParameter = (name: string, description: string): Parameter<string | null> =>
-  queryParameter<string, null>(
-    name,
-    { description, schema: { type: 'string', format: 'date' }, message: 'Send a date as YYYY-MM-DD.' },
-    (value) => (z.iso.date().safeParse(value).success && !value.startsWith('0000') ? value : undefined),
-    null,
-  );
-
-/** A parameter that is a moment. */
-export const timeParameter = (name: string, description: string): Parameter<string | null> =>
-  queryParameter<string, null>(
-    name,
-    {
-      description,
-      schema: { type: 'string', format: 'date-time' },
-      message: 'Send a time as RFC 3339, like 2026-01-31T12:00:00Z.',
-    },
-    (value) =>
-      z.iso.datetime({ offset: true }).safeParse(value).success && !value.startsWith('0000') ? value : undefined,
-    null,
-  );
-
-/** A parameter that is the id of a record. */
-export const idParameter = (name: string, description: string): Parameter<string | null> =>
-  queryParameter<string, null>(
-    name,
-    { description, schema: { type: 'string', format: 'uuid' }, message: 'Send the id of a record: a UUID.' },
-    (value) => (isUuid(value) ? value.toLowerCase() : undefined),
-    null,
-  );
 
 /** A list of records of a deal, as it is declared. */
 interface ListOfRecords<Row extends KeyPlace> {

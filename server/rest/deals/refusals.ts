@@ -2,11 +2,8 @@
 
 import { Conflict, Denied, Invalid, Refusal } from '../../database/errors.ts';
 import { Problem } from '../../http/problem.ts';
-import { invalid } from '../envelope.ts';
+import { conflict, invalid } from '../envelope.ts';
 import { inCamelCase, notFound, type Missing } from './records.ts';
-
-const conflict = (message: string, reason: string, cause: unknown): Problem =>
-  new Problem(409, 'conflict', message, { details: { reason }, cause });
 
 /** What a fault means to who changes something of a deal; `code`: what it is when the key does not see that. */
 export const refusedOn =
@@ -15,14 +12,18 @@ export const refusedOn =
     if (fault instanceof Refusal) {
       const { reason, message, retryAfter } = fault;
       if (reason === 'not_found') return notFound(code);
-      if (reason !== 'too_many_mails') return conflict(message, reason, fault);
+      if (reason !== 'too_many_mails') return conflict(message, { reason }, fault);
       const seconds = retryAfter ?? 3_600;
       const headers = { 'Retry-After': String(seconds) };
       return new Problem(429, 'rate_limited', message, { details: { retry_after: seconds }, headers, cause: fault });
     }
     if (fault instanceof Denied)
-      return conflict('This is not for a key, or not for whoever issued it, to do on this deal.', 'denied', fault);
-    if (fault instanceof Conflict) return conflict(fault.message, 'exists', fault);
+      return conflict(
+        'This is not for a key, or not for whoever issued it, to do on this deal.',
+        { reason: 'denied' },
+        fault,
+      );
+    if (fault instanceof Conflict) return conflict(fault.message, { reason: 'exists' }, fault);
     if (fault instanceof Invalid)
       return invalid([{ in: 'body', path: inCamelCase(fault.field ?? ''), message: fault.message }]);
     return fault;

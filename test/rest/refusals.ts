@@ -1,0 +1,21 @@
+/** What it takes to see an operation refuse as the document announces: a key over its limit, a service whose database is away. */
+
+import { onTestFinished } from 'vitest';
+import { dealScopes } from '../../server/domain/clients/key-scopes.ts';
+import type { TestService } from '../harness.ts';
+import { startCutOffNode } from '../tools/node.ts';
+import { readDocument } from './document.ts';
+import { as, issueKey } from './scene.ts';
+
+/** The document; a client whose key is over its limit until the test ends; the API of a node without a database. */
+export async function prepareRefusals(service: TestService, admin: Parameters<typeof issueKey>[1]) {
+  const { clock, restUrl } = service;
+  // A limit is of a minute: it begins with one, that the key stays over it.
+  clock.advance(60_000 - (clock.now().getTime() % 60_000));
+  const document = await readDocument(restUrl);
+  const node = await startCutOffNode(service);
+  onTestFinished(node.stop);
+  const limited = as(await issueKey(service, admin, { scopes: dealScopes, ceiling: 1 }), restUrl);
+  await limited('GET', '/deals');
+  return { document, limited, away: `${node.origin}/api/v1` };
+}
