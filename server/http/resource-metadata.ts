@@ -1,7 +1,7 @@
 /** What the tool server and the authorization server say about each other: resource, metadata and challenge (RFC 9728, RFC 8707). */
 
-/** The paths at which the tool server answers, the canonical one first. */
-export const resourcePaths = ['/api/mcp', '/mcp'] as const;
+/** The paths at which the tool server answers, the canonical one first; the last is the origin itself, which people paste. */
+export const resourcePaths = ['/api/mcp', '/mcp', ''] as const;
 
 export type ResourcePath = (typeof resourcePaths)[number];
 
@@ -22,7 +22,7 @@ export function resourceOf(baseUrl: string, presented: string): string | null {
   if (url === null || url.origin !== baseUrl || url.username + url.password + url.search + url.hash !== '') return null;
   if (/[?#]$/.test(presented)) return null;
   const path = url.pathname.replace(/\/$/, '');
-  return path === '' || (resourcePaths as readonly string[]).includes(path) ? canonicalResource(baseUrl) : null;
+  return (resourcePaths as readonly string[]).includes(path) ? canonicalResource(baseUrl) : null;
 }
 
 /** Where the metadata of the resource at `path` is found: the well-known name comes before the path (RFC 9728, section 3.1). */

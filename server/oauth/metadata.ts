@@ -51,8 +51,6 @@ export function serveMetadata(routes: Hono, { config }: Services): void {
       c.header('Cache-Control', 'public, max-age=300');
       return c.json(document);
     });
-  serve('/.well-known/oauth-authorization-server', authorizationServerMetadata(issuer));
-  serve('/.well-known/oauth-protected-resource', protectedResourceMetadata(issuer, resourcePaths[0]));
   for (const path of resourcePaths) {
     serve(`/.well-known/oauth-authorization-server${path}`, authorizationServerMetadata(issuer));
     serve(`/.well-known/oauth-protected-resource${path}`, protectedResourceMetadata(issuer, path));

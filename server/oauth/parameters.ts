@@ -90,8 +90,13 @@ export function asClientId(value: string | undefined): string | null {
   return value !== undefined && isUuid(value) && value === value.toLowerCase() ? value : null;
 }
 
-/** A space-separated list (RFC 6749, section 3.3), each entry once; null when absent. */
+/** What OpenID Connect asks a refresh token with (Core, section 11): everybody gets one here, so that it changes nothing. */
+const givenAnyway = 'offline_access';
+
+/** A space-separated list of scopes (RFC 6749, section 3.3), each once; null when there is none, or only what is given anyway. */
 export function scopeList(value: string | undefined): string[] | null {
   if (value === undefined) return null;
-  return [...new Set(value.split(' ').filter((scope) => scope !== ''))];
+  const listed = [...new Set(value.split(' ').filter((scope) => scope !== ''))];
+  const asked = listed.filter((scope) => scope !== givenAnyway);
+  return asked.length === 0 && listed.length > 0 ? null : asked;
 }

@@ -11,6 +11,7 @@ import { openExchange, type Exchange, type Holder } from './exchange.ts';
 import { checkAccept, idOf, methodOf, readMessage } from './message.ts';
 import { corsHeaders, originCheck, preflightHeaders } from './origins.ts';
 import { openProtocol } from './protocol.ts';
+import { cardPaths, serveCard } from './server-card.ts';
 import { writeRpcError } from './rpc-error.ts';
 
 /** What is known of a request by the time that something is wrong with it. */
@@ -32,10 +33,21 @@ function callsIn(message: unknown): number {
   return messages.filter((one) => methodOf(one) === 'tools/call').length;
 }
 
+const isOrigin = (path: ResourcePath): boolean => path === '';
 const withSlash = (path: ResourcePath): string[] => [path, `${path}/`];
 
-/** Where it answers. */
-export const toolServerPaths: readonly string[] = resourcePaths.flatMap(withSlash);
+/** Where it alone answers: the origin is the home page too. */
+export const toolServerPaths: readonly string[] = [
+  ...resourcePaths.filter((path) => !isOrigin(path)).flatMap(withSlash),
+  ...cardPaths,
+];
+
+/** Whether a request to the origin is for the tool server: a browser gets the home page, a client of 2025 asks for a stream. */
+function isForTools(c: Context): boolean {
+  if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return true;
+  const accept = c.req.header('accept') ?? '';
+  return accept.includes('text/event-stream') && !accept.includes('text/html');
+}
 
 /** Mount at the root, behind the request id and the client's address. */
 export function toolServerRoutes(services: Services): Hono {
@@ -120,6 +132,11 @@ export function toolServerRoutes(services: Services): Hono {
     };
 
   const routes = new Hono();
-  for (const path of resourcePaths) for (const each of withSlash(path)) routes.all(each, serve(path));
+  serveCard(routes, config.baseUrl);
+  for (const path of resourcePaths) {
+    const answered = serve(path);
+    if (isOrigin(path)) routes.all('/', (c, next) => (isForTools(c) ? answered(c) : next()));
+    else for (const each of withSlash(path)) routes.all(each, answered);
+  }
   return routes;
 }

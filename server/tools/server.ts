@@ -15,15 +15,21 @@ import { catalog } from './catalog/index.ts';
 import type { Exchange } from './exchange.ts';
 
 // Everything that does not depend on who calls is made here, once.
-const identity = { name: 'dealkeep', title: 'Dealkeep', version: about.version };
+/** Who the server says it is. */
+export const identity = { name: 'dealkeep', title: 'Dealkeep', version: about.version };
 const listed = { tools: catalog.map((tool) => tool.listed) };
 const byName = new Map(catalog.map((tool) => [tool.name, tool]));
 
 // The list is the same for everybody and changes with a release; who asks is still nobody else's business.
 const fiveMinutes = { ttlMs: 300_000, cacheScope: 'private' } as const;
+// Those that initialize agrees on, the newest first; 2026-07-28 has no initialize.
+const initialized = ['2025-11-25', '2025-06-18', '2025-03-26'];
+
+/** Every revision of the protocol that is spoken, the newest first. */
+export const protocolVersions: readonly string[] = ['2026-07-28', ...initialized];
+
 const options: ServerOptions = {
-  // Those that initialize agrees on, the newest first; 2026-07-28 has no initialize.
-  supportedProtocolVersions: ['2025-11-25', '2025-06-18', '2025-03-26'],
+  supportedProtocolVersions: initialized,
   capabilities: { tools: { listChanged: false } },
   cacheHints: { 'tools/list': fiveMinutes, 'server/discover': fiveMinutes },
   jsonSchemaValidator: new AjvJsonSchemaValidator(),

@@ -16,6 +16,7 @@ const forEverybody = [
   /^\/assets\//,
   /^\/(icon\.svg|manifest\.webmanifest|theme\.js|page\.css)$/,
   /^\/\.well-known\//,
+  /^(\/api\/mcp|\/mcp|)\/server-card$/,
   /^\/api\/v1\/(openapi\.json|docs\/.+)$/,
 ];
 

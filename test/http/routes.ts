@@ -15,6 +15,7 @@ export const withoutSession: Readonly<Record<string, string>> = {
   '/api/mcp/': 'an access token in a header',
   '/mcp': 'an access token in a header',
   '/mcp/': 'an access token in a header',
+  '/': 'an access token in a header',
   '/api/mcp/token': 'a code or refresh token in the body',
   '/api/mcp/revoke': 'a token in the body',
   '/unsubscribe': 'the sealed token of a mail (RFC 8058)',

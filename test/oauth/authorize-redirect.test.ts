@@ -7,6 +7,7 @@ import {
   approve,
   authorizeUrl,
   callback,
+  markupOf,
   visit,
   type Parameters,
   type Person,
@@ -92,6 +93,13 @@ describe('errors that redirect', () => {
   test.each(['mcp:read admin', 'MCP:READ', 'openid', 'mcp:read,mcp:write'])('29. scope %s', (scope) =>
     redirected({ scope }, 'invalid_scope'),
   );
+  test('29. offline_access is given anyway, and asking for it changes nothing', async () => {
+    const asked = { client_id: clientId, scope: 'offline_access mcp:read' };
+    const markup = await markupOf(visit(authorizeUrl(service, asked), ada));
+    expect(markup.match(/<code>[^<]*<\/code>/g)).toEqual(['<code>mcp:read</code>']);
+    await redirected({ scope: 'offline_access mcp:write' }, 'invalid_scope');
+    await redirected({ scope: 'offline_access' }, 'invalid_request');
+  });
   test('30. mcp:write without mcp:read', () => redirected({ scope: 'mcp:write' }, 'invalid_scope'));
   test('31. scope absent', () => redirected({ scope: undefined }, 'invalid_request'));
   test('31. state absent', () => redirected({ state: undefined }, 'invalid_request', { state: null }));

@@ -53,7 +53,7 @@ test.each([
 });
 
 test.each([
-  ['/.well-known/oauth-protected-resource', '/api/mcp'],
+  ['/.well-known/oauth-protected-resource', ''],
   ['/.well-known/oauth-protected-resource/api/mcp', '/api/mcp'],
   ['/.well-known/oauth-protected-resource/mcp', '/mcp'],
 ])('5. %s describes the resource at %s', async (path, resource) => {

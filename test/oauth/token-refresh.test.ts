@@ -207,6 +207,13 @@ describe.each([
     expect(full.scope).toBe('mcp:read mcp:write');
   });
 
+  test('89. offline_access is no scope, and is passed over', async () => {
+    const first = await grant();
+    const narrow = await rotated(first.refresh, { scope: 'mcp:read offline_access' });
+    expect(narrow.scope).toBe('mcp:read');
+    expect((await rotated(narrow.refresh, { scope: 'offline_access' })).scope).toBe('mcp:read mcp:write');
+  });
+
   test('90. a wider or empty scope is refused, and the token not consumed', async () => {
     const reading = await connect(service, ada, clientId, ['mcp:read']);
     for (const scope of ['mcp:read mcp:write', 'mcp:write', 'mcp:read admin', ' ']) {

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { serverCard } from '../../server/tools/server-card.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addPerson, addToken, send, type Access } from './scene.ts';
 
@@ -24,7 +25,7 @@ const list = message('tools/list');
 const deals = message('tools/call', { name: 'svc_deals_list', arguments: {} });
 
 describe('one address', () => {
-  test.each(['/api/mcp', '/api/mcp/', '/mcp', '/mcp/'])('%s answers, without a redirect', async (path) => {
+  test.each(['/api/mcp', '/api/mcp/', '/mcp', '/mcp/', '/', ''])('%s answers, without a redirect', async (path) => {
     const { status, body } = await send(service, access.token, list, { path });
     expect(status).toBe(200);
     expect(body?.result['tools']).toHaveLength(19);
@@ -33,6 +34,20 @@ describe('one address', () => {
   test.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s is 405 and says what is allowed', async (method) => {
     const { status, headers, body } = await send(service, access.token, undefined, { method });
     expect([status, headers.get('allow'), body?.error.message]).toEqual([405, 'POST', 'Use POST.']);
+  });
+
+  test('the origin is the tool server to programs, and the home page to a browser', async () => {
+    for (const options of [{ method: 'DELETE' }, { method: 'GET', headers: { Accept: 'text/event-stream' } }]) {
+      const { status, headers } = await send(service, access.token, undefined, { path: '/', ...options });
+      expect([status, headers.get('allow')]).toEqual([405, 'POST']);
+      expect((await send(service, null, undefined, { path: '/', ...options })).status).toBe(401);
+    }
+    for (const Accept of ['text/html,application/xhtml+xml', '*/*', 'application/json']) {
+      const { headers } = await send(service, null, undefined, { path: '/', method: 'GET', headers: { Accept } });
+      expect(headers.get('www-authenticate')).toBeNull();
+    }
+    const asked = { Origin: 'https://claude.ai', 'Access-Control-Request-Method': 'POST' };
+    expect((await send(service, null, undefined, { path: '/', method: 'OPTIONS', headers: asked })).status).toBe(204);
   });
 
   test('answers are JSON, kept nowhere, with the id of the request', async () => {
@@ -59,6 +74,7 @@ describe('tokens', () => {
     ['/api/mcp/', '/api/mcp'],
     ['/mcp', '/mcp'],
     ['/mcp/', '/mcp'],
+    ['/', ''],
   ])('none at %s: 401 that leads to the metadata of that path', async (path, resource) => {
     const { status, headers, body } = await send(service, null, deals, { path });
     expect(status).toBe(401);
@@ -237,6 +253,67 @@ describe('web pages', () => {
   test('can read why they were refused', async () => {
     const { status, headers } = await send(service, null, deals, { headers: { Origin: 'https://claude.ai' } });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([401, 'https://claude.ai']);
+  });
+});
+
+describe('before connecting', () => {
+  const get = async (url: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(url, { headers });
+    return { response, body: response.status === 200 ? ((await response.json()) as Record<string, unknown>) : {} };
+  };
+
+  test('the catalogue of the host leads to the card, and the card to the tool server', async () => {
+    const { response, body } = await get(`${service.origin}/.well-known/ai-catalog.json`);
+    expect(response.headers.get('content-type')).toBe('application/ai-catalog+json');
+    const [entry] = body['entries'] as { type: string; url: string; identifier: string }[];
+    expect([body['specVersion'], entry?.type]).toEqual(['1.0', 'application/mcp-server-card+json']);
+    expect(entry?.identifier).toMatch(/^urn:air:127\.0\.0\.1:mcp:dealkeep$/);
+    expect(entry?.url).toBe(`${service.origin}/api/mcp/server-card`);
+    const card = await get(entry?.url ?? '', {
+      accept: 'application/mcp-server-card+json',
+      origin: 'https://any.example',
+    });
+    expect(card.response.headers.get('content-type')).toBe('application/mcp-server-card+json');
+    expect(card.response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(card.response.headers.get('access-control-expose-headers')).toBe('ETag');
+    expect(card.response.headers.get('cache-control')).toBe('public, max-age=3600');
+    const [remote] = card.body['remotes'] as { url: string; supportedProtocolVersions: string[] }[];
+    const discovered = await send(
+      service,
+      access.token,
+      message('initialize', {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        clientInfo: { name: 'test', version: '1' },
+      }),
+    );
+    const serverInfo = discovered.body?.result['serverInfo'] as { name: string; version: string; title: string };
+    expect(card.body).toMatchObject({
+      $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
+      name: `127.0.0.1/${serverInfo.name}`,
+      version: serverInfo.version,
+      title: serverInfo.title,
+    });
+    expect((card.body['description'] as string).length).toBeLessThanOrEqual(100);
+    expect(card.body['name']).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
+    expect(remote?.supportedProtocolVersions).toEqual(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26']);
+    expect((await send({ mcpUrl: '' }, access.token, list, { path: remote?.url ?? '' })).status).toBe(200);
+    // It lists no tools: those are told to whoever is let in.
+    expect(JSON.stringify(card.body)).not.toContain('svc_');
+  });
+
+  test('the card is below every path, and is not sent again to whoever has it', async () => {
+    for (const path of ['/api/mcp', '/mcp', '']) {
+      const { response } = await get(`${service.origin}${path}/server-card`);
+      const etag = response.headers.get('etag') ?? '';
+      expect(etag).toMatch(/^"[\w-]{22}"$/);
+      expect((await get(`${service.origin}${path}/server-card`, { 'if-none-match': etag })).response.status).toBe(304);
+    }
+  });
+
+  test('its name is that of the host, backwards', () => {
+    expect(serverCard('https://deals.example.com').name).toBe('com.example.deals/dealkeep');
+    expect(serverCard('http://[::1]:3000').name).toMatch(/^[a-zA-Z0-9.-]+\/dealkeep$/);
   });
 });
 

@@ -1,0 +1,80 @@
+/**
+ * How programs find the tool server before they connect: its card, at `<URL of the tool server>/server-card`, and the catalogue of the host,
+ * which names the card. The form is that of MCP's extension for server cards (SEP-2127) and of the AI Catalog that it builds on.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Hono } from 'hono';
+import { cors } from 'hono/cors';
+import { isIP } from 'node:net';
+import { canonicalResource, resourcePaths } from '../http/resource-metadata.ts';
+import { identity, protocolVersions } from './server.ts';
+
+const types = { card: 'application/mcp-server-card+json', catalogue: 'application/ai-catalog+json' } as const;
+
+/** Where the card is: below each path of the tool server. */
+export const cardPaths: readonly string[] = resourcePaths.map((path) => `${path}/server-card`);
+const cataloguePath = '/.well-known/ai-catalog.json';
+
+/** The host of a URL as the namespace of a name: "com.example.deals" of https://deals.example.com. An address stays as it is. */
+function namespaceOf(baseUrl: string): string {
+  const host = new URL(baseUrl).hostname.replaceAll(/[[\]]/g, '').replaceAll(':', '-');
+  return isIP(host) === 0 ? host.split('.').toReversed().join('.') : host;
+}
+
+/** The card: who the server is, and how it is reached. It lists no tools: those are listed to whoever is let in. */
+export function serverCard(baseUrl: string) {
+  return {
+    $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
+    name: `${namespaceOf(baseUrl)}/${identity.name}`,
+    version: identity.version,
+    title: identity.title,
+    description: "A person's deals at a business brokerage: figures, questions, documents, offers, financing, closing.",
+    websiteUrl: baseUrl,
+    icons: [{ src: `${baseUrl}/icon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] }],
+    remotes: [
+      { type: 'streamable-http', url: canonicalResource(baseUrl), supportedProtocolVersions: protocolVersions },
+    ],
+  };
+}
+
+/** The catalogue of this host, with the one card. */
+export function catalogue(baseUrl: string) {
+  return {
+    specVersion: '1.0',
+    entries: [
+      {
+        identifier: `urn:air:${new URL(baseUrl).hostname}:mcp:${identity.name}`,
+        type: types.card,
+        url: baseUrl + cardPaths[0],
+      },
+    ],
+  };
+}
+
+// Any page may read them: they say nothing but what everybody may know.
+const anyOrigin = cors({
+  origin: '*',
+  allowMethods: ['GET'],
+  allowHeaders: ['Content-Type', 'If-None-Match'],
+  exposeHeaders: ['ETag'],
+  maxAge: 86_400,
+});
+
+/** Adds the card and the catalogue to the routes. */
+export function serveCard(routes: Hono, baseUrl: string): void {
+  const serve = (path: string, type: string, document: object) => {
+    const text = JSON.stringify(document);
+    const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+    routes.use(path, anyOrigin);
+    routes.get(path, (c) => {
+      c.header('ETag', etag);
+      c.header('Cache-Control', 'public, max-age=3600');
+      if (c.req.header('if-none-match')?.includes(etag) === true) return c.body(null, 304);
+      c.header('Content-Type', type);
+      return c.body(text);
+    });
+  };
+  for (const path of cardPaths) serve(path, types.card, serverCard(baseUrl));
+  serve(cataloguePath, types.catalogue, catalogue(baseUrl));
+}
