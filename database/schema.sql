@@ -1598,8 +1598,8 @@ CREATE TABLE public.webhook_deliveries (
     CONSTRAINT webhook_deliveries_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'dropped'::text]))
 );
 CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at);
-CREATE INDEX webhook_deliveries_by_endpoint ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, id DESC);
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
 CREATE INDEX webhook_deliveries_in_order ON public.webhook_deliveries USING btree (endpoint_id, object_id, nr) WHERE state = 'waiting'::text;
 CREATE INDEX webhook_deliveries_under_way ON public.webhook_deliveries USING btree (endpoint_id) WHERE claimed_until IS NOT NULL;
 ALTER TABLE public.webhook_deliveries ENABLE ROW LEVEL SECURITY;
@@ -1611,7 +1611,7 @@ CREATE POLICY with_the_endpoint ON public.webhook_deliveries FOR SELECT TO dealk
     USING (( SELECT true
    FROM public.webhook_endpoints e
   WHERE e.id = webhook_deliveries.endpoint_id));
-GRANT SELECT (id, endpoint_id, event_id, type, object_type, object_id, about_deal, occurred_at, is_again, state, attempts, next_attempt_at, created_at, last_attempt_at, ended_at, sent_to, sent_bytes, sent_digest, status, error, answer, answer_type, millis) ON public.webhook_deliveries TO dealkeep_server;
+GRANT SELECT (id, nr, endpoint_id, event_id, type, object_type, object_id, about_deal, occurred_at, is_again, state, attempts, next_attempt_at, created_at, last_attempt_at, ended_at, sent_to, sent_bytes, sent_digest, status, error, answer, answer_type, millis) ON public.webhook_deliveries TO dealkeep_server;
 
 CREATE TABLE public.webhook_endpoints (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
@@ -1652,7 +1652,7 @@ CREATE POLICY as_owner ON public.webhook_endpoints TO CURRENT_USER
 CREATE POLICY admins_and_their_key ON public.webhook_endpoints FOR SELECT TO dealkeep_server
     USING ((brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])) OR key_id = (( SELECT app.key_id() AS key_id)) AND brokerage_id = (( SELECT app.key_brokerage('webhooks:read'::text) AS key_brokerage)));
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF key_id, brokerage_id ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_key();
-GRANT SELECT (id, brokerage_id, key_id, url, description, types, state, off_reason, off_since, created_by, created_at, updated_at) ON public.webhook_endpoints TO dealkeep_server;
+GRANT SELECT (id, brokerage_id, key_id, url, description, types, state, off_reason, off_since, created_by, created_at, updated_at, succeeded_at) ON public.webhook_endpoints TO dealkeep_server;
 
 CREATE TABLE vault.access_tokens (
     digest bytea NOT NULL,
@@ -12208,3 +12208,4 @@ $procedure$;
 -- 6faaeca92f7f7e52fd6e0668047ea489b9d61a314ebc59def15a4a87db6b5a50  086_writing_with_keys.sql
 -- c9dedab66cb98ac345332c1a5db4df71184466c59d869259e9582ca8e83d1736  087_openings_by_keys.sql
 -- 2a21f17a77e667c72b4087bec3620bdc5c3634b6a96843e6d2dadf602fbc93fb  088_forgotten_by_requests.sql
+-- 7bfff816f1e485846a8a7fb908c6c09d1397af0cfb40575fafd8f2a20cac5ea8  092_deliveries_in_order.sql

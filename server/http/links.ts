@@ -48,8 +48,8 @@ export const signOutPath = returning(paths.signOut);
 /** What protects the person's account. */
 export const securityPath: PagePath = paths.security;
 export const brokeragePath: PagePath = paths.brokerage;
-/** The brokerage's API keys. */
-export const keysPath: PagePath = paths.keys;
+/** Where what changes in the brokerage is sent to. */
+export const webhooksPath: PagePath = paths.webhooks;
 
 /** The person's connected clients. */
 export const clientsPath: PagePath = paths.clients;

@@ -1,7 +1,7 @@
 /** What each kind of mail says, made of the facts that were written down with the event when the mail is delivered. */
 
 import type { MailFacts, MailKind, SecurityChange } from '../domain/outbox/mails.ts';
-import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath, keysPath } from '../http/links.ts';
+import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath, webhooksPath } from '../http/links.ts';
 import type { Letter } from './template.ts';
 
 /** What a mail is made with, beside its facts. */
@@ -91,11 +91,11 @@ const contents: Contents = {
     subject: `A webhook to ${host} was switched off`,
     name,
     paragraphs: [
-      `For three days, ${host} has taken nothing of what ${product} sends it for ${brokerage}. Nothing more is sent until the webhook is switched on again, by the REST API.`,
+      `For three days, ${host} has taken nothing of what ${product} sends it for ${brokerage}. Nothing more is sent until the webhook is switched on again.`,
       ...(error === null ? [] : [`What went wrong last: ${error}`]),
       'What changes meanwhile is kept for 30 days and is sent then.',
     ],
-    action: { label: 'Look at the API keys', url: `${baseUrl}${keysPath}` },
+    action: { label: 'Look at the webhooks', url: `${baseUrl}${webhooksPath}` },
     footer: [`You get this mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),
   brokerage_deletion: ({ name, brokerage, by, due_at, cancelled }, { baseUrl }) => ({

@@ -264,8 +264,9 @@ const own: List<Webhook & Position, Position> = {
 
 const deliveriesIn = (webhookId: string, state: DeliveryState | null): List<Delivery & Position, Position> => ({
   name: `deliveries ${webhookId} ${state ?? ''}`,
-  rows: (count, after) => mapped(deliveriesOf(webhookId, state, count, after), placed),
+  rows: (count, after) => mapped(deliveriesOf(webhookId, state, count, after), (found) => found && placed(found)),
   place: byTime,
+  absent: notFound,
 });
 
 const limit = limitOf('webhooks');

@@ -1,5 +1,6 @@
 /** Webhooks from a change to a real receiver: signed, in order by record, again when refused, switched off in the end, with the rights of a key. */
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { createRequire } from 'node:module';
@@ -8,10 +9,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { publishChanges } from '../../server/domain/events/changes.ts';
 import { openWebhooks, type WebhookDelivery } from '../../server/webhooks/delivery.ts';
 import { openService, type TestService } from '../harness.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
 import { as, brokerage, type Brokerage, type Key } from './scene.ts';
 
 interface Verifier {
   verify(body: string, headers: http.IncomingHttpHeaders): unknown;
+  sign(id: string, at: Date, body: string): string;
 }
 /** The library of the standard, as receivers use it. */
 const { Webhook } = createRequire(import.meta.url)('standardwebhooks') as { Webhook: new (secret: string) => Verifier };
@@ -331,12 +334,13 @@ describe('its rights', () => {
       ['POST', `/webhooks/${id}/test`, undefined],
       ['POST', `/webhooks/${id}/redeliver`, { since: '2020-01-01T00:00:00Z', until: '2030-01-01T00:00:00Z' }],
       ['GET', '/webhooks/none', undefined],
+      ['GET', `/webhooks/${id}/deliveries`, undefined],
+      ['GET', `/webhooks/${randomUUID()}/deliveries`, undefined],
     ] as const) {
       const { status, body: answer } = await other(method, path, body);
       expect([method, path, status, answer?.error.code]).toEqual([method, path, 404, 'webhook_not_found']);
     }
     expect((await other('GET', '/webhooks')).body?.data).toEqual([]);
-    expect((await log(id, '', other)).data).toEqual([]);
     const reader = as(await tenant.key({ scopes: ['webhooks:read'] }), service.restUrl);
     expect((await reader('POST', '/webhooks', { url: `${origin}/in` })).status).toBe(403);
     expect((await rest('GET', '/webhooks')).body?.data.map((one) => one.id)).toEqual([id]);
@@ -412,5 +416,181 @@ describe('by the API', () => {
       `select outcome, details from audit_records where action = 'webhook.create' order by at desc, id desc limit 1`,
     );
     expect(last).toEqual({ outcome: 'refused', details: { status: 409, code: 'conflict' } });
+  });
+});
+
+describe('in the log', () => {
+  test('deliveries of the same millisecond stand in the order in which they were written, on every page', async () => {
+    const { id } = await webhook();
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'P' || n from generate_series(1, 30) n`,
+      [tenant.id],
+    );
+    await deliver();
+    const [{ times } = { times: 0 }] = await service.sql<{ times: number }>(
+      'select count(distinct created_at)::int as times from webhook_deliveries',
+    );
+    expect(times).toBeLessThan(30);
+    const told = await service.sql<{ id: string }>('select id from webhook_deliveries order by nr desc');
+    const read: string[] = [];
+    for (let cursor = ''; ;) {
+      const { data, pagination } = await log(id, `?limit=7${cursor}`);
+      read.push(...data.map((one) => one.id));
+      if (pagination.nextCursor === null) break;
+      cursor = `&cursor=${pagination.nextCursor}`;
+    }
+    expect(read).toEqual(told.map((one) => one.id));
+  });
+});
+
+describe('in the settings', () => {
+  /** Whether the library of the standard signs it alike: it verifies nothing of another day, to which these tests advance the clock. */
+  const isSignedWith = (secret: string, { text, headers }: Received): boolean => {
+    const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
+    const signature = new Webhook(secret).sign(String(headers['webhook-id']), at, text);
+    return String(headers['webhook-signature']).split(' ').includes(signature);
+  };
+  let admin: SignedIn;
+  let outsiders: SignedIn[];
+  beforeAll(async () => {
+    const [broker] = await service.sql<{ id: string }>(
+      `with u as (insert into users (email, name) values ('broker@example.test', 'A broker') returning id)
+       insert into members (brokerage_id, user_id, role) select $1, u.id, 'broker' from u returning user_id as id`,
+      [tenant.id],
+    );
+    const other = await brokerage(service);
+    outsiders = [await signInAs(service, broker!.id), await signInAs(service, other.admin)];
+  });
+  beforeEach(async () => {
+    admin = await signInAs(service, tenant.admin);
+  });
+  const ours = () => admin.ask(`/brokerages/${tenant.id}/webhooks`);
+  const add = (more: object = {}, by = admin) =>
+    by.ask(`/keys/${key.id}/webhooks`, { url: `${origin}/settings`, types: null, ...more });
+
+  test('an admin adds one for a key, sees those of all keys, and its deliveries verify with the secret shown once', async () => {
+    const byKey = await webhook();
+    const { status, body } = await add({ description: 'CRM', types: ['contact.created'] });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      secret: expect.stringMatching(/^whsec_/),
+      webhook: { description: 'CRM', types: ['contact.created'], state: 'on', key_name: 'a key', environment: 'live' },
+    });
+    const { body: list } = await ours();
+    expect(list.items.map(({ id }: { id: string }) => id)).toEqual([body.webhook.id, byKey.id]);
+    expect(JSON.stringify(list)).not.toContain('whsec_');
+    await contact('By the settings');
+    await deliver();
+    expect(
+      isSignedWith(
+        body.secret,
+        received.find(({ path }) => path === '/settings')!,
+      ),
+    ).toBe(true);
+    const { items } = (await admin.ask(`/webhooks/${body.webhook.id}/deliveries`)).body;
+    expect(items).toMatchObject([{ type: 'contact.created', state: 'delivered', status: 204, attempts: 1 }]);
+    expect((await ours()).body.items[0]).toMatchObject({ waiting: 0, succeeded_at: expect.any(String) });
+    const acts = await service.sql(
+      `select user_id, details from audit_records where action = 'webhook.create' and subject_id = $1`,
+      [body.webhook.id],
+    );
+    expect(acts).toEqual([{ user_id: tenant.admin, details: { key_id: key.id } }]);
+  });
+
+  test('an admin changes, tests, renews, switches off and on, sends again, and deletes', async () => {
+    const { id } = (await add()).body.webhook;
+    expect((await admin.ask(`/webhooks/${id}/test`, {})).status).toBe(202);
+    await deliver();
+    expect(received.map(({ event }) => event.type)).toEqual(['webhook.test']);
+    const [first] = (await admin.ask(`/webhooks/${id}/deliveries?state=delivered`)).body.items;
+    expect((await admin.ask(`/webhooks/${id}/deliveries/${first.id}/redeliver`, {})).status).toBe(202);
+    service.clock.advance(1_000);
+    const range = { since: '2020-01-01T00:00:00Z', until: service.clock.now().toISOString() };
+    await deliver();
+    expect((await admin.ask(`/webhooks/${id}/redeliver`, range)).body).toEqual({ deliveries: 1 });
+    await deliver();
+    expect(received).toHaveLength(3);
+    const { items, next_cursor } = (await admin.ask(`/webhooks/${id}/deliveries?limit=2`)).body;
+    const { items: rest } = (await admin.ask(`/webhooks/${id}/deliveries?limit=2&cursor=${next_cursor}`)).body;
+    expect([...items, ...rest].map(({ is_again }) => is_again)).toEqual([true, true, false]);
+
+    const change = (body: object) => admin.ask(`/webhooks/${id}`, body, 'PATCH');
+    expect((await change({ state: 'off' })).body).toMatchObject({ state: 'off', off_reason: 'asked' });
+    expect((await change({ state: 'on', description: 'Books', types: ['deal.updated'] })).body).toMatchObject({
+      state: 'on',
+      description: 'Books',
+      types: ['deal.updated'],
+    });
+    expect((await change({ description: null, types: null, url: `${origin}/moved` })).body).toMatchObject({
+      description: null,
+      types: null,
+      url: `${origin}/moved`,
+    });
+    const renewed = await admin.ask(`/webhooks/${id}/rotate`, { overlap_seconds: 0 });
+    expect(renewed.body.secret).toMatch(/^whsec_/);
+    await admin.ask(`/webhooks/${id}/test`, {});
+    await deliver();
+    expect(received.at(-1)!.path).toBe('/moved');
+    expect(isSignedWith(renewed.body.secret, received.at(-1)!)).toBe(true);
+    expect((await admin.ask(`/webhooks/${id}`, undefined, 'DELETE')).status).toBe(204);
+    expect((await ours()).body.items).toEqual([]);
+  });
+
+  test('who is no admin of the brokerage sees nothing and can do nothing', async () => {
+    const { id } = (await add()).body.webhook;
+    const range = { since: '2020-01-01T00:00:00Z', until: '2030-01-01T00:00:00Z' };
+    for (const outsider of outsiders) {
+      for (const [path, body, method] of [
+        [`/webhooks/${id}/deliveries`],
+        [`/webhooks/${id}`, { state: 'off' }, 'PATCH'],
+        [`/webhooks/${id}`, { url: `${origin}/mine` }, 'PATCH'],
+        [`/webhooks/${id}`, undefined, 'DELETE'],
+        [`/webhooks/${id}/rotate`, { overlap_seconds: 0 }],
+        [`/webhooks/${id}/test`, {}],
+        [`/webhooks/${id}/redeliver`, range],
+        [`/webhooks/${id}/deliveries/${randomUUID()}/redeliver`, {}],
+      ] as const) {
+        const { status } = await outsider.ask(path, body, method);
+        expect([method, path, status]).toEqual([method, path, 404]);
+      }
+      expect((await add({}, outsider)).status).toBe(404);
+      const { status, body } = await outsider.ask(`/brokerages/${tenant.id}/webhooks`);
+      expect(status === 404 || body.items.length === 0).toBe(true);
+    }
+    expect((await ours()).body.items).toMatchObject([{ id, state: 'on', url: `${origin}/settings` }]);
+  });
+
+  test('what does not fit is refused at its field, and what leads elsewhere wants a sign-in of lately', async () => {
+    for (const [given, path] of [
+      [{ url: 'http://hooks.example.com/' }, 'url'],
+      [{ types: [] }, 'types'],
+      [{ types: ['deal.sold'] }, 'types.0'],
+    ] as const)
+      expect((await add(given)).body.error.details[0].path).toBe(path);
+    const { id } = (await add()).body.webhook;
+    await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour'`);
+    expect((await add()).status).toBe(403);
+    const asked: [string, object, string][] = [
+      [`/webhooks/${id}`, { url: `${origin}/elsewhere` }, 'PATCH'],
+      [`/webhooks/${id}/rotate`, { overlap_seconds: 0 }, 'POST'],
+    ];
+    for (const [path, body, method] of asked) expect((await admin.ask(path, body, method)).status).toBe(403);
+    expect((await admin.ask(`/webhooks/${id}`, { state: 'off' }, 'PATCH')).status).toBe(200);
+  });
+
+  test('the mail about one that was switched off leads to their page', async () => {
+    await add();
+    answering = (_request, response) => response.writeHead(500).end();
+    await contact('Never taken');
+    const mails = service.mails.length;
+    for (let half = 0; half < 8; half += 1) {
+      await deliver();
+      service.clock.advance(12 * hour);
+    }
+    await service.deliver();
+    const mail = service.mails.slice(mails).find(({ subject }) => subject.includes('was switched off'));
+    expect(mail?.text).toContain(`${service.config.baseUrl}/settings/webhooks`);
+    admin = await signInAs(service, tenant.admin);
+    expect((await ours()).body.items).toMatchObject([{ state: 'off', off_reason: 'failing' }]);
   });
 });

@@ -41,7 +41,7 @@ async function given(): Promise<Record<string, string>> {
     signOutPath: links.signOutPath(back),
     securityPath: links.securityPath,
     brokeragePath: links.brokeragePath,
-    keysPath: links.keysPath,
+    webhooksPath: links.webhooksPath,
     clientsPath: links.clientsPath,
     toolsPath: links.toolsPath,
     clientToolsPath: links.clientToolsPath(clientId),

@@ -8,7 +8,7 @@ import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../b
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
-const pages = ['profile', 'security', 'brokerage', 'members', 'keys', 'clients', 'tools', 'audit'];
+const pages = ['profile', 'security', 'brokerage', 'members', 'keys', 'webhooks', 'clients', 'tools', 'audit'];
 
 let service: TestService;
 let browser: Browser;

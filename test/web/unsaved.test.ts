@@ -109,6 +109,7 @@ const dialogs: FormDialog[] = [
     at: settings('keys'),
     open: (page) => choose(page, /^Actions for/, 'Rotate'),
   },
+  { kind: 'webhook', caller: 'admin', at: settings('webhooks'), open: click('Add webhook') },
   { kind: 'member', caller: 'admin', at: settings('members'), open: click('Invite') },
   { kind: 'client', caller: 'admin', at: settings('clients'), open: click('Register client') },
   { kind: 'passkey', caller: 'admin', at: settings('security'), open: click('Add a passkey') },

@@ -36,6 +36,7 @@ export const paths = {
   brokerage: '/settings/brokerage',
   members: '/settings/members',
   keys: '/settings/keys',
+  webhooks: '/settings/webhooks',
   clients: '/settings/clients',
   clientTools: '/settings/clients/$clientId/tools',
   tools: '/settings/tools',

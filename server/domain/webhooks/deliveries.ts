@@ -38,25 +38,36 @@ export interface Delivery {
 const fields = `d.id, d.event_id, d.type, d.object_type, d.object_id, d.about_deal as deal_id, d.is_again, d.state, d.attempts, d.next_attempt_at, d.created_at,
   d.last_attempt_at, d.ended_at, d.sent_to, d.sent_bytes, d.sent_digest, d.status, d.error, d.answer, d.answer_type, d.millis`;
 
-const order = 'order by d.created_at desc, d.id desc';
-const first = rows<Delivery>(
-  'first_deliveries',
-  `select ${fields} from webhook_deliveries d where d.endpoint_id = $1 and ($2::text is null or d.state = $2) ${order} limit $3`,
-);
-const after = rows<Delivery>(
+/** SQL of a page of the log of webhook $1, of the state $2 if one is named, of $3 rows; a row without `id` for a log with none. */
+const page = (behind: string) => `
+  select l.* from webhook_endpoints e
+  left join lateral (
+    select ${fields} from webhook_deliveries d
+    where d.endpoint_id = e.id and ($2::text is null or d.state = $2)${behind}
+    order by d.created_at desc, d.nr desc limit $3) l on true
+  where e.id = $1`;
+
+type Found = Delivery | { id: null };
+const first = rows<Found>('first_deliveries', page(''));
+// Of the same millisecond, those that were written before it. When it is cleared away meanwhile, so are they.
+const after = rows<Found>(
   'deliveries_after',
-  `select ${fields} from webhook_deliveries d
-   where d.endpoint_id = $1 and ($2::text is null or d.state = $2) and (d.created_at, d.id) < ($4, $5) ${order} limit $3`,
+  page(' and (d.created_at, d.nr) < ($4::timestamptz, (select b.nr from webhook_deliveries b where b.id = $5))'),
 );
 
-/** Those of a webhook that the caller sees, the newest first, or those behind a place in that list. */
+/**
+ * Those of a webhook, the newest first, or those behind a place in that list; null when the caller does not see the webhook.
+ */
 export const deliveriesOf = (
   webhookId: string,
   state: DeliveryState | null,
   count: number,
   place: { createdAt: string; id: string } | null,
-): Statement<Delivery[]> =>
-  place === null ? first(webhookId, state, count) : after(webhookId, state, count, place.createdAt, place.id);
+): Statement<Delivery[] | null> =>
+  mapped(
+    place === null ? first(webhookId, state, count) : after(webhookId, state, count, place.createdAt, place.id),
+    (found) => (found.length === 0 ? null : found.filter((one): one is Delivery => one.id !== null)),
+  );
 
 /** One of a webhook, or null. */
 export const deliveryById = row<Delivery, [webhookId: string, id: string]>(

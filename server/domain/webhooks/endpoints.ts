@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
+import type { KeyEnvironment } from '../clients/api-keys.ts';
 
 export interface Webhook {
   id: string;
@@ -40,6 +41,36 @@ export const webhookById = row<Webhook, [id: string]>(
   'webhook',
   `select ${fields} from webhook_endpoints e where e.id = $1`,
 );
+
+/** As an admin of its brokerage sees it: with the key whose rights it has, and how it is doing. */
+export interface ManagedWebhook extends Webhook {
+  key_name: string;
+  environment: KeyEnvironment;
+  /** Whether the key may be used: nothing is sent for one that has ended. */
+  is_key_in_force: boolean;
+  /** Deliveries that wait, those among them that have failed before, and since when the oldest waits. */
+  waiting: number;
+  failing: number;
+  oldest_at: string | null;
+  /** When something was taken last. */
+  succeeded_at: string | null;
+}
+
+const managed = `select ${fields}, k.name as key_name, k.environment, app.is_key_in_force(k.id) as is_key_in_force, w.waiting, w.failing, w.oldest_at,
+     e.succeeded_at
+   from webhook_endpoints e join api_keys k on k.id = e.key_id
+   left join lateral (
+     select count(*)::int as waiting, count(*) filter (where d.attempts > 0)::int as failing, min(d.created_at) as oldest_at
+     from webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting') w on true`;
+
+/** Those of a brokerage, the newest first, 1,000 at most; none for everybody but its admins. */
+export const webhooksOf = rows<ManagedWebhook, [brokerageId: string]>(
+  'webhooks_of',
+  `${managed} where e.brokerage_id = $1 order by e.created_at desc, e.id desc limit 1000`,
+);
+
+/** One that an admin of its brokerage sees, or null. */
+export const managedWebhook = row<ManagedWebhook, [id: string]>('managed_webhook', `${managed} where e.id = $1`);
 
 /** A secret as it is kept: under an id of its own, for which the server has sealed it. */
 export interface SealedSecret {

@@ -36,6 +36,7 @@ import { questionRoutes } from './questions.ts';
 import { reminderRoutes } from './reminders.ts';
 import { statusRoutes } from './status.ts';
 import { visitRoutes } from './visits.ts';
+import { webhookRoutes } from './webhooks.ts';
 import { toolRoutes } from './tools.ts';
 
 /** Every route behind the CSRF guard; nothing here is ever kept by a cache. Its type is what the pages' client is made of. */
@@ -71,6 +72,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     .route('/', logoRoutes(services))
     .route('/', statusRoutes(services))
     .route('/', keyRoutes(services))
+    .route('/', webhookRoutes(services))
     .route('/', clientRoutes(services))
     .route('/', toolRoutes(services, tools))
     .route('/', auditRoutes(services, tools))

@@ -3,7 +3,18 @@ import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './keys.ts';
 import { upload } from './upload.ts';
-import type { ApiKeyInput, ClientInput, Delivery, Id, MemberInput, MemberRole } from './shapes.ts';
+import type {
+  ApiKeyInput,
+  ClientInput,
+  Delivery,
+  Id,
+  MemberInput,
+  MemberRole,
+  Redelivery,
+  WebhookChange,
+  WebhookDelivery,
+  WebhookInput,
+} from './shapes.ts';
 
 export const brokerageQuery = (id: Id) =>
   queryOptions({
@@ -45,6 +56,27 @@ export const apiKeysQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('keys', brokerageId),
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/keys', { param: { id: brokerageId }, signal }),
+  });
+
+export const webhooksQuery = (brokerageId: Id) =>
+  queryOptions({
+    queryKey: keys.settings('webhooks', brokerageId),
+    queryFn: ({ signal }) => api.get('/web/brokerages/:id/webhooks', { param: { id: brokerageId }, signal }),
+  });
+
+/** The log of a webhook, or its deliveries in one state; looked at again every few seconds, as it is written on. */
+export const webhookDeliveriesQuery = (id: Id, state: WebhookDelivery['state'] | null) =>
+  infiniteQueryOptions({
+    queryKey: keys.settings('webhooks', id, 'deliveries', state),
+    queryFn: ({ pageParam, signal }) =>
+      api.get('/web/webhooks/:id/deliveries', {
+        param: { id },
+        query: { state, cursor: pageParam, limit: 50 },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor ?? null,
+    refetchInterval: 10_000,
   });
 
 export const clientsQuery = queryOptions({
@@ -150,6 +182,29 @@ export function useKeyActions(brokerageId: Id) {
       api.put('/web/brokerages/:id/key-admission', { param: { id: brokerageId }, json: { admitted } }),
     ),
     revoke: useChange('keys', (id: Id) => api.post('/web/keys/:id/revoke', { param: { id } })),
+  };
+}
+
+/** What admins do to webhooks; adding one, sending it elsewhere and a new secret want a recent sign-in. */
+export function useWebhookActions() {
+  return {
+    add: useChange('webhooks', ({ key_id, ...input }: WebhookInput & { key_id: Id }) =>
+      api.post('/web/keys/:id/webhooks', { param: { id: key_id }, json: input }),
+    ),
+    change: useChange('webhooks', ({ id, ...change }: WebhookChange & { id: Id }) =>
+      api.patch('/web/webhooks/:id', { param: { id }, json: change }),
+    ),
+    rotate: useChange('webhooks', ({ id, overlap_seconds }: { id: Id; overlap_seconds: number }) =>
+      api.post('/web/webhooks/:id/rotate', { param: { id }, json: { overlap_seconds } }),
+    ),
+    remove: useChange('webhooks', (id: Id) => api.delete('/web/webhooks/:id', { param: { id } })),
+    test: useChange('webhooks', (id: Id) => api.post('/web/webhooks/:id/test', { param: { id } })),
+    redeliver: useChange('webhooks', ({ id, delivery_id }: { id: Id; delivery_id: Id }) =>
+      api.post('/web/webhooks/:id/deliveries/:delivery_id/redeliver', { param: { id, delivery_id } }),
+    ),
+    redeliverRange: useChange('webhooks', ({ id, ...range }: Redelivery & { id: Id }) =>
+      api.post('/web/webhooks/:id/redeliver', { param: { id }, json: range }),
+    ),
   };
 }
 

@@ -124,6 +124,14 @@ export type KeyScope = ApiKey['scopes'][number];
 export type ApiKeyInput = RequestBody<'post', '/web/brokerages/:id/keys'>;
 export type ApiKeyCreated = Answer<'post', '/web/brokerages/:id/keys'>;
 
+export type Webhook = Item<'/web/brokerages/:id/webhooks'>;
+export type EventType = NonNullable<Webhook['types']>[number];
+export type WebhookInput = RequestBody<'post', '/web/keys/:id/webhooks'>;
+export type WebhookChange = RequestBody<'patch', '/web/webhooks/:id'>;
+export type WebhookSecret = Answer<'post', '/web/keys/:id/webhooks'>;
+export type WebhookDelivery = Item<'/web/webhooks/:id/deliveries'>;
+export type Redelivery = RequestBody<'post', '/web/webhooks/:id/redeliver'>;
+
 export type Clients = Answer<'get', '/web/clients'>;
 export type Client = Clients['items'][number];
 export type ClientInput = RequestBody<'post', '/web/clients'>;

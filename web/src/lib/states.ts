@@ -211,6 +211,20 @@ export const keyScopes: Record<T.KeyScope, string> = {
   'webhooks:write': 'Change webhooks',
 };
 
+/** On, switched off by somebody, or switched off because nothing was taken for three days. */
+export const webhookStates: Record<'on' | NonNullable<T.Webhook['off_reason']>, Look> = {
+  on: look('On', 'good'),
+  asked: look('Off'),
+  failing: look('Switched off: not answering', 'bad'),
+};
+
+export const webhookDeliveryStates: Record<T.WebhookDelivery['state'], Look> = {
+  waiting: look('Waiting', 'warn'),
+  delivered: look('Delivered', 'good'),
+  failed: look('Failed', 'bad'),
+  dropped: look('Not sent'),
+};
+
 export const clientScopes: Record<T.Client['scopes'][number], string> = {
   'mcp:read': 'Read',
   'mcp:write': 'Write where you allow it',
@@ -235,6 +249,7 @@ export const auditSubjects = {
   'brokerage.': 'Brokerage',
   'member.': 'Members',
   'api_key.': 'API keys',
+  'webhook.': 'Webhooks',
   'client.': 'Connected clients',
   'consent.': 'Consent',
   'tokens.': 'Access of clients',

@@ -27,6 +27,7 @@ interface SettingsPlace {
     | '/settings/brokerage'
     | '/settings/members'
     | '/settings/keys'
+    | '/settings/webhooks'
     | '/settings/clients'
     | '/settings/tools'
     | '/settings/audit'
@@ -41,6 +42,7 @@ const ofMembers: readonly SettingsPlace[] = [
 ];
 const ofAdmins: readonly SettingsPlace[] = [
   { to: '/settings/keys', label: 'API keys', group: 'Brokerage' },
+  { to: '/settings/webhooks', label: 'Webhooks', group: 'Brokerage' },
   { to: '/settings/status', label: 'Status', group: 'Brokerage' },
 ];
 

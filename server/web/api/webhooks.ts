@@ -1,0 +1,177 @@
+/** The webhooks of a brokerage, for its admins: what the REST API has of those of one key. Each new secret is in one answer alone. */
+
+import { randomUUID } from 'node:crypto';
+import { Hono, type Context } from 'hono';
+import { z } from 'zod';
+import { Refusal } from '../../database/errors.ts';
+import type { Statement } from '../../database/statement.ts';
+import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
+import { eventTypes, type EventType } from '../../domain/events/changes.ts';
+import { deliveriesOf, redeliver, redeliverRange, type Delivery } from '../../domain/webhooks/deliveries.ts';
+import {
+  addWebhook,
+  changeWebhook,
+  managedWebhook,
+  removeWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  webhooksOf,
+  type ManagedWebhook,
+} from '../../domain/webhooks/endpoints.ts';
+import { faultOfUrl } from '../../http/guarded-fetch.ts';
+import { originOf } from '../../http/origin.ts';
+import { asPerson, withPerson } from '../../http/person.ts';
+import { nothingThere } from '../../http/problem.ts';
+import { sessionDigest } from '../../http/session.ts';
+import type { Services } from '../../services.ts';
+import { mintWebhookSecret } from '../../webhooks/signature.ts';
+import { deploymentCursors } from './cursor.ts';
+import { body, instant, line, optional, pageSize, pathId, query } from './input.ts';
+import { orNotFound } from './problems.ts';
+import { withRecord } from './visible-record.ts';
+
+const types = z
+  .array(z.enum(eventTypes as [EventType, ...EventType[]], { error: 'Choose what is sent.' }))
+  .min(1, 'Choose what is sent.')
+  .transform((chosen) => [...new Set(chosen)])
+  .nullable();
+
+const Rotation = z.strictObject({
+  overlap_seconds: z
+    .int('Write a whole number of seconds.')
+    .min(0, 'The old secret may go on signing for 0 to 7 days.')
+    .max(7 * 86_400, 'The old secret may go on signing for 0 to 7 days.'),
+});
+const Range = z
+  .strictObject({ since: instant, until: instant, failed_only: z.boolean().default(false) })
+  .refine(({ since, until }) => Date.parse(since) < Date.parse(until), {
+    error: 'Choose a time after the first one.',
+    path: ['until'],
+  });
+const Log = z.object({
+  state: optional(z.enum(['waiting', 'delivered', 'failed', 'dropped'], 'Choose a state.')),
+  cursor: z.string().max(2000).optional(),
+  limit: pageSize,
+});
+
+/** A webhook as its page shows it. */
+const shown = ({ types: chosen, ...webhook }: ManagedWebhook) => ({
+  ...webhook,
+  types: chosen as readonly EventType[] | null,
+});
+/** A delivery as its page shows it. */
+const shownDelivery = ({ event_id: _event, sent_digest: _digest, ...delivery }: Delivery) => delivery;
+
+/** A webhook that is not there and one that is another brokerage's are answered alike. */
+async function orNothing<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    const isMissing = error instanceof Refusal && ['webhook_not_found', 'api_key_not_found'].includes(error.reason);
+    throw isMissing ? nothingThere() : error;
+  }
+}
+
+export function webhookRoutes(services: Services) {
+  const { config, secrets } = services;
+  const cursors = deploymentCursors(services);
+  const url = line(2_000).superRefine((value, context) => {
+    const fault = faultOfUrl(value, { allowLoopback: config.webhooksAllowLoopback });
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  });
+  const New = z.strictObject({ url, description: optional(line(200)), types });
+  const Change = z.strictObject({
+    url: url.optional(),
+    description: line(200).nullable().optional(),
+    types: types.optional(),
+    state: z.enum(['on', 'off'], 'Choose on or off.').optional(),
+  });
+
+  /** The webhook after something was done about it, for which whoever asks may have to prove lately who they are. */
+  async function after(c: Context, webhookId: string, deed: Statement<unknown>) {
+    const recently = requireRecentSignIn(sessionDigest(c));
+    const [, , webhook] = await orNothing(asPerson(services, c, recently, deed, managedWebhook(webhookId)));
+    return shown(orNotFound(webhook));
+  }
+
+  return new Hono()
+    .get('/brokerages/:id/webhooks', async (c) => {
+      const brokerageId = pathId(c);
+      const [webhooks] = await withRecord(services, c, 'brokerages', brokerageId, webhooksOf(brokerageId));
+      return c.json({ items: webhooks.map(shown) });
+    })
+
+    .post('/keys/:id/webhooks', body(New), async (c) => {
+      const webhookId = randomUUID();
+      const { secret, sealed } = mintWebhookSecret(secrets);
+      const [, , added] = await orNothing(
+        asPerson(
+          services,
+          c,
+          requireRecentSignIn(sessionDigest(c)),
+          addWebhook(webhookId, pathId(c), c.req.valid('json'), sealed, originOf(c)),
+          managedWebhook(webhookId),
+        ),
+      );
+      return c.json({ webhook: shown(orNotFound(added)), secret }, 201);
+    })
+
+    .patch('/webhooks/:id', body(Change), async (c) => {
+      const webhookId = pathId(c);
+      const given = c.req.valid('json');
+      const change = changeWebhook(webhookId, given, originOf(c));
+      // Where it goes to elsewhere, whoever asks is asked again who they are; not to switch it off.
+      if (given.url !== undefined) return c.json(await after(c, webhookId, change));
+      const [, webhook] = await orNothing(asPerson(services, c, change, managedWebhook(webhookId)));
+      return c.json(shown(orNotFound(webhook)));
+    })
+
+    .delete('/webhooks/:id', async (c) => {
+      await orNothing(asPerson(services, c, removeWebhook(pathId(c), originOf(c))));
+      return c.body(null, 204);
+    })
+
+    .post('/webhooks/:id/rotate', body(Rotation), async (c) => {
+      const webhookId = pathId(c);
+      const { secret, sealed } = mintWebhookSecret(secrets);
+      const { overlap_seconds: seconds } = c.req.valid('json');
+      const rotate = rotateWebhookSecret(webhookId, sealed, seconds, originOf(c));
+      return c.json({ webhook: await after(c, webhookId, rotate), secret });
+    })
+
+    .post('/webhooks/:id/test', async (c) => {
+      await orNothing(asPerson(services, c, testWebhook(pathId(c), originOf(c))));
+      return c.body(null, 202);
+    })
+
+    .get('/webhooks/:id/deliveries', query(Log), async (c) => {
+      const webhookId = pathId(c);
+      const { state, cursor, limit } = c.req.valid('query');
+      const { seal, unseal } = await cursors();
+      const from = cursor === undefined ? null : unseal(cursor);
+      const place = from && { createdAt: from.place.key, id: from.place.id };
+      const [person, deliveries] = await withPerson(services, c, deliveriesOf(webhookId, state, limit + 1, place));
+      const list = `deliveries ${webhookId} ${state ?? ''}`;
+      from?.check(list, person.user_id);
+      const found = orNotFound(deliveries);
+      const last = found.length > limit ? found[limit - 1] : undefined;
+      return c.json({
+        items: found.slice(0, limit).map(shownDelivery),
+        next_cursor: last ? seal(list, person.user_id, { key: last.created_at, id: last.id }) : null,
+      });
+    })
+
+    .post('/webhooks/:id/deliveries/:delivery_id/redeliver', async (c) => {
+      const again = redeliver(pathId(c), pathId(c, 'delivery_id'), originOf(c));
+      const [isThere] = await orNothing(asPerson(services, c, again));
+      if (!isThere) throw nothingThere();
+      return c.body(null, 202);
+    })
+
+    .post('/webhooks/:id/redeliver', body(Range), async (c) => {
+      const { since, until, failed_only: failedOnly } = c.req.valid('json');
+      const again = redeliverRange(pathId(c), { since, until, failedOnly }, originOf(c));
+      const [deliveries] = await orNothing(asPerson(services, c, again));
+      return c.json({ deliveries }, 202);
+    });
+}

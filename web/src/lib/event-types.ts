@@ -1,0 +1,107 @@
+/** What webhooks send, in the groups in which it is chosen, and in words. */
+
+import type { EventType } from '../api/shapes.ts';
+
+type Subject = EventType extends infer T ? (T extends `${infer Of}.${string}` ? Of : never) : never;
+type Change = EventType extends infer T ? (T extends `${string}.${infer Named}` ? Named : never) : never;
+
+const subjects: Record<Subject, string> = {
+  contact: 'Contacts',
+  deal: 'Deals',
+  participant: 'People of deals',
+  nda: 'NDAs',
+  offer: 'Offers',
+  question: 'Questions',
+  document: 'Documents',
+  production_document: 'Documents of the data room',
+  qoe_checklist_item: 'QoE checklist',
+  accounting_snapshot: 'Accounting snapshots',
+  normalization: 'Add-backs',
+  closing_condition: 'Closing conditions',
+  finding: 'Findings',
+  financing_source: 'Financing',
+};
+
+const changes: Record<Change, string> = {
+  created: 'Added',
+  updated: 'Changed',
+  admitted: 'Opened to API keys',
+  archived: 'Archived',
+  restored: 'Restored',
+  removed: 'Removed',
+};
+
+/** Each type once: the server's closed list. */
+const types: Record<EventType, true> = {
+  'contact.created': true,
+  'contact.updated': true,
+  'contact.archived': true,
+  'contact.restored': true,
+  'contact.removed': true,
+  'deal.created': true,
+  'deal.updated': true,
+  'deal.admitted': true,
+  'participant.created': true,
+  'participant.updated': true,
+  'nda.created': true,
+  'nda.updated': true,
+  'offer.created': true,
+  'offer.updated': true,
+  'question.created': true,
+  'question.updated': true,
+  'document.created': true,
+  'document.updated': true,
+  'document.removed': true,
+  'production_document.created': true,
+  'production_document.updated': true,
+  'production_document.removed': true,
+  'qoe_checklist_item.created': true,
+  'qoe_checklist_item.updated': true,
+  'qoe_checklist_item.removed': true,
+  'accounting_snapshot.created': true,
+  'accounting_snapshot.updated': true,
+  'normalization.created': true,
+  'normalization.removed': true,
+  'closing_condition.created': true,
+  'closing_condition.updated': true,
+  'closing_condition.removed': true,
+  'finding.created': true,
+  'finding.updated': true,
+  'financing_source.created': true,
+  'financing_source.updated': true,
+};
+const all = Object.keys(types) as EventType[];
+const partsOf = (type: string) => type.split('.') as [Subject, Change];
+
+/** What may change of each kind of record, with a word for it. */
+export const eventTypeGroups = (Object.keys(subjects) as Subject[]).map((subject) => ({
+  group: subjects[subject],
+  types: all.filter((type) => partsOf(type)[0] === subject).map((type) => ({ type, label: changes[partsOf(type)[1]] })),
+}));
+
+const inSentence = (words: string): string => `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
+
+/** A type in words, "Contacts: added"; of one that a newer release has sent, its name. */
+export function eventWords(type: string): string {
+  if (type === 'webhook.test') return 'Test event';
+  const [subject, change] = partsOf(type);
+  return Object.hasOwn(subjects, subject) && Object.hasOwn(changes, change)
+    ? `${subjects[subject]}: ${inSentence(changes[change])}`
+    : type;
+}
+
+/** What a webhook is sent, in words: each kind of record once. */
+export function chosenWords(chosen: readonly EventType[] | null): string {
+  if (chosen === null) return 'Everything that its key may read';
+  return eventTypeGroups
+    .map(({ group, types: those }) => ({
+      group,
+      of: those.length,
+      some: those.filter(({ type }) => chosen.includes(type)),
+    }))
+    .filter(({ some }) => some.length > 0)
+    .map(({ group, of, some }) =>
+      some.length === of ? group : `${group} (${some.map(({ label }) => inSentence(label)).join(', ')})`,
+    )
+    .join(', ');
+}

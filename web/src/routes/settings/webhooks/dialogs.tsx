@@ -1,0 +1,293 @@
+import { useQuery } from '@tanstack/react-query';
+import { apiKeysQuery, useWebhookActions } from '../../../api/settings.ts';
+import type { EventType, Id, Instant, Webhook, WebhookSecret } from '../../../api/shapes.ts';
+import { Button } from '../../../components/button.tsx';
+import { Checkbox } from '../../../components/checkbox.tsx';
+import { CopyField } from '../../../components/copy-field.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { Field, FieldGroup } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
+import { Input, Select } from '../../../components/input.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { DateTimeField } from '../../../components/value-fields.tsx';
+import { eventTypeGroups } from '../../../lib/event-types.ts';
+import { optionsOf } from '../../../lib/states.ts';
+import { orNull, required, useForm } from '../../../lib/use-form.ts';
+
+interface DialogProps {
+  onClose: () => void;
+}
+
+/** What the dialogs call a webhook: its description, or where it goes to. */
+export const nameOf = ({ description, url }: Pick<Webhook, 'description' | 'url'>): string =>
+  description ?? URL.parse(url)?.host ?? url;
+
+interface TypesProps {
+  all: boolean;
+  types: readonly EventType[];
+  error: string | undefined;
+  onAll: (all: boolean) => void;
+  onTypes: (types: EventType[]) => void;
+}
+
+/** Which changes are sent: all, or those that are ticked. */
+function Types({ all, types, error, onAll, onTypes }: TypesProps) {
+  return (
+    <FieldGroup legend="What is sent" error={error}>
+      <Checkbox
+        label="Everything that the key may read"
+        hint="Also kinds of changes that are added later."
+        checked={all}
+        onChange={onAll}
+      />
+      {!all && (
+        <div className="mt-2 flex flex-col gap-4">
+          {eventTypeGroups.map(({ group, types: members }) => (
+            <FieldGroup key={group} legend={group}>
+              <div className="grid grid-cols-2 gap-x-5 gap-y-2.5 sm:grid-cols-3">
+                {members.map(({ type, label }) => (
+                  <Checkbox
+                    key={type}
+                    label={label}
+                    checked={types.includes(type)}
+                    onChange={(on) => onTypes(on ? [...types, type] : types.filter((one) => one !== type))}
+                  />
+                ))}
+              </div>
+            </FieldGroup>
+          ))}
+        </div>
+      )}
+    </FieldGroup>
+  );
+}
+
+interface Values {
+  key_id: Id;
+  url: string;
+  description: string;
+  all: boolean;
+  types: EventType[];
+}
+
+const checkOf = (values: Values) => ({
+  ...required(values, { url: 'Enter where changes are sent to.' }),
+  ...(!values.all && values.types.length === 0 && { types: 'Choose what is sent.' }),
+});
+const typesOf = ({ all, types }: Values): EventType[] | null => (all ? null : types);
+
+const urlHint = 'Begins with https:// and can be reached from the Internet.';
+const descriptionHint = 'What people here call it.';
+
+/** Adds a webhook; the server wants a recent sign-in for that. */
+export function AddDialog({
+  brokerageId,
+  onClose,
+  onMade,
+}: DialogProps & { brokerageId: Id; onMade: (made: WebhookSecret) => void }) {
+  const { add } = useWebhookActions();
+  const withRecentSignIn = useRecentSignIn();
+  const keys = useQuery(apiKeysQuery(brokerageId)).data?.items.filter(({ state }) => state === 'active');
+  const form = useForm<Values, WebhookSecret>({
+    initial: { key_id: '', url: '', description: '', all: true, types: [] },
+    draft: `webhook/${brokerageId}`,
+    check: (values) => ({ ...checkOf(values), ...required(values, { key_id: 'Choose a key.' }) }),
+    about: { api_key_ended: 'key_id', too_many_webhooks: 'key_id' },
+    submit: (values) =>
+      withRecentSignIn(() =>
+        add.mutateAsync({
+          key_id: values.key_id,
+          url: values.url.trim(),
+          description: orNull(values.description),
+          types: typesOf(values),
+        }),
+      ),
+    onDone: onMade,
+  });
+  return (
+    <FormDialog
+      form={form}
+      title="Add a webhook"
+      description="What changes from now on is sent there. The secret that signs it is shown once, right after."
+      action="Add webhook"
+      onClose={onClose}
+    >
+      <Field label="Address" error={form.errors.url} hint={urlHint}>
+        <Input {...form.text('url')} type="url" maxLength={2000} autoComplete="off" placeholder="https://" />
+      </Field>
+      <Field label="Description" optional error={form.errors.description} hint={descriptionHint}>
+        <Input {...form.text('description')} maxLength={200} autoComplete="off" />
+      </Field>
+      <Field
+        label="API key"
+        error={form.errors.key_id}
+        hint={
+          keys?.length === 0
+            ? 'There is no key in force: create one under API keys first.'
+            : 'What the key may read is sent, and nothing once it is revoked.'
+        }
+      >
+        <Select
+          {...form.field('key_id')}
+          options={[
+            { value: '', label: 'Choose a key' },
+            ...(keys ?? []).map(({ id, name, environment }) => ({
+              value: id,
+              label: environment === 'test' ? `${name} (test)` : name,
+            })),
+          ]}
+        />
+      </Field>
+      <Types
+        all={form.values.all}
+        types={form.values.types}
+        error={form.errors.types}
+        onAll={(all) => form.set('all', all)}
+        onTypes={(types) => form.set('types', types)}
+      />
+    </FormDialog>
+  );
+}
+
+/** Changes where it goes to and what is sent; the server wants a recent sign-in for another address. */
+export function EditDialog({ webhook, onClose }: DialogProps & { webhook: Webhook }) {
+  const { change } = useWebhookActions();
+  const withRecentSignIn = useRecentSignIn();
+  const { id, url, description, types } = webhook;
+  const form = useForm<Omit<Values, 'key_id'>>({
+    initial: { url, description: description ?? '', all: types === null, types: [...(types ?? [])] },
+    draft: `webhook/${id}`,
+    check: (values) => checkOf({ ...values, key_id: '' }),
+    submit: (values) =>
+      withRecentSignIn(() =>
+        change.mutateAsync({
+          id,
+          ...(values.url.trim() !== url && { url: values.url.trim() }),
+          description: orNull(values.description),
+          types: typesOf({ ...values, key_id: '' }),
+        }),
+      ),
+    onDone: onClose,
+  });
+  return (
+    <FormDialog form={form} title={`Edit ${nameOf(webhook)}`} action="Save" onClose={onClose}>
+      <Field label="Address" error={form.errors.url} hint={urlHint}>
+        <Input {...form.text('url')} type="url" maxLength={2000} autoComplete="off" />
+      </Field>
+      <Field label="Description" optional error={form.errors.description} hint={descriptionHint}>
+        <Input {...form.text('description')} maxLength={200} autoComplete="off" />
+      </Field>
+      <Types
+        all={form.values.all}
+        types={form.values.types}
+        error={form.errors.types}
+        onAll={(all) => form.set('all', all)}
+        onTypes={(chosen) => form.set('types', chosen)}
+      />
+    </FormDialog>
+  );
+}
+
+/** How long the secret before may sign too. */
+const overlaps = {
+  '0': 'Stops at once',
+  '3600': 'Signs for another hour',
+  '86400': 'Signs for another day',
+  '604800': 'Signs for another week',
+} as const;
+
+/** Gives a webhook a new secret. */
+export function RenewDialog({
+  webhook,
+  onClose,
+  onMade,
+}: DialogProps & { webhook: Webhook; onMade: (made: WebhookSecret) => void }) {
+  const { rotate } = useWebhookActions();
+  const withRecentSignIn = useRecentSignIn();
+  const form = useForm<{ overlap_seconds: keyof typeof overlaps }, WebhookSecret>({
+    initial: { overlap_seconds: '86400' },
+    draft: null,
+    submit: ({ overlap_seconds }) =>
+      withRecentSignIn(() => rotate.mutateAsync({ id: webhook.id, overlap_seconds: Number(overlap_seconds) })),
+    onDone: onMade,
+  });
+  return (
+    <FormDialog
+      form={form}
+      size="sm"
+      onClose={onClose}
+      title={`Renew the secret of ${nameOf(webhook)}`}
+      description="While both secrets sign, each delivery has two signatures: the receiver takes it by either."
+      action="Renew secret"
+    >
+      <Field label="The current secret" error={form.errors.overlap_seconds}>
+        <Select {...form.field('overlap_seconds')} options={optionsOf(overlaps)} />
+      </Field>
+    </FormDialog>
+  );
+}
+
+/** Shows a new secret, this once. */
+export function SecretDialog({ made, onClose }: DialogProps & { made: WebhookSecret }) {
+  return (
+    <Dialog
+      shownOnce
+      onClose={onClose}
+      title={`The secret of ${nameOf(made.webhook)}`}
+      description="Whoever receives it checks each delivery with it. Copy it now: it is not shown again."
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      }
+    >
+      <CopyField value={made.secret} label="Secret" />
+    </Dialog>
+  );
+}
+
+interface RangeValues {
+  since: Instant | '';
+  until: Instant | '';
+  failed_only: boolean;
+}
+
+/** Sends the deliveries of a time again. */
+export function AgainDialog({
+  webhook,
+  onClose,
+  onSent,
+}: DialogProps & { webhook: Webhook; onSent: (deliveries: number) => void }) {
+  const { redeliverRange } = useWebhookActions();
+  const form = useForm<RangeValues, { deliveries: number }>({
+    initial: { since: '', until: '', failed_only: true },
+    draft: null,
+    check: (values) => required(values, { since: 'Choose when it begins.', until: 'Choose when it ends.' }),
+    submit: (values) => redeliverRange.mutateAsync({ id: webhook.id, ...values }),
+    onDone: ({ deliveries }) => onSent(deliveries),
+  });
+  return (
+    <FormDialog
+      form={form}
+      size="sm"
+      onClose={onClose}
+      title="Send several again"
+      description="Deliveries of a time that have ended, 10,000 at most, in the order of the changes."
+      action="Send again"
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="From" error={form.errors.since}>
+          <DateTimeField {...form.field('since')} />
+        </Field>
+        <Field label="Until" error={form.errors.until}>
+          <DateTimeField {...form.field('until')} />
+        </Field>
+      </div>
+      <Checkbox
+        label="Only those that failed"
+        checked={form.values.failed_only}
+        onChange={(only) => form.set('failed_only', only)}
+      />
+    </FormDialog>
+  );
+}

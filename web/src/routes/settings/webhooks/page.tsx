@@ -1,0 +1,234 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Ellipsis, FlaskConical, Pencil, Plus, Power, RefreshCw, Trash2, Webhook as WebhookIcon } from 'lucide-react';
+import { useState } from 'react';
+import { useBrokerage } from '../../../api/me.ts';
+import { useWebhookActions, webhooksQuery } from '../../../api/settings.ts';
+import type { Id, Webhook, WebhookSecret } from '../../../api/shapes.ts';
+import { Badge, StatePill } from '../../../components/badge.tsx';
+import { Button, IconButton } from '../../../components/button.tsx';
+import { Card, Fact, Facts } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
+import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
+import { chosenWords } from '../../../lib/event-types.ts';
+import { formatCount } from '../../../lib/format.ts';
+import { webhookStates } from '../../../lib/states.ts';
+import { paths } from '../../../paths.ts';
+import { NoBrokerage } from '../no-brokerage.tsx';
+import { SettingsPage } from '../settings-page.tsx';
+import { DeliveriesDrawer } from './deliveries.tsx';
+import { AddDialog, EditDialog, nameOf, RenewDialog, SecretDialog } from './dialogs.tsx';
+
+type Open =
+  | { kind: 'add' }
+  | { kind: 'edit' | 'renew' | 'deliveries'; webhook: Webhook }
+  | { kind: 'secret'; made: WebhookSecret };
+
+interface RowProps {
+  webhook: Webhook;
+  onOpen: (open: Open) => void;
+}
+
+function WebhookMenu({ webhook, onOpen }: RowProps) {
+  const { change, remove, test } = useWebhookActions();
+  const confirm = useConfirm();
+  const { id, state } = webhook;
+  const name = nameOf(webhook);
+  const switchOn = () =>
+    change.mutate({ id, state: 'on' }, { onError: toastError, onSuccess: () => toast(`${name} is switched on`) });
+  return (
+    <Menu trigger={<IconButton size="sm" label={`Actions for ${name}`} icon={<Ellipsis className="size-4.5" />} />}>
+      <MenuItem
+        icon={<FlaskConical />}
+        disabled={state === 'off'}
+        onSelect={() =>
+          test.mutate(id, {
+            onError: toastError,
+            onSuccess: () => {
+              toast('A test event is on its way');
+              onOpen({ kind: 'deliveries', webhook });
+            },
+          })
+        }
+      >
+        Send test event
+      </MenuItem>
+      <MenuItem icon={<Pencil />} onSelect={() => onOpen({ kind: 'edit', webhook })}>
+        Edit
+      </MenuItem>
+      <MenuItem icon={<RefreshCw />} onSelect={() => onOpen({ kind: 'renew', webhook })}>
+        Renew secret
+      </MenuItem>
+      <MenuItem
+        icon={<Power />}
+        onSelect={() =>
+          state === 'off'
+            ? switchOn()
+            : confirm(
+                {
+                  title: `Switch off ${name}?`,
+                  body: 'Nothing is sent until it is on again. What changes meanwhile is kept for 30 days and is sent then.',
+                  action: 'Switch off',
+                  danger: true,
+                  done: `${name} is switched off`,
+                },
+                () => change.mutateAsync({ id, state: 'off' }),
+              )
+        }
+      >
+        {state === 'off' ? 'Switch on' : 'Switch off'}
+      </MenuItem>
+      <MenuSeparator />
+      <MenuItem
+        danger
+        icon={<Trash2 />}
+        onSelect={() =>
+          confirm(
+            {
+              title: `Delete ${name}?`,
+              body: 'Nothing is sent there any more, and the log of its deliveries is deleted. This cannot be undone.',
+              action: 'Delete webhook',
+              danger: true,
+              done: `${name} is deleted`,
+            },
+            () => remove.mutateAsync(id),
+          )
+        }
+      >
+        Delete
+      </MenuItem>
+    </Menu>
+  );
+}
+
+function WebhookRow({ webhook, onOpen }: RowProps) {
+  const { url, state, off_reason, off_since, waiting, failing, oldest_at, succeeded_at } = webhook;
+  return (
+    <li className="px-4 py-4 sm:px-5">
+      <div className="flex items-start justify-between gap-3">
+        <div className="min-w-0">
+          <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+            <span className="min-w-0 font-medium break-words">{nameOf(webhook)}</span>
+            <StatePill look={webhookStates[state === 'on' ? 'on' : (off_reason ?? 'asked')]} />
+            {webhook.environment === 'test' && <Badge>Test</Badge>}
+          </p>
+          <code className="mt-0.5 block text-sm break-all text-soft">{url}</code>
+        </div>
+        <WebhookMenu webhook={webhook} onOpen={onOpen} />
+      </div>
+      <Facts className="mt-3 sm:grid-cols-3">
+        <Fact label="Sends" wide>
+          {chosenWords(webhook.types)}
+        </Fact>
+        <Fact label="With the rights of">
+          {webhook.key_name}
+          {!webhook.is_key_in_force && (
+            <Badge tone="bad" className="ml-2">
+              Key ended
+            </Badge>
+          )}
+        </Fact>
+        <Fact label="Last delivered">{succeeded_at === null ? 'Never' : <Time at={succeeded_at} />}</Fact>
+        <Fact label="Waiting">
+          {formatCount(waiting)}
+          {failing > 0 && `, ${formatCount(failing)} failed so far`}
+          {oldest_at !== null && (
+            <span className="block text-sm text-faint">
+              the oldest <Time at={oldest_at} />
+            </span>
+          )}
+        </Fact>
+      </Facts>
+      {!webhook.is_key_in_force && (
+        <p className="mt-3 text-sm text-bad">
+          Nothing is sent: its key has ended. Add the webhook anew with a key that is in force.
+        </p>
+      )}
+      {off_reason === 'failing' && off_since !== null && (
+        <p className="mt-3 text-sm text-bad">
+          Nothing was taken for three days, so it was switched off <Time at={off_since} />. Switched on again, it goes
+          on where it stopped.
+        </p>
+      )}
+      <div className="mt-3">
+        <Button
+          size="sm"
+          aria-label={`Deliveries to ${nameOf(webhook)}`}
+          onClick={() => onOpen({ kind: 'deliveries', webhook })}
+        >
+          Deliveries
+        </Button>
+      </div>
+    </li>
+  );
+}
+
+function Webhooks({ brokerageId }: { brokerageId: Id }) {
+  const query = useQuery({ ...webhooksQuery(brokerageId), refetchInterval: 60_000 });
+  const [open, setOpen] = useState<Open | null>(null);
+  const close = () => setOpen(null);
+  const show = (made: WebhookSecret) => setOpen({ kind: 'secret', made });
+  const add = (
+    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOpen({ kind: 'add' })}>
+      Add webhook
+    </Button>
+  );
+  return (
+    <SettingsPage
+      title="Webhooks"
+      description={
+        <>
+          Other systems hear at once what changes, with the rights of an{' '}
+          <Link to={paths.keys} className="text-accent-ink underline underline-offset-3 hover:text-ink">
+            API key
+          </Link>
+          . How a receiver checks what it gets stands in the{' '}
+          <a href="/api/v1/docs" className="text-accent-ink underline underline-offset-3 hover:text-ink">
+            reference
+          </a>
+          .
+        </>
+      }
+      actions={add}
+    >
+      <Card flush>
+        <Loaded query={query} skeleton={<SkeletonRows rows={2} height="h-40" />}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <EmptyState icon={WebhookIcon} title="No webhooks yet" action={add}>
+                Add one for each system that should hear of changes. Those that programs add by the REST API are listed
+                here too.
+              </EmptyState>
+            ) : (
+              <ul className="divide-y divide-line">
+                {items.map((webhook) => (
+                  <WebhookRow key={webhook.id} webhook={webhook} onOpen={setOpen} />
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </Card>
+      {open?.kind === 'add' && <AddDialog brokerageId={brokerageId} onClose={close} onMade={show} />}
+      {open?.kind === 'edit' && <EditDialog webhook={open.webhook} onClose={close} />}
+      {open?.kind === 'renew' && <RenewDialog webhook={open.webhook} onClose={close} onMade={show} />}
+      {open?.kind === 'deliveries' && <DeliveriesDrawer webhook={open.webhook} onClose={close} />}
+      {open?.kind === 'secret' && <SecretDialog made={open.made} onClose={close} />}
+    </SettingsPage>
+  );
+}
+
+/** The settings page “Webhooks”: for the admins of a brokerage. */
+export default function WebhooksSettings() {
+  const brokerage = useBrokerage();
+  if (brokerage?.role === 'admin')
+    return <Webhooks key={brokerage.brokerage_id} brokerageId={brokerage.brokerage_id} />;
+  return (
+    <SettingsPage title="Webhooks">
+      <NoBrokerage admins={brokerage !== null} />
+    </SettingsPage>
+  );
+}
