@@ -166,6 +166,8 @@ export function serve(output: Output): Promise<void> {
 
 /** The command demo. */
 export async function demo(output: Output): Promise<void> {
+  // Who tries webhooks has their receiver on the same machine. Workers read it from here too.
+  process.env['WEBHOOKS_ALLOW_LOOPBACK'] ??= 'on';
   const { prepareDemo } = await import('./demo.ts');
   return run(output, async ({ config, storage }, { owner }) => {
     if (!owner)

@@ -4,9 +4,8 @@
  * Message-ID once the claim has run out.
  */
 
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Services } from '../services.ts';
-import { startWoken } from '../woken.ts';
+import { noteEnd, startDelivering } from '../woken.ts';
 import { claimMail, mailFailed, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
 import { notificationMail } from '../domain/notifications/events.ts';
 import { logoOfMail } from '../domain/people/logos.ts';
@@ -23,9 +22,6 @@ export interface Delivery {
   /** Takes no more mails, and waits for those that are being handed over. */
   stop(): Promise<void>;
 }
-
-/** How often it is tried to note that a mail was sent, and how long after one another, in milliseconds. */
-const most = { notes: 10, pause: 2_000 } as const;
 
 /** What stands behind the @ of Message-IDs: the domain that the mails come from. */
 function domainOf(mailFrom: string): string {
@@ -101,20 +97,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
       await database.run(mailFailed(claimed, message, final));
       return;
     }
-    await noteSent(claimed);
-  }
-
-  /** Tries for a while: what is not noted as sent is sent again when the claim has run out. */
-  async function noteSent(claimed: ClaimedMail): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await database.run(mailSent(claimed));
-        return;
-      } catch (error) {
-        if (tries === most.notes) throw error;
-        await wait(most.pause);
-      }
-    }
+    await noteEnd(() => database.run(mailSent(claimed)));
   }
 
   /** One after the other, until none is due. */
@@ -153,10 +136,8 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
 /** Delivers as long as the node runs: at once when a mail is written, and every few seconds. The function returned ends that. */
 export function startDelivery(services: Services): () => Promise<void> {
   const delivery = openDelivery(services);
-  const stop = startWoken(services, 'delivering mails failed', () => delivery.deliverDue());
-  return async () => {
-    const stopped = Promise.all([stop(), delivery.stop()]);
-    // What is not handed over by then, another node sends when the claim has run out.
-    await Promise.race([stopped, wait(services.config.shutdownSeconds * 1_000, undefined, { ref: false })]);
-  };
+  return startDelivering(services, 'delivering mails failed', {
+    deliver: () => delivery.deliverDue(),
+    finish: () => delivery.stop(),
+  });
 }

@@ -4,7 +4,6 @@
  */
 
 import { hash } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { ChangeEvent } from '../domain/events/changes.ts';
 import { recordsOf, withRecords } from '../domain/events/records.ts';
 import {
@@ -18,7 +17,7 @@ import {
 } from '../domain/webhooks/deliveries.ts';
 import { guardedFetch, NotFetched } from '../http/guarded-fetch.ts';
 import type { Services } from '../services.ts';
-import { startWoken } from '../woken.ts';
+import { noteEnd, startDelivering } from '../woken.ts';
 import { openedSecrets, signedHeaders } from './signature.ts';
 
 export interface WebhookDelivery {
@@ -30,8 +29,8 @@ export interface WebhookDelivery {
   stop(): Promise<void>;
 }
 
-/** How many a node sends at once, and how often and how long after one another it tries to note an end, in milliseconds. */
-const most = { atOnce: 32, notes: 10, pause: 2_000 } as const;
+/** How many a node sends at once. */
+const atOnce = 32;
 /** How much of an answer is kept, in characters. */
 const keptAnswer = 4_096;
 
@@ -94,19 +93,6 @@ export function openWebhooks(services: Services): WebhookDelivery {
     }
   }
 
-  /** Tries for a while: what is not noted as delivered is sent again when the claim has run out. */
-  async function note(claimed: ClaimedDelivery, attempted: Attempted): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await database.run(noteDelivery(claimed, attempted));
-        return;
-      } catch (error) {
-        if (tries === most.notes) throw error;
-        await wait(most.pause);
-      }
-    }
-  }
-
   async function deliver(claimed: ClaimedDelivery): Promise<void> {
     const attempted = await attempt(claimed);
     if (attempted === undefined) return;
@@ -116,7 +102,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
       const { id, endpoint_id: webhook, attempts } = claimed;
       log.info({ webhook, delivery: id, attempt: attempts, status, reason: error }, 'a webhook was not delivered');
     }
-    await note(claimed, attempted);
+    await noteEnd(() => database.run(noteDelivery(claimed, attempted)));
   }
 
   function start(claimed: ClaimedDelivery): void {
@@ -132,8 +118,8 @@ export function openWebhooks(services: Services): WebhookDelivery {
 
   async function take(): Promise<void> {
     while (!stopping.signal.aborted && (await database.run(queueWebhooks())));
-    while (!stopping.signal.aborted && running.size < most.atOnce) {
-      const claimed = await database.run(claimDeliveries(most.atOnce - running.size));
+    while (!stopping.signal.aborted && running.size < atOnce) {
+      const claimed = await database.run(claimDeliveries(atOnce - running.size));
       if (claimed.length === 0) return;
       claimed.forEach(start);
     }
@@ -173,10 +159,8 @@ export function openWebhooks(services: Services): WebhookDelivery {
 /** Delivers as long as the node runs: when changes are published, and every few seconds. The function returned ends that. */
 export function startWebhooks(services: Services): () => Promise<void> {
   const delivery = openWebhooks(services);
-  const stop = startWoken(services, 'delivering webhooks failed', () => delivery.begin());
-  return async () => {
-    const stopped = Promise.all([stop(), delivery.stop()]);
-    // What is not sent by then, another node sends when the claim has run out.
-    await Promise.race([stopped, wait(services.config.shutdownSeconds * 1_000, undefined, { ref: false })]);
-  };
+  return startDelivering(services, 'delivering webhooks failed', {
+    deliver: () => delivery.begin(),
+    finish: () => delivery.stop(),
+  });
 }

@@ -153,6 +153,33 @@ describe('a cursor', () => {
     expect((await events()).data).toEqual([]);
   });
 
+  test('is renewed each day for whoever asks with If-None-Match while nothing changes', async () => {
+    let cursor = await latest();
+    let etag = '';
+    let renewed = 0;
+    const ask = async () => {
+      const answer = await as(key, service.restUrl)('GET', `/events?after=${cursor}`, undefined, {
+        ...(etag !== '' && { 'If-None-Match': etag }),
+      });
+      if (answer.status === 200) {
+        renewed += 1;
+        etag = answer.headers.get('etag') ?? '';
+        cursor = answer.body?.pagination.nextCursor ?? '';
+      }
+      return answer.status;
+    };
+    // As days begin, so that an answer and its repetition are of the same one.
+    const untilMidnight = 86_400_000 - (service.clock.now().getTime() % 86_400_000);
+    service.clock.advance(untilMidnight + 60_000);
+    expect(await ask()).toBe(200);
+    for (let day = 1; day <= 40; day += 1) {
+      expect([day, await ask()]).toEqual([day, 304]);
+      service.clock.advance(86_400_000);
+      expect([day, await ask()]).toEqual([day, 200]);
+    }
+    expect(renewed).toBe(41);
+  });
+
   test('of before a restore is gone', async () => {
     const begin = await latest();
     await service.sql(`update vault.change_stream set origin = 'elsewhere'`);

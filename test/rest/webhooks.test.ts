@@ -511,17 +511,17 @@ describe('in the settings', () => {
     await deliver();
     expect(received).toHaveLength(3);
     const { items, next_cursor } = (await admin.ask(`/webhooks/${id}/deliveries?limit=2`)).body;
-    const { items: rest } = (await admin.ask(`/webhooks/${id}/deliveries?limit=2&cursor=${next_cursor}`)).body;
-    expect([...items, ...rest].map(({ is_again }) => is_again)).toEqual([true, true, false]);
+    const { items: others } = (await admin.ask(`/webhooks/${id}/deliveries?limit=2&cursor=${next_cursor}`)).body;
+    expect([...items, ...others].map(({ is_again }) => is_again)).toEqual([true, true, false]);
 
-    const change = (body: object) => admin.ask(`/webhooks/${id}`, body, 'PATCH');
-    expect((await change({ state: 'off' })).body).toMatchObject({ state: 'off', off_reason: 'asked' });
-    expect((await change({ state: 'on', description: 'Books', types: ['deal.updated'] })).body).toMatchObject({
+    const patch = (body: object) => admin.ask(`/webhooks/${id}`, body, 'PATCH');
+    expect((await patch({ state: 'off' })).body).toMatchObject({ state: 'off', off_reason: 'asked' });
+    expect((await patch({ state: 'on', description: 'Books', types: ['deal.updated'] })).body).toMatchObject({
       state: 'on',
       description: 'Books',
       types: ['deal.updated'],
     });
-    expect((await change({ description: null, types: null, url: `${origin}/moved` })).body).toMatchObject({
+    expect((await patch({ description: null, types: null, url: `${origin}/moved` })).body).toMatchObject({
       description: null,
       types: null,
       url: `${origin}/moved`,

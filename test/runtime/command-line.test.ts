@@ -180,6 +180,13 @@ test('the demo is loaded once, and described in a file for our eyes alone', asyn
     headers: { Authorization: `Bearer ${described.keys['full']}` },
   });
   expect(answer.status).toBe(200);
+  // Who tries webhooks has their receiver on the same machine.
+  const webhook = await fetch(`${rest_url}/webhooks`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${described.keys['full']}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ url: 'http://127.0.0.1:9/' }),
+  });
+  expect(webhook.status).toBe(201);
   program.child.kill('SIGTERM');
   const { code, stdout } = await program.ended;
   expect(code).toBe(0);

@@ -65,6 +65,13 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
             </span>
           </Fact>
         )}
+        {answer !== null && answer !== '' && (
+          <Fact label="It said" wide>
+            <pre className="rounded-md border border-line bg-surface p-3 text-sm break-all whitespace-pre-wrap">
+              {answer}
+            </pre>
+          </Fact>
+        )}
         {error !== null && delivery.state !== 'dropped' && (
           <Fact label="What went wrong" wide>
             {error}
@@ -74,15 +81,6 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
           <code className="text-sm break-all">{delivery.object_id}</code>
         </Fact>
       </Facts>
-      {answer !== null && answer !== '' && (
-        <pre
-          aria-label="What was answered"
-          tabIndex={0}
-          className="max-h-56 overflow-auto rounded-md border border-line bg-surface p-3 text-sm break-all whitespace-pre-wrap"
-        >
-          {answer}
-        </pre>
-      )}
       {delivery.state !== 'waiting' && (
         <div>
           <Button
