@@ -407,14 +407,18 @@ CREATE TABLE public.connected_clients (
     deleted_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT app.now() NOT NULL,
     updated_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    metadata_url text,
     CONSTRAINT connected_clients_pkey PRIMARY KEY (id),
     CONSTRAINT connected_clients_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT connected_clients_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
+    CONSTRAINT connected_clients_document_is_of_one_person CHECK (metadata_url IS NULL OR brokerage_id IS NULL),
+    CONSTRAINT connected_clients_metadata_url_check CHECK (length(metadata_url) <= 1000 AND metadata_url ~ '^https://[^/?#@ ]+/[!-~]+$'::text AND metadata_url !~ '[#"<>\\]'::text),
     CONSTRAINT connected_clients_name_check CHECK (length(name) >= 1 AND length(name) <= 100 AND name = btrim(name) AND name !~ '[[:cntrl:]\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]'::text),
     CONSTRAINT connected_clients_redirect_uris_check CHECK (app.redirect_uris_allowed(redirect_uris))
 );
 CREATE INDEX connected_clients_by_brokerage ON public.connected_clients USING btree (brokerage_id) WHERE brokerage_id IS NOT NULL;
 CREATE INDEX connected_clients_by_creator ON public.connected_clients USING btree (created_by, created_at DESC);
+CREATE UNIQUE INDEX connected_clients_by_document ON public.connected_clients USING btree (metadata_url, created_by) WHERE metadata_url IS NOT NULL AND deleted_at IS NULL;
 ALTER TABLE public.connected_clients ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.connected_clients FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.connected_clients TO CURRENT_USER
@@ -431,6 +435,7 @@ CREATE POLICY creators_manage_their_own ON public.connected_clients FOR UPDATE T
     WITH CHECK (created_by = (( SELECT app.user_id() AS user_id)) AND (brokerage_id IS NULL OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[]))));
 CREATE TRIGGER check_count BEFORE INSERT ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.check_client_count();
 CREATE TRIGGER end_grants AFTER UPDATE OF name, redirect_uris, brokerage_id, disabled ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.end_grants_with_change();
+CREATE TRIGGER guard_document_client BEFORE UPDATE OF name, redirect_uris ON public.connected_clients FOR EACH ROW WHEN (old.metadata_url IS NOT NULL AND (new.name <> old.name OR new.redirect_uris <> old.redirect_uris)) EXECUTE FUNCTION app.guard_document_client();
 CREATE TRIGGER guard_sharing BEFORE UPDATE OF brokerage_id, redirect_uris ON public.connected_clients FOR EACH ROW WHEN (new.brokerage_id IS NOT NULL AND (new.brokerage_id IS DISTINCT FROM old.brokerage_id OR new.redirect_uris <> old.redirect_uris)) EXECUTE FUNCTION app.guard_recent_sign_in();
 CREATE TRIGGER touch BEFORE UPDATE ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT INSERT (name, redirect_uris), SELECT, UPDATE (brokerage_id, name, redirect_uris, disabled) ON public.connected_clients TO dealkeep_server;
@@ -3050,6 +3055,46 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.approve_client(uuid,text,text,text[],text,bytea,bytea,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.approve_document_client(url text, name text, redirect_uris text[], redirect_uri text, challenge text, scopes text[], resource text, consent bytea, code bytea, address inet, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+  kept public.connected_clients;
+begin
+  if person is null or app.client_id() is not null then
+    return 'signed_out';
+  end if;
+  if not app.redirect_uri_matches(redirect_uris, redirect_uri) then
+    return 'client_refused';
+  end if;
+  if 'mcp:write' = any (scopes) and not app.recently_signed_in() then
+    return 'sign_in_again';
+  end if;
+  -- One after the other: of two who agree at once, the second finds what the first has made.
+  perform from public.users u where u.id = person for no key update;
+  select c.* into kept from public.connected_clients c
+    where c.metadata_url = url and c.created_by = person and c.deleted_at is null for no key update;
+  if kept.disabled then
+    return 'client_refused';
+  end if;
+  if kept.id is null then
+    insert into public.connected_clients (created_by, name, redirect_uris, metadata_url)
+      values (person, approve_document_client.name, approve_document_client.redirect_uris, url) returning * into kept;
+    perform app.audit('client.create', kept.id::text, 'done', null, null, address, request_id, jsonb_build_object('document', url));
+  elsif kept.name <> approve_document_client.name or kept.redirect_uris <> approve_document_client.redirect_uris then
+    update public.connected_clients c
+      set name = approve_document_client.name, redirect_uris = approve_document_client.redirect_uris where c.id = kept.id;
+    perform app.audit('client.change', kept.id::text, 'done', null, null, address, request_id, jsonb_build_object('document', url));
+  end if;
+  return app.approve_client(kept.id, redirect_uri, challenge, scopes, resource, consent, code, address, request_id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.approve_document_client(text,text,text[],text,text,text[],text,bytea,bytea,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.ask_address_change(session bytea, new_email text, token bytea, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -4143,6 +4188,21 @@ begin
     where c.id = client_lives.client_id and c.deleted_at is null and not c.disabled);
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.client_of_grant(url text, presented bytea)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select c.id from public.connected_clients c where c.metadata_url = client_of_grant.url and c.id = coalesce(
+    (select a.client_id from vault.authorization_codes a where a.digest = presented),
+    (select f.client_id from vault.refresh_tokens t join vault.token_families f on f.id = t.family_id where t.digest = presented),
+    (select f.client_id from vault.access_tokens t join vault.token_families f on f.id = t.family_id where t.digest = presented)));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.client_of_grant(text,bytea) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.client_takes(client_id uuid, person uuid, redirect_uri text)
  RETURNS boolean
@@ -5261,6 +5321,25 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deny_client(uuid,text,text[],inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deny_document_client(url text, scopes text[], address inet, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  person constant uuid := app.user_id();
+begin
+  if person is null or app.client_id() is not null then
+    return 'signed_out';
+  end if;
+  perform app.audit('consent.deny', null, 'denied', app.brokerage_of_grant(person, null), null, address, request_id,
+    jsonb_build_object('scopes', scopes, 'document', url));
+  return 'denied';
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deny_document_client(text,text[],inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.diligence_deals()
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -5300,6 +5379,20 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.disconnect_client(uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.document_client(url text)
+ RETURNS TABLE(id uuid, name text, redirect_uris text[], disabled boolean, created_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    select c.id, c.name, c.redirect_uris, c.disabled, c.created_at from public.connected_clients c
+    where c.metadata_url = document_client.url and c.created_by = app.user_id() and c.deleted_at is null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.document_client(text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.document_is_visible(deal_id uuid, confidentiality text, sees_deal boolean, deal_side uuid[], under_nda uuid[], held_exclusively uuid[])
  RETURNS boolean
@@ -6270,6 +6363,20 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.grant_tool(uuid,text,timestamp with time zone,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.guard_document_client()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  -- Whoever writes to the table themselves; the function below does it as the owner.
+  if current_user = session_user then
+    perform app.refuse('from_document', 'The name and the redirect URIs of this client come from its own document. Disconnect or delete it instead.');
+  end if;
+  return new;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.guard_recent_sign_in()
  RETURNS trigger
@@ -12209,3 +12316,4 @@ $procedure$;
 -- c9dedab66cb98ac345332c1a5db4df71184466c59d869259e9582ca8e83d1736  087_openings_by_keys.sql
 -- 2a21f17a77e667c72b4087bec3620bdc5c3634b6a96843e6d2dadf602fbc93fb  088_forgotten_by_requests.sql
 -- 7bfff816f1e485846a8a7fb908c6c09d1397af0cfb40575fafd8f2a20cac5ea8  092_deliveries_in_order.sql
+-- 3d35d04243e34061d79cc6b8a95624a601ac46815252f773dfbb10c1a82b80f1  098_clients_by_document.sql

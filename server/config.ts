@@ -106,6 +106,10 @@ const variables = {
     words.pipe(z.array(origin)).default([]),
     'a list of origins such as https://app.example.com',
   ),
+  CLIENT_METADATA: variable(z.enum(['on', 'pinned', 'off']).default('on'), 'on, pinned or off'),
+  CLIENT_METADATA_FILE: variable(text, 'a file with an array of documents'),
+  CLIENT_METADATA_ALLOW_LOOPBACK: variable(onOff.default(false), 'on or off'),
+  RATE_LIMIT_CLIENT_METADATA: perMinute,
   WEBHOOKS_ALLOW_LOOPBACK: variable(
     onOff.default(false),
     'off, or on in development: webhooks may then go to this machine itself, also by http',
@@ -215,6 +219,7 @@ export interface Ceilings {
   readonly sign_in_device: number;
   readonly sign_in_success: number;
   readonly authorize_ip: number;
+  readonly client_metadata: number;
   readonly web_person: number;
   readonly web_ip: number;
 }
@@ -253,6 +258,15 @@ export interface Config {
   readonly baseUrl: string;
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  /** Clients that say who they are by a document at an address of theirs. */
+  readonly clientMetadata: {
+    /** pinned: those of `file` alone. */
+    readonly mode: Values['CLIENT_METADATA'];
+    /** Documents that are not fetched: an array, as JSON. */
+    readonly file: string | undefined;
+    /** For development and tests alone: whether they may be on this machine, and who vouches for it. */
+    readonly guard: { readonly allowLoopback: boolean; readonly ca?: string };
+  };
   /** Whether webhooks may go to addresses of this machine, also by http: for development alone. */
   readonly webhooksAllowLoopback: boolean;
   readonly features: { readonly findings: boolean; readonly financing: boolean };
@@ -407,6 +421,11 @@ export function readConfig(env: Environment = process.env): Config {
     smtpUrl: values.SMTP_URL,
     mailFrom: values.MAIL_FROM,
     allowedOrigins: values.ALLOWED_ORIGINS,
+    clientMetadata: {
+      mode: values.CLIENT_METADATA,
+      file: values.CLIENT_METADATA_FILE,
+      guard: { allowLoopback: values.CLIENT_METADATA_ALLOW_LOOPBACK },
+    },
     webhooksAllowLoopback: values.WEBHOOKS_ALLOW_LOOPBACK,
     refreshOverlapMillis: values.REFRESH_OVERLAP ? 2_000 : 0,
     redisUrl: values.REDIS_URL,
@@ -424,6 +443,7 @@ export function readConfig(env: Environment = process.env): Config {
       sign_in_device: values.RATE_LIMIT_SIGN_IN_DEVICE ?? 10,
       sign_in_success: values.RATE_LIMIT_SIGN_IN_SUCCESS ?? 60,
       authorize_ip: values.RATE_LIMIT_AUTHORIZE_IP ?? 300,
+      client_metadata: values.RATE_LIMIT_CLIENT_METADATA ?? 20,
       web_person: values.RATE_LIMIT_WEB_PERSON ?? 1_200,
       web_ip: values.RATE_LIMIT_WEB_IP ?? 12_000,
     },

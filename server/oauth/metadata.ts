@@ -14,7 +14,7 @@ export const endpoints = {
 } as const;
 
 /** The metadata of the authorization server; every URL is built on the configured origin. */
-export function authorizationServerMetadata(issuer: string) {
+export function authorizationServerMetadata(issuer: string, takesDocuments: boolean) {
   return {
     issuer,
     authorization_endpoint: issuer + endpoints.authorize,
@@ -28,6 +28,7 @@ export function authorizationServerMetadata(issuer: string) {
     token_endpoint_auth_methods_supported: ['none'],
     revocation_endpoint_auth_methods_supported: ['none'],
     authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: takesDocuments,
     service_documentation: `${issuer}${clientsPath}`,
   };
 }
@@ -52,7 +53,10 @@ export function serveMetadata(routes: Hono, { config }: Services): void {
       return c.json(document);
     });
   for (const path of resourcePaths) {
-    serve(`/.well-known/oauth-authorization-server${path}`, authorizationServerMetadata(issuer));
+    serve(
+      `/.well-known/oauth-authorization-server${path}`,
+      authorizationServerMetadata(issuer, config.clientMetadata.mode !== 'off'),
+    );
     serve(`/.well-known/oauth-protected-resource${path}`, protectedResourceMetadata(issuer, path));
   }
 }

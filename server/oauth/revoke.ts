@@ -7,7 +7,7 @@ import { originOf } from '../http/origin.ts';
 import { bodyParameters, required } from './body.ts';
 import { checkClient, countFailure, countSuccess, limitAddress } from './limits.ts';
 import { grantError } from './oauth-error.ts';
-import { asClientId } from './parameters.ts';
+import { presentedClient } from './presented-client.ts';
 
 /** The handler of the revocation endpoint. The hint of the token's type is not needed: the token tells. */
 export function revocationEndpoint(services: Services): Handler {
@@ -15,8 +15,10 @@ export function revocationEndpoint(services: Services): Handler {
     await limitAddress(services, c);
     const parameters = await bodyParameters(c, ['token', 'token_type_hint', 'client_id']);
     const token = required(parameters, 'token');
-    const clientId = asClientId(required(parameters, 'client_id'));
-    if (clientId === null) throw grantError('invalid_client');
+    required(parameters, 'client_id');
+    const clientId = await presentedClient(services, c, parameters, token);
+    // Of a client by its document an unknown token says nothing of the client (RFC 7009, section 2.2).
+    if (clientId === null) return c.body(null, 200);
     await checkClient(services, clientId);
     const outcome = await services.database.run(revokeToken(clientId, digestOf(token), originOf(c)));
     await (outcome === 'revoked' ? countSuccess(services, clientId) : countFailure(services, c, clientId));

@@ -9,6 +9,7 @@ import { html } from '../http/html.ts';
 import { Problem, problemHandler, setHeaders } from '../http/problem.ts';
 import { showConsent } from './authorize/get.ts';
 import { takeDecision } from './authorize/post.ts';
+import { openClientDocuments } from './client-documents.ts';
 import { tooMany } from './limits.ts';
 import { endpoints, serveMetadata } from './metadata.ts';
 import { invalidRequest, isKnown, writeOAuthError } from './oauth-error.ts';
@@ -61,7 +62,7 @@ function limitAuthorize({ limits }: Services): MiddlewareHandler {
 function forPeople(services: Services): Hono {
   const routes = new Hono();
   routes.use(endpoints.authorize, limitAuthorize(services));
-  routes.get(endpoints.authorize, showConsent(services));
+  routes.get(endpoints.authorize, showConsent(services, openClientDocuments(services)));
   routes.post(endpoints.authorize, takeDecision(services));
   routes.all(endpoints.authorize, wrongMethod('GET', 'HEAD', 'POST'));
   return routes;

@@ -11,7 +11,8 @@ import { bodyParameters, required } from './body.ts';
 import { checkClient, countFailure, countSuccess, limitAddress } from './limits.ts';
 import { grantError, oauthError } from './oauth-error.ts';
 import { Overlap } from './overlap.ts';
-import { asClientId, scopeList, type Parameters } from './parameters.ts';
+import { presentedClient } from './presented-client.ts';
+import { scopeList, type Parameters } from './parameters.ts';
 
 const known = [
   'grant_type',
@@ -89,8 +90,11 @@ async function exchangeRefreshToken({
 }
 
 const grants = new Map([
-  ['authorization_code', { parameters: ['code', 'code_verifier', 'redirect_uri'], exchange: exchangeCode }],
-  ['refresh_token', { parameters: ['refresh_token'], exchange: exchangeRefreshToken }],
+  [
+    'authorization_code',
+    { parameters: ['code', 'code_verifier', 'redirect_uri'], credential: 'code', exchange: exchangeCode },
+  ],
+  ['refresh_token', { parameters: ['refresh_token'], credential: 'refresh_token', exchange: exchangeRefreshToken }],
 ]);
 
 /** The handler of the token endpoint. */
@@ -103,8 +107,8 @@ export function tokenEndpoint(services: Services): Handler {
     const grant = grants.get(required(parameters, 'grant_type'));
     if (!grant) throw oauthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
     for (const name of [...grant.parameters, 'client_id']) required(parameters, name);
-    const clientId = asClientId(parameters.one('client_id'));
-    if (clientId === null) throw grantError('invalid_client');
+    const clientId = await presentedClient(services, c, parameters, required(parameters, grant.credential));
+    if (clientId === null) throw grantError('invalid_grant');
     const resource = askedResource(services, parameters);
     const issued = await grant
       .exchange({ services, overlap, c, parameters, clientId, resource, arrived })

@@ -22,12 +22,8 @@ interface Demo {
   readonly people: Record<'buyer' | 'broker', DemoPerson>;
 }
 
-/**
- * What needs tools, prompts or resources made for the suite, which a product does not have; and client metadata
- * documents, since people register their clients in settings.
- */
+/** What needs tools, prompts or resources made for the suite, which a product does not have. */
 const leftOut = new Set([
-  'authorization-server-metadata-cimd',
   'sep-2575-server-rejects-undeclared-capability',
   'sep-2575-missing-capability-http-400',
   'sep-2575-http-server-no-independent-requests-on-stream',

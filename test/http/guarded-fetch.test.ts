@@ -1,16 +1,13 @@
 /** Requests to addresses that others name: where they may go, what is read of the answer, and how long it may take. */
 
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
-import os from 'node:os';
-import path from 'node:path';
 import type tls from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
 import { faultOfUrl, guardedFetch, isPublicAddress, NotFetched, type Guard } from '../../server/http/guarded-fetch.ts';
+import { canCertify, certificateFor } from '../certificate.ts';
 
 const closers: (() => void)[] = [];
 afterAll(() => closers.forEach((close) => close()));
@@ -23,28 +20,6 @@ async function listening(server: net.Server, host = '127.0.0.1'): Promise<number
     server.close();
   });
   return (server.address() as AddressInfo).port;
-}
-
-/** A key and a certificate that says so itself. */
-function certificateFor(name: string): { key: string; cert: string } {
-  const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-certificate-'));
-  const [key, cert] = [path.join(directory, 'key.pem'), path.join(directory, 'cert.pem')];
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  spawnSync('openssl', [
-    'req',
-    ...kind,
-    '-subj',
-    `/CN=${name}`,
-    '-addext',
-    `subjectAltName=DNS:${name}`,
-    '-keyout',
-    key,
-    '-out',
-    cert,
-  ]);
-  const made = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
-  rmSync(directory, { recursive: true });
-  return made;
 }
 
 const local: Guard = { allowLoopback: true };
@@ -170,7 +145,7 @@ describe('where a request may go', () => {
 });
 
 describe('what is sent', () => {
-  test.skipIf(spawnSync('openssl', ['version']).status !== 0)(
+  test.runIf(canCertify)(
     'goes to the address that was looked at, once, with the name in SNI and Host, which the certificate is for',
     async () => {
       const { key, cert } = certificateFor('hooks.example.com');

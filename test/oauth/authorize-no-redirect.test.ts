@@ -1,15 +1,30 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { csrfToken } from '../../server/http/csrf.ts';
 import { openService, type TestService } from '../harness.ts';
-import { addClient, addPerson, authorizeUrl, callback, visit, type Parameters, type Person } from './scene.ts';
+import {
+  addBrokerage,
+  addClient,
+  addPerson,
+  authorizeUrl,
+  callback,
+  decide,
+  hiddenFields,
+  markupOf,
+  visit,
+  type Parameters,
+  type Person,
+} from './scene.ts';
 
 let service: TestService;
 let ada: Person;
+let bert: Person;
 let clientId: string;
 
 beforeAll(async () => {
   // Every near miss is tried by the same address.
   service = await openService();
   ada = await addPerson(service, 'Ada');
+  bert = await addPerson(service, 'Bert');
   clientId = await addClient(service, ada, {
     redirectUris: [callback, 'https://client.example/with?own=1', 'http://127.0.0.1:7777/cb'],
   });
@@ -159,6 +174,135 @@ test('17. portless loopback: any port, and nothing else may differ', async () =>
   ]) {
     await refused({ client_id: desktop, redirect_uri: uri });
   }
+});
+
+describe('13. the address that came and is not registered', () => {
+  const other = 'https://client.example/elsewhere';
+  const shown = (person: Person | null, changes: Parameters = {}) =>
+    visit(authorizeUrl(service, { client_id: clientId, redirect_uri: other, ...changes }), person).then(markupOf);
+  const hereOf = (markup: string) => hiddenFields(markup)['here'] ?? '';
+  const urisOf = async (id: string) =>
+    (
+      await service.sql<{ redirect_uris: string[] }>('select redirect_uris from connected_clients where id = $1', [id])
+    )[0]?.redirect_uris;
+  const adds = (
+    person: Person,
+    markup: string,
+    changes: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ) =>
+    decide(
+      service,
+      person,
+      Object.entries({ ...hiddenFields(markup), decision: 'add_redirect_uri', ...changes }),
+      headers,
+    );
+
+  test('is shown to everybody, and offered to whoever manages the client', async () => {
+    const [hers, his, nobodys] = [await shown(ada), await shown(bert), await shown(null)];
+    expect(hers).toContain(`<code class="whole">${other}</code>`);
+    expect(hers).toContain('Add this address and go on');
+    expect(hers).toContain('<strong>client.example</strong>');
+    // For Bert there is no such client.
+    expect(his).not.toContain(other);
+    expect(nobodys).toContain(`<code class="whole">${other}</code>`);
+    expect(nobodys).toContain('href="/sign-in?return_to=');
+    expect(nobodys).not.toContain('Add this address');
+    expect(nobodys).not.toContain('Assistant');
+  });
+
+  test('is added by its form, which goes back to the request; no other way adds it', async () => {
+    const own = await addClient(service, ada, { redirectUris: [callback] });
+    const markup = await shown(ada, { client_id: own });
+    const attempts = [
+      await adds(ada, markup, { csrf: 'x' }),
+      await adds(ada, markup, {}, { origin: 'https://evil.example' }),
+      await adds(bert, markup),
+      await visit(`${service.origin}${hereOf(markup)}&decision=add_redirect_uri`, ada),
+    ];
+    expect(attempts.map(({ status, headers }) => [status, headers.get('location')])).toEqual([
+      [403, null],
+      [403, null],
+      [403, null],
+      [400, null],
+    ]);
+    expect(await urisOf(own)).toEqual([callback]);
+
+    const added = await adds(ada, markup);
+    expect([added.status, added.headers.get('location')]).toEqual([303, hereOf(markup)]);
+    expect(await urisOf(own)).toEqual([callback, other]);
+    expect((await visit(service.origin + hereOf(markup), ada)).status).toBe(200);
+    // Once more changes nothing.
+    expect((await adds(ada, markup)).status).toBe(303);
+    expect(await urisOf(own)).toEqual([callback, other]);
+    expect(await service.sql('select from vault.authorization_codes')).toHaveLength(0);
+  });
+
+  test('on this machine is added for any port', async () => {
+    const own = await addClient(service, ada, { redirectUris: [callback] });
+    const markup = await shown(ada, { client_id: own, redirect_uri: 'http://127.0.0.1:50123/callback/x1' });
+    expect(markup).toContain('<code class="whole">http://127.0.0.1/callback/x1</code>');
+    await adds(ada, markup);
+    expect(await urisOf(own)).toEqual([callback, 'http://127.0.0.1/callback/x1']);
+  });
+
+  test('is not offered when no client may have it, or the client has as many as it may', async () => {
+    for (const uri of [
+      'http://evil.example/',
+      'https://evil.example/#x',
+      'app://back',
+      'https://evil.example/?code=1',
+    ]) {
+      const markup = await shown(ada, { redirect_uri: uri });
+      expect(markup).toContain('It cannot be added');
+      const here = `/api/mcp/authorize?${new URLSearchParams({ client_id: clientId, redirect_uri: uri })}`;
+      expect((await adds(ada, await shown(ada), { here })).status).toBe(400);
+    }
+    const full = await addClient(service, ada, {
+      redirectUris: Array.from({ length: 20 }, (_, n) => `https://client.example/${n}`),
+    });
+    expect(await shown(ada, { client_id: full })).toContain('which is the most');
+  });
+
+  test('of a shared client is added by an admin who has just signed in, and by no other member', async () => {
+    const brokerage = await addBrokerage(service);
+    const cleo = await addPerson(service, 'Cleo', { brokerage, role: 'admin' });
+    const dora = await addPerson(service, 'Dora', { brokerage });
+    const shared = await addClient(service, cleo, { brokerage, redirectUris: [callback] });
+    expect(await shown(dora, { client_id: shared })).toContain('Whoever registered the client can add the address');
+    const markup = await shown(cleo, { client_id: shared });
+    await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour'`);
+    const asked = await adds(cleo, markup);
+    expect([asked.status, asked.headers.get('location')]).toEqual([302, expect.stringMatching(/^\/re-authenticate\?/)]);
+    expect(await urisOf(shared)).toEqual([callback]);
+    await service.sql('update vault.sessions set authenticated_at = app.now()');
+    expect((await adds(dora, await shown(ada), { csrf: csrfToken(dora.session), here: hereOf(markup) })).status).toBe(
+      403,
+    );
+    expect((await adds(cleo, markup)).status).toBe(303);
+    expect(await urisOf(shared)).toEqual([callback, other]);
+  });
+
+  test('is escaped, cut, and what cannot be seen of it is seen', async () => {
+    const uri = `https://client.example/<script>\u202e${'x'.repeat(3_000)}`;
+    const markup = await shown(ada, { redirect_uri: uri });
+    expect(markup).toContain('&lt;script&gt;\ufffdxxx');
+    expect(markup).not.toContain('<script>');
+    expect(/<code class="whole">([^<]*)<\/code>/.exec(markup)?.[1]?.length).toBeLessThan(1_100);
+  });
+
+  test('a request that leads elsewhere is none to go back to', async () => {
+    const markup = await shown(ada);
+    for (const here of [
+      'https://evil.example/',
+      '//evil.example/api/mcp/authorize?x',
+      '/api/mcp/authorize/../../?x',
+      '/settings',
+    ]) {
+      const response = await adds(ada, markup, { here });
+      expect([here, response.status, response.headers.get('location')]).toEqual([here, 400, null]);
+    }
+  });
 });
 
 test('18. the error page escapes what it was sent, and cannot be framed', async () => {

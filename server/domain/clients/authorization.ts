@@ -26,6 +26,21 @@ export const authorizingClient = row<AuthorizingClient, [clientId: string, redir
    from app.authorizing_client($1, $2)`,
 );
 
+/** What the caller agreed to of a client that says who it is by a document. */
+export interface KnownDocumentClient {
+  id: string;
+  name: string;
+  redirect_uris: string[];
+  disabled: boolean;
+  created_at: string;
+}
+
+/** The caller's own client for the document at this address, or null: they have agreed to none yet, or have deleted it. */
+export const documentClient = row<KnownDocumentClient, [url: string]>(
+  'document_client',
+  'select id, name, redirect_uris, disabled, created_at from app.document_client($1)',
+);
+
 /** The names of the brokerages that the caller is a member of, in alphabetical order. */
 export const ownBrokerageNames: () => Statement<string[]> = () =>
   mapped(brokerageNames(), (found) => found.map(({ name }) => name));
@@ -71,6 +86,54 @@ export function approveClient(asked: Consent, code: Buffer, from: Origin): State
     (answer) => answer?.outcome ?? 'signed_out',
   );
 }
+
+const approveDocument = row<{ outcome: Approval }>(
+  'approve_document_client',
+  'select app.approve_document_client($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as outcome',
+);
+
+/** What a client's document says, as the person was shown it. */
+export interface DocumentDetails {
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+}
+
+/** The same for a client by its document, whose address is `clientId`: makes the caller's own client for it, or brings it up to date. */
+export function approveDocumentClient(
+  asked: Consent,
+  { name, redirectUris }: DocumentDetails,
+  code: Buffer,
+  from: Origin,
+): Statement<Approval> {
+  const { clientId, redirectUri, challenge, scopes, resource, consent } = asked;
+  const given = [name, redirectUris, redirectUri, challenge, scopes, resource, consent, code] as const;
+  return mapped(
+    approveDocument(clientId, ...given, from.address, from.requestId),
+    (answer) => answer?.outcome ?? 'signed_out',
+  );
+}
+
+const denyDocument = row<{ outcome: Denial }>(
+  'deny_document_client',
+  'select app.deny_document_client($1, $2, $3, $4) as outcome',
+);
+
+/** The caller turns a client by its document down; nothing is kept of it. */
+export function denyDocumentClient({ clientId, scopes }: Consent, from: Origin): Statement<Denial> {
+  return mapped(
+    denyDocument(clientId, scopes, from.address, from.requestId),
+    (answer) => answer?.outcome ?? 'signed_out',
+  );
+}
+
+const ofGrant = row<{ id: string | null }, [url: string, presented: Buffer]>(
+  'client_of_grant',
+  'select app.client_of_grant($1, $2) as id',
+);
+
+/** The client for the document at `url` that the code or token with this digest was issued to; null: there is none. */
+export const clientOfGrant = (url: string, presented: Buffer): Statement<string | null> =>
+  mapped(ofGrant(url, presented), (found) => found?.id ?? null);
 
 const deny = row<{ outcome: Denial }>('deny_client', 'select app.deny_client($1, $2, $3, $4, $5) as outcome');
 

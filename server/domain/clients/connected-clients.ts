@@ -9,10 +9,12 @@ export type Scope = 'mcp:read' | 'mcp:write';
 export const scopes: readonly Scope[] = ['mcp:read', 'mcp:write'];
 
 export interface ConnectedClient {
-  /** Also the OAuth client_id. */
+  /** Also the OAuth client_id of one that was registered here. */
   id: string;
   name: string;
   redirect_uris: string[];
+  /** Where the document is by which it says who it is, which is the OAuth client_id then; null: it was registered here. */
+  metadata_url: string | null;
   disabled: boolean;
   created_by: string;
   created_by_name: string | null;
@@ -29,7 +31,7 @@ export interface ConnectedClient {
   last_used_at: string | null;
 }
 
-const clientFields = `c.id, c.name, c.redirect_uris, c.disabled, c.created_by, u.name as created_by_name, c.brokerage_id,
+const clientFields = `c.id, c.name, c.redirect_uris, c.metadata_url, c.disabled, c.created_by, u.name as created_by_name, c.brokerage_id,
   b.name as brokerage_name, c.created_at, c.updated_at,
   case when c.brokerage_id is null then c.created_by = (select app.user_id())
     else c.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[]) end as manageable,
@@ -80,6 +82,18 @@ export function changeClient(id: string, details: ClientDetails, from: Origin): 
     change(id, details.name, details.redirectUris, from.address, from.requestId),
     (found) => found !== null,
   );
+}
+
+const add = row<{ id: string }>(
+  'add_redirect_uri',
+  `with changed as (update connected_clients set redirect_uris = redirect_uris || $2::text
+     where id = $1 and metadata_url is null and not $2 = any (redirect_uris) returning id, brokerage_id)
+   select id, app.audit('client.change', id::text, 'done', brokerage_id, null, $3, $4, '{}') from changed`,
+);
+
+/** Adds a redirect URI to those of a client that the caller manages; false when there is no such client, or the URI is there already. */
+export function addRedirectUri(id: string, uri: string, from: Origin): Statement<boolean> {
+  return mapped(add(id, uri, from.address, from.requestId), (found) => found !== null);
 }
 
 const disable = row<{ id: string }>(

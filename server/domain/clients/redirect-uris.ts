@@ -11,6 +11,14 @@ export function isLoopback(uri: string): boolean {
   return host !== undefined && loopbackHosts.includes(host);
 }
 
+/** A loopback URI without its port, which then stands for any port (RFC 8252, section 7.3); any other URI as it is. */
+export const anyPort = (uri: string): string =>
+  uri.replace(/^(http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):[1-9]\d{0,4}(?=[/?]|$)/, '$1');
+
+/** Whether `presented` is one of the registered URIs, as the database compares them (app.redirect_uri_matches). */
+export const redirectUriMatches = (registered: readonly string[], presented: string): boolean =>
+  registered.includes(presented) || registered.includes(anyPort(presented));
+
 // An answer is added to the query: a parameter of the same name would be there twice.
 const ours = ['code', 'state', 'iss', 'error', 'error_description'];
 

@@ -5,10 +5,14 @@
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { scopes, type Scope } from '../../domain/clients/connected-clients.ts';
+import type { DocumentDetails } from '../../domain/clients/authorization.ts';
 import { endpoints } from '../metadata.ts';
 
 export interface ConsentRequest {
+  /** The id of the record, or the address of the client's document. */
   readonly clientId: string;
+  /** What the document said as it was shown, and when that was, in Unix milliseconds. */
+  readonly document?: DocumentDetails & { readonly shownAt: number };
   readonly redirectUri: string;
   readonly challenge: string;
   readonly scopes: readonly Scope[];

@@ -1,15 +1,18 @@
 /** GET /api/mcp/authorize: looks at an authorization request and asks the person. It changes nothing, whoever asks. */
 
-import type { Handler } from 'hono';
+import type { Context, Handler } from 'hono';
 import type { Services } from '../../services.ts';
-import { authorizingClient, ownBrokerageNames } from '../../domain/clients/authorization.ts';
+import { authorizingClient, documentClient, ownBrokerageNames } from '../../domain/clients/authorization.ts';
+import { connectedClient } from '../../domain/clients/connected-clients.ts';
 import { enterWithSession } from '../../domain/accounts/sessions.ts';
+import { redirectUriMatches } from '../../domain/clients/redirect-uris.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
-import { asClientId, urlencodedParameters } from '../parameters.ts';
+import { BadDocument, documentUrlFault, isDocumentUrl, type ClientDocuments } from '../client-documents.ts';
+import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
 import { askedScopes, firstError } from './checks.ts';
-import { newShowing } from './consent-request.ts';
-import { consentPage, refusalPage } from './pages.ts';
+import { newShowing, type ConsentRequest } from './consent-request.ts';
+import { consentPage, refusalPage, redirectUriPage, type Asked, type AskingClient } from './pages.ts';
 import { redirectWithError, signInAndReturn } from './redirect.ts';
 
 /** What is said of a client that is unknown and of one that works for other people alone: no difference. */
@@ -19,36 +22,28 @@ export const noSuchClient =
 export const otherRedirectUri =
   'The redirect_uri is not registered for this client: it must be the registered one, character for character.';
 
+const turnedOff = 'You have turned this client off. Turn it on again under "Connected clients" to connect it.';
+
 /** The handler of GET and HEAD. */
-export function showConsent(services: Services): Handler {
-  const { baseUrl } = services.config;
-  return async (c) => {
-    const { pathname, search } = new URL(c.req.url);
-    const parameters = urlencodedParameters(search.slice(1));
+export function showConsent(services: Services, documents: ClientDocuments): Handler {
+  const { baseUrl, clientMetadata } = services.config;
+  const takesDocuments = clientMetadata.mode !== 'off';
 
-    // Until client and redirect URI are known to be good, nobody is sent anywhere.
-    const clientId = asClientId(parameters.one('client_id'));
-    const redirectUri = parameters.one('redirect_uri');
-    if (clientId === null) return refusalPage(c, 400, noSuchClient);
-    // A port that no URL can have passes for any port of this machine in the database.
-    if (redirectUri === undefined || !URL.canParse(redirectUri)) return refusalPage(c, 400, otherRedirectUri);
-    const session = sessionToken(c);
-    const [person, client, brokerages] = await services.database.together(
-      enterWithSession(sessionDigest(c)),
-      authorizingClient(clientId, redirectUri),
-      ownBrokerageNames(),
-    );
-    if (client === null || (person !== null && !client.works)) return refusalPage(c, 400, noSuchClient);
-    if (!client.redirect_matches) return refusalPage(c, 400, otherRedirectUri);
-
-    // Signing in comes before any redirect to the client: a link alone sends no stranger on.
-    if (session === null || person === null) return signInAndReturn(c, pathname + search);
-
+  /** What to answer once client and redirect URI are known to be good, to somebody who is signed in. */
+  function consentOrError(c: Context, parameters: Parameters, client: AskingClient, asked: Asked): Response {
     const error = firstError(parameters, baseUrl);
+    const { clientId, redirectUri } = asked;
     const state = parameters.one('state');
     if (error) return redirectWithError(c, { redirectUri, state, issuer: baseUrl }, error);
-    const request = {
+    const request: ConsentRequest = {
       clientId,
+      ...(client.kind === 'document' && {
+        document: {
+          name: client.document.name,
+          redirectUris: client.document.redirectUris,
+          shownAt: services.clock().getTime(),
+        },
+      }),
       redirectUri,
       challenge: parameters.one('code_challenge') ?? '',
       scopes: askedScopes(parameters),
@@ -56,6 +51,79 @@ export function showConsent(services: Services): Handler {
       state: state ?? '',
       showing: newShowing(),
     };
-    return consentPage(c, { session, person, brokerages, client, request, here: pathname + search });
+    return consentPage(c, { ...asked, client, request });
+  }
+
+  async function showRegistered(
+    c: Context,
+    parameters: Parameters,
+    clientId: string,
+    redirectUri: string,
+    here: string,
+  ): Promise<Response> {
+    const session = sessionToken(c);
+    const [person, client, brokerages] = await services.database.together(
+      enterWithSession(sessionDigest(c)),
+      authorizingClient(clientId, redirectUri),
+      ownBrokerageNames(),
+    );
+    if (client === null || (person !== null && !client.works)) return refusalPage(c, 400, noSuchClient);
+    if (!client.redirect_matches) {
+      if (session === null || person === null) return redirectUriPage(c, { redirectUri, here });
+      const [, own] = await services.database.together(enterWithSession(sessionDigest(c)), connectedClient(clientId));
+      return redirectUriPage(c, { redirectUri, here, signedIn: { session, person, client: own } });
+    }
+    // Signing in comes before any redirect to the client: a link alone sends no stranger on.
+    if (session === null || person === null) return signInAndReturn(c, here);
+    const asked = { session, person, brokerages, clientId, redirectUri, here };
+    return consentOrError(c, parameters, { kind: 'registered', client }, asked);
+  }
+
+  /** The same for a client that says who it is by a document, which is read for somebody who is signed in alone. */
+  async function showByDocument(
+    c: Context,
+    parameters: Parameters,
+    url: string,
+    redirectUri: string,
+    here: string,
+  ): Promise<Response> {
+    const fault = documentUrlFault(url, clientMetadata.guard);
+    if (fault !== null)
+      return refusalPage(c, 400, `The client_id is an address at which no client can say who it is. ${fault}`);
+    const session = sessionToken(c);
+    const [person, known, brokerages] = await services.database.together(
+      enterWithSession(sessionDigest(c)),
+      documentClient(url),
+      ownBrokerageNames(),
+    );
+    if (session === null || person === null) return signInAndReturn(c, here);
+    if (known?.disabled) return refusalPage(c, 400, turnedOff);
+    try {
+      const document = await documents.read(url, person.user_id);
+      if (!redirectUriMatches(document.redirectUris, redirectUri))
+        return redirectUriPage(c, { redirectUri, here, document });
+      const asked = { session, person, brokerages, clientId: url, redirectUri, here };
+      return consentOrError(c, parameters, { kind: 'document', document, known }, asked);
+    } catch (error) {
+      if (error instanceof BadDocument) return refusalPage(c, 400, error.message, new URL(url).hostname);
+      throw error;
+    }
+  }
+
+  return async (c) => {
+    const { pathname, search } = new URL(c.req.url);
+    const here = pathname + search;
+    const parameters = urlencodedParameters(search.slice(1));
+
+    // Until client and redirect URI are known to be good, nobody is sent anywhere.
+    const named = parameters.one('client_id');
+    const url = takesDocuments && named !== undefined && isDocumentUrl(named) ? named : null;
+    const clientId = asClientId(named);
+    const redirectUri = parameters.one('redirect_uri');
+    if (clientId === null && url === null) return refusalPage(c, 400, noSuchClient);
+    // A port that no URL can have passes for any port of this machine in the database.
+    if (redirectUri === undefined || !URL.canParse(redirectUri)) return refusalPage(c, 400, otherRedirectUri);
+    if (url !== null) return showByDocument(c, parameters, url, redirectUri, here);
+    return showRegistered(c, parameters, clientId ?? '', redirectUri, here);
   };
 }

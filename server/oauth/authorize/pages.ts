@@ -1,25 +1,103 @@
 /** What a person sees at the authorize endpoint: the consent page, and why there is none. */
 
 import type { Context } from 'hono';
-import type { AuthorizingClient } from '../../domain/clients/authorization.ts';
-import type { Scope } from '../../domain/clients/connected-clients.ts';
-import { isLoopback } from '../../domain/clients/redirect-uris.ts';
+import type { AuthorizingClient, KnownDocumentClient } from '../../domain/clients/authorization.ts';
+import type { ConnectedClient, Scope } from '../../domain/clients/connected-clients.ts';
+import { anyPort, isLoopback, redirectUriFault, redirectUriLimits } from '../../domain/clients/redirect-uris.ts';
 import { csrfField } from '../../http/csrf.ts';
 import { html, type Html } from '../../http/html.ts';
-import { clientsPath, signOutPath } from '../../http/links.ts';
+import { clientsPath, signInPath, signOutPath } from '../../http/links.ts';
 import { mark, page } from '../../http/pages.ts';
+import type { ClientDocument } from '../client-documents.ts';
 import { sealRequest, type ConsentRequest } from './consent-request.ts';
 import { endpoints } from '../metadata.ts';
 
-/** An error page: what the person can do about it, never a way on to the client. */
-export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: string): Response {
+/** An error page: what the person can do about it, never a way on to the client. `host`: where the client says it is from. */
+export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: string, host?: string): Response {
   return page(c, {
     title: 'Not connected',
     status,
     body: html`<h1>This client cannot be connected</h1>
       <section class="card">
         <p class="notice bad" role="alert">${message}</p>
+        ${host !== undefined && html`<p>It says that it is from <strong>${host}</strong>.</p>`}
         <p>Nothing was allowed. Go back to the client and start again, or look at the clients that you have.</p>
+        <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
+      </section>`,
+  });
+}
+
+/** The decision that adds the redirect URI that was shown, as the form sends it. */
+export const addsRedirectUri = 'add_redirect_uri';
+
+/** Text that came from elsewhere, with what cannot be seen or turns its direction in sight. */
+const inSight = (text: string): string => text.replaceAll(/[^\P{C}]/gu, '\u{FFFD}');
+
+interface UnknownRedirectUri {
+  readonly redirectUri: string;
+  /** Path and query of this page. */
+  readonly here: string;
+  /** The client's document, which lists its addresses itself. */
+  readonly document?: ClientDocument;
+  /** Who looks at it, with the client if they see it in their settings. */
+  readonly signedIn?: {
+    readonly session: string;
+    readonly person: { readonly name: string };
+    readonly client: ConnectedClient | null;
+  };
+}
+
+/** What whoever manages the client can do: have the address added, and go on. */
+function offerToAdd(session: string, client: ConnectedClient, redirectUri: string, here: string): Html {
+  const added = anyPort(redirectUri);
+  const full = client.redirect_uris.length >= redirectUriLimits.count;
+  const fault = full ? `It has ${redirectUriLimits.count} addresses, which is the most.` : redirectUriFault(added);
+  if (fault !== null) return html`<p>It cannot be added to those of <bdi>${client.name}</bdi>. ${fault}</p>`;
+  const { host } = new URL(added);
+  const where = isLoopback(added)
+    ? html`It belongs to a program on this computer. Any port is taken: <code class="whole">${added}</code>`
+    : html`Whoever has <strong>${host}</strong> would get the answers to <bdi>${client.name}</bdi>.`;
+  return html`<form method="post" action="${endpoints.authorize}">
+    ${csrfField(session)}
+    <input type="hidden" name="here" value="${here}" />
+    <p>
+      You manage this client. Add the address if you have just started the connection yourself, in a program that you
+      trust. ${where}
+    </p>
+    <button name="decision" value="${addsRedirectUri}" class="full">Add this address and go on</button>
+  </form>`;
+}
+
+/** The page for a redirect URI that the client does not have: shows what came, and to whoever manages the client offers to add it. */
+export function redirectUriPage(c: Context, { redirectUri, here, document, signedIn }: UnknownRedirectUri): Response {
+  const client = signedIn?.client ?? null;
+  const session = signedIn?.session;
+  const way = () => {
+    if (document)
+      return html`<p>
+        It is from <strong>${new URL(document.url).hostname}</strong>, whose document does not list the address. Only
+        who publishes the document can add it.
+      </p>`;
+    if (client !== null && client.manageable && session !== undefined)
+      return offerToAdd(session, client, redirectUri, here);
+    if (signedIn) return html`<p>Whoever registered the client can add the address under "Connected clients".</p>`;
+    return html`<p>If the client is yours, sign in: you can add the address then.</p>
+      <p><a class="button full" href="${signInPath(here)}">Sign in</a></p>`;
+  };
+  return page(c, {
+    title: 'Not connected',
+    status: 400,
+    ...(signedIn && { person: { name: signedIn.person.name, signOut: signOutPath(here) } }),
+    body: html`<h1>This client cannot be connected</h1>
+      <section class="card">
+        <p class="notice bad" role="alert">
+          ${client === null ? 'It' : html`<bdi>${client.name}</bdi>`} wants its answer sent to an address that is not
+          registered for it.
+        </p>
+        <p>The address that came, as its <code>redirect_uri</code>:</p>
+        <p><code class="whole">${inSight(redirectUri.slice(0, redirectUriLimits.length))}</code></p>
+        ${way()}
+        <p class="quiet">Nothing was allowed, and nothing was sent there.</p>
         <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
       </section>`,
   });
@@ -65,26 +143,96 @@ function lockup(name: string): Html {
   </div>`;
 }
 
-export interface Consenting {
+/** The client that asks: one that somebody registered, or one that says who it is by a document. */
+export type AskingClient =
+  | { readonly kind: 'registered'; readonly client: AuthorizingClient }
+  | {
+      readonly kind: 'document';
+      readonly document: ClientDocument;
+      /** What the person agreed to of it before. */
+      readonly known: KnownDocumentClient | null;
+    };
+
+/** Who is asked, and for what. */
+export interface Asked {
   readonly session: string;
   readonly person: { readonly name: string; readonly email: string; readonly recently_authenticated: boolean };
   readonly brokerages: readonly string[];
-  readonly client: AuthorizingClient;
-  readonly request: ConsentRequest;
+  readonly clientId: string;
+  readonly redirectUri: string;
   /** Path and query of this page. */
   readonly here: string;
+}
+
+export interface Consenting extends Asked {
+  readonly client: AskingClient;
+  readonly request: ConsentRequest;
+}
+
+/** Letters of more than Latin script, which can look like others; and hosts that were written with such. */
+const lookAlike = /[^\P{L}\p{Script=Latin}]/u;
+const isInternational = (host: string): boolean => /(^|\.)xn--/.test(host);
+
+/** What is to be known of a client by its document before it is let in. */
+function ofDocument({ document, known }: Extract<AskingClient, { kind: 'document' }>, redirectUri: string): Html {
+  const { hostname } = new URL(document.url);
+  const answered = new URL(redirectUri).hostname;
+  const elsewhere = !isLoopback(redirectUri) && answered !== hostname && !answered.endsWith(`.${hostname}`);
+  const changed =
+    known !== null &&
+    (known.name !== document.name || known.redirect_uris.join(' ') !== document.redirectUris.join(' '));
+  return html`<dl>
+      <dt>Published by</dt>
+      <dd><strong>${hostname}</strong><br /><small class="whole">${document.url}</small></dd>
+      <dt>Known to you</dt>
+      <dd>
+        ${
+          known === null
+            ? html`<strong>New</strong>: you have not connected it before.`
+            : html`You connected it first on ${known.created_at.slice(0, 10)}.`
+        }
+      </dd>
+    </dl>
+    ${
+      known === null &&
+      html`<p class="notice warn">
+        Nobody here has looked at this client. Its name is what ${hostname} says. Allow it only if you started the
+        connection yourself and know ${hostname}.
+      </p>`
+    }
+    ${
+      changed &&
+      html`<p class="notice warn">
+        It has changed since you agreed to
+        it${known.name === document.name ? ': its answers may go to other addresses' : html`: it was called <bdi>${known.name}</bdi>`}.
+      </p>`
+    }
+    ${
+      elsewhere &&
+      html`<p class="notice warn">Its answers go to ${answered}, which is not ${hostname}, where it is from.</p>`
+    }
+    ${
+      (isInternational(hostname) || isInternational(answered) || lookAlike.test(document.name)) &&
+      html`<p class="notice warn">
+        Its name or address has letters that can look like others. Compare the address, as it is written here, with the
+        one that you expect.
+      </p>`
+    }`;
 }
 
 /** The consent page. A form of its own, without scripts. */
 export function consentPage(c: Context, { session, person, brokerages, client, request, here }: Consenting): Response {
   const { host } = new URL(request.redirectUri);
-  const name = client.name ?? 'This client';
+  const name = client.kind === 'document' ? client.document.name : (client.client.name ?? 'This client');
   const loopback = html`<p class="notice warn">
     The answer goes to a program on this computer. Any program here could be waiting for it: allow this only if you have
     just started the connection yourself.
   </p>`;
   const body = html`${lockup(name)}
-    <h1>Let <bdi>${name}</bdi> use Dealkeep in your name?</h1>
+    <h1>
+      Let <bdi>${name}</bdi>${client.kind === 'document' && html` from ${new URL(client.document.url).hostname}`} use
+      Dealkeep in your name?
+    </h1>
     <form method="post" action="${endpoints.authorize}">
       ${csrfField(session)}
       <input type="hidden" name="request" value="${sealRequest(session, request)}" />
@@ -109,9 +257,13 @@ export function consentPage(c: Context, { session, person, brokerages, client, r
         <dl>
           <dt>Answers go to</dt>
           <dd><strong>${host}</strong></dd>
-          <dt>Registered by</dt>
-          <dd>${registeredBy(client)}</dd>
+          ${
+            client.kind === 'registered' &&
+            html`<dt>Registered by</dt>
+              <dd>${registeredBy(client.client)}</dd>`
+          }
         </dl>
+        ${client.kind === 'document' && ofDocument(client, request.redirectUri)}
         ${isLoopback(request.redirectUri) && loopback}
         <div class="decide">
           <button name="decision" value="deny" class="second">Deny</button>

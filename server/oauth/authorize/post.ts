@@ -4,11 +4,16 @@ import type { Context, Handler } from 'hono';
 import type { Services } from '../../services.ts';
 import {
   approveClient,
+  approveDocumentClient,
   denyClient,
+  denyDocumentClient,
   type Approval,
   type Consent,
   type Denial,
 } from '../../domain/clients/authorization.ts';
+import { Refusal } from '../../database/errors.ts';
+import { addRedirectUri, connectedClient } from '../../domain/clients/connected-clients.ts';
+import { anyPort, redirectUriFault } from '../../domain/clients/redirect-uris.ts';
 import { tokenDigest } from '../../domain/accounts/secret-tokens.ts';
 import { enterWithSession } from '../../domain/accounts/sessions.ts';
 import { mint } from '../../domain/clients/tokens.ts';
@@ -17,10 +22,10 @@ import { csrfMatches, isOwnOrigin } from '../../http/csrf.ts';
 import { originOf } from '../../http/origin.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
 import { endpoints } from '../metadata.ts';
-import { urlencodedParameters, type Parameters } from '../parameters.ts';
+import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
 import { openRequest, startOver, type ConsentRequest } from './consent-request.ts';
 import { noSuchClient } from './get.ts';
-import { refusalPage } from './pages.ts';
+import { addsRedirectUri, refusalPage } from './pages.ts';
 import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn } from './redirect.ts';
 
 /** The request of the page is at most as long as the headers that it came in, 16 kB, written in base64. */
@@ -43,30 +48,69 @@ function decided(request: ConsentRequest, form: Parameters): Consent {
   return { clientId, redirectUri, challenge, scopes, resource, consent: tokenDigest(showing) };
 }
 
+/** The authorization request that a page was shown for, as path and query, when the form says one. */
+function requestOf(here: string | undefined): string | null {
+  if (here === undefined || !here.startsWith(`${endpoints.authorize}?`)) return null;
+  const url = URL.parse(here, 'http://here');
+  return url === null || url.pathname !== endpoints.authorize ? null : url.pathname + url.search;
+}
+
+/** For how long it may be decided on what a document said as it was shown. */
+const longestShown = 600_000;
+
 /** The handler. */
 export function takeDecision(services: Services): Handler {
   const issuer = services.config.baseUrl;
+  const takesDocuments = services.config.clientMetadata.mode !== 'off';
+  const isStale = (shownAt: number) => services.clock().getTime() - shownAt > longestShown;
+
+  /** Adds the redirect URI of an authorization request to its client, for whoever manages that, and goes back to the request. */
+  async function addAndGoOn(c: Context, again: string): Promise<Response> {
+    const asked = urlencodedParameters(again.slice(again.indexOf('?') + 1));
+    const clientId = asClientId(asked.one('client_id'));
+    const redirectUri = anyPort(asked.one('redirect_uri') ?? '');
+    if (clientId === null) return refusalPage(c, 400, noSuchClient);
+    const fault = redirectUriFault(redirectUri);
+    if (fault !== null) return refusalPage(c, 400, `The address cannot be added. ${fault}`);
+    try {
+      const [person, client] = await services.database.together(
+        enterWithSession(sessionDigest(c)),
+        connectedClient(clientId),
+        addRedirectUri(clientId, redirectUri, originOf(c)),
+      );
+      if (person === null) return signInAndReturn(c, again);
+      return client?.manageable ? c.redirect(again, 303) : refusalPage(c, 403, noSuchClient);
+    } catch (error) {
+      // Where a shared client answers to is changed by somebody who has just shown who they are.
+      if (error instanceof Refusal && error.reason === 'recent_sign_in_required') return confirmAndReturn(c, again);
+      throw error;
+    }
+  }
+
   return async (c) => {
     if (!isOwnOrigin(c)) return refusalPage(c, 403, 'This decision came from another site.');
     const form = await readForm(c);
     if (form instanceof Response) return form;
     const field = form.one('request') ?? '';
-    const signIn = () => signInAndReturn(c, startOver(field) ?? endpoints.authorize);
+    const again = requestOf(form.one('here')) ?? startOver(field) ?? endpoints.authorize;
+    const signIn = () => signInAndReturn(c, again);
 
     const session = sessionToken(c);
     if (session === null) return signIn();
     if (!csrfMatches(session, form.one('csrf'))) return refusalPage(c, 403, outOfDate);
+    if (form.one('decision') === addsRedirectUri) return addAndGoOn(c, again);
     const request = openRequest(session, field);
     if (request === null) return refusalPage(c, 400, outOfDate);
 
-    const { redirectUri, state } = request;
+    const { redirectUri, state, document } = request;
+    if (document && (!takesDocuments || isStale(document.shownAt))) return c.redirect(again, 303);
     const back = { redirectUri, state, issuer };
     const consent = decided(request, form);
     const enter = enterWithSession(sessionDigest(c));
     const explain = (outcome: Exclude<Approval | Denial, 'issued' | 'denied'>) => {
       if (outcome === 'signed_out') return signIn();
       // Back to the page afterwards, with the whole request: what was ticked is ticked again there.
-      if (outcome === 'sign_in_again') return confirmAndReturn(c, startOver(field) ?? endpoints.authorize);
+      if (outcome === 'sign_in_again') return confirmAndReturn(c, again);
       if (outcome === 'client_refused') return refusalPage(c, 400, noSuchClient);
       return refusalPage(c, 400, 'This request was answered before, and the client has used the answer.');
     };
@@ -74,13 +118,21 @@ export function takeDecision(services: Services): Handler {
 
     // Unticking reading is turning the client down: there is nothing less to give.
     if (decision === 'deny' || (decision === 'approve' && !consent.scopes.includes('mcp:read'))) {
-      const [, outcome] = await services.database.together(enter, denyClient(consent, originOf(c)));
+      const [, outcome] = await services.database.together(
+        enter,
+        document ? denyDocumentClient(consent, originOf(c)) : denyClient(consent, originOf(c)),
+      );
       if (outcome !== 'denied') return explain(outcome);
       return redirectWithError(c, back, { error: 'access_denied', description: 'The person said no.' });
     }
     if (decision !== 'approve') return refusalPage(c, 400, outOfDate);
     const code = mint('code');
-    const [, outcome] = await services.database.together(enter, approveClient(consent, code.digest, originOf(c)));
+    const [, outcome] = await services.database.together(
+      enter,
+      document
+        ? approveDocumentClient(consent, document, code.digest, originOf(c))
+        : approveClient(consent, code.digest, originOf(c)),
+    );
     return outcome === 'issued' ? redirectWithCode(c, back, code.token) : explain(outcome);
   };
 }

@@ -37,7 +37,8 @@ const Switch = z.strictObject({ disabled: z.boolean('Say true or false.') });
 
 const shown = (client: ConnectedClient, userId: string) => ({
   id: client.id,
-  client_id: client.id,
+  client_id: client.metadata_url ?? client.id,
+  metadata_url: client.metadata_url,
   name: client.name,
   redirect_uris: client.redirect_uris,
   disabled: client.disabled,

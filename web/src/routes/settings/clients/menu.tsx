@@ -20,6 +20,8 @@ export function ClientMenu({ client, onEdit }: ClientMenuProps) {
   const confirm = useConfirm();
   const withRecentSignIn = useRecentSignIn();
   const { id, name, disabled, brokerage_id } = client;
+  // What it is called and where it answers to, its own document says; and everybody agrees to it for themselves.
+  const byDocument = client.metadata_url !== null;
   const administered = memberships.filter(({ role }) => role === 'admin');
   const shareWith = (brokerageId: string, done: string) =>
     void withRecentSignIn(() => share.mutateAsync({ id, brokerage_id: brokerageId })).then(
@@ -62,10 +64,13 @@ export function ClientMenu({ client, onEdit }: ClientMenuProps) {
       )}
       {client.can_manage && (
         <>
-          <MenuItem icon={<Pencil />} onSelect={() => onEdit(client)}>
-            Edit
-          </MenuItem>
+          {!byDocument && (
+            <MenuItem icon={<Pencil />} onSelect={() => onEdit(client)}>
+              Edit
+            </MenuItem>
+          )}
           {brokerage_id === null &&
+            !byDocument &&
             administered.map((brokerage) => (
               <MenuItem
                 key={brokerage.brokerage_id}

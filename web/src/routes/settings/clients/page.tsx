@@ -30,6 +30,7 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
           ) : (
             <Badge tone="good">Connected</Badge>
           )}
+          {client.metadata_url !== null && <Badge tone="info">From {new URL(client.metadata_url).hostname}</Badge>}
           {client.brokerage_name !== null && <Badge tone="info">Shared with {client.brokerage_name}</Badge>}
         </p>
         {hasMenu && <ClientMenu client={client} onEdit={onEdit} />}
@@ -58,7 +59,9 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
         </Fact>
       </Facts>
       <p className="mt-3 text-sm text-faint">
-        Registered by {client.mine ? 'you' : (client.registered_by_name ?? 'someone who is no longer here')} on{' '}
+        {client.metadata_url === null
+          ? `Registered by ${client.mine ? 'you' : (client.registered_by_name ?? 'someone who is no longer here')} on `
+          : 'It said itself who it is; you first agreed to it on '}
         <Time at={client.created_at} as="date" />.{' '}
         <Link
           to="/settings/tools"

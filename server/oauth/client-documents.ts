@@ -1,0 +1,200 @@
+/**
+ * Clients that say who they are by a document of their own (draft-ietf-oauth-client-id-metadata-document): their `client_id` is its https address. A
+ * document is fetched for a person who is signed in, kept as long as its headers say, and believed in what it can tell: under which host it was
+ * published, what it calls itself, and where it wants answers to go.
+ */
+
+import { readFileSync } from 'node:fs';
+import { ConfigError, type Config } from '../config.ts';
+import { anyPort, redirectUriFault, redirectUriLimits } from '../domain/clients/redirect-uris.ts';
+import { faultOfUrl, guardedFetch, NotFetched, type GuardedAnswer } from '../http/guarded-fetch.ts';
+import type { Services } from '../services.ts';
+
+/** What is taken from a document. */
+export interface ClientDocument {
+  /** Where it is; the client_id. */
+  readonly url: string;
+  /** What it calls itself, in characters that can be shown; without a name its host. At most 100 characters. */
+  readonly name: string;
+  /** Those of its redirect URIs that a client may have here; on loopback hosts without their port, since any is taken (RFC 8252, section 7.3). */
+  readonly redirectUris: readonly string[];
+}
+
+/** Why there is no such client; the message is for the person who was sent here with it. */
+export class BadDocument extends Error {
+  override readonly name = 'BadDocument';
+}
+
+const longestUrl = 1_000;
+const limits = { millis: 5_000, bytes: 65_536 } as const;
+
+/** Whether a client_id is meant to be the address of a document. */
+export const isDocumentUrl = (clientId: string): boolean => /^https?:\/\//i.test(clientId);
+
+/**
+ * What is wrong with the address of a document, or null (section 3 of the draft): https, a path, the form that browsers write, so that there is one way to
+ * write it, and a host that can be on the Internet.
+ */
+export function documentUrlFault(text: string, guard: Config['clientMetadata']['guard']): string | null {
+  if (text.length > longestUrl) return `It is too long: at most ${longestUrl} characters.`;
+  const url = URL.parse(text);
+  if (url === null || url.href !== text) return 'It is not written the way that browsers write addresses.';
+  if (url.protocol !== 'https:') return 'It must begin with https://.';
+  if (url.pathname === '/') return 'It has no path.';
+  if (/[\\<>"]/.test(text)) return 'It has characters that an address does not have.';
+  return faultOfUrl(text, guard);
+}
+
+/** Controls, and characters that change the direction or cannot be seen: what is left reads as it stands. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
+
+function nameOf(given: unknown, url: string): string {
+  const text = typeof given === 'string' ? given : '';
+  const shown = text.normalize('NFC').replaceAll(unseen, '').replaceAll(/\s+/g, ' ').trim();
+  return [...shown].slice(0, 100).join('').trim() || new URL(url).hostname;
+}
+
+const listed = (value: unknown): string[] | null =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : null;
+
+/** Whether the client can be one without a secret: its one method is none, or none is among those that it can do. */
+function isPublic(document: Readonly<Record<string, unknown>>): boolean {
+  if (document['client_secret'] !== undefined || document['client_secret_expires_at'] !== undefined) return false;
+  const { token_endpoint_auth_method: one = 'none', token_endpoint_auth_methods_supported: several } = document;
+  return one === 'none' || (listed(several)?.includes('none') ?? false);
+}
+
+/** Reads what was found at `url`. Throws {@link BadDocument}. */
+export function readDocument(url: string, found: unknown): ClientDocument {
+  if (typeof found !== 'object' || found === null || Array.isArray(found))
+    throw new BadDocument('What is at that address is not the document of a client.');
+  const document = found as Readonly<Record<string, unknown>>;
+  if (document['client_id'] !== url)
+    throw new BadDocument('The document at that address is that of another client: its client_id is another.');
+  if (!isPublic(document))
+    throw new BadDocument(
+      'The client signs in with a secret or a key of its own. Only clients without one are let in here (token_endpoint_auth_method "none"), with PKCE.',
+    );
+  const grants = listed(document['grant_types'] ?? ['authorization_code']);
+  const responses = listed(document['response_types'] ?? ['code']);
+  if (!grants?.includes('authorization_code') || !responses?.includes('code'))
+    throw new BadDocument('The client does not use authorization codes, and nothing else is given here.');
+  const uris = listed(document['redirect_uris']) ?? [];
+  const redirectUris = [...new Set(uris.map(anyPort).filter((uri) => redirectUriFault(uri) === null))];
+  if (redirectUris.length === 0)
+    throw new BadDocument(
+      'The document names no address for answers that a client may have here: https, or this machine.',
+    );
+  if (redirectUris.length > redirectUriLimits.count)
+    throw new BadDocument(`The document names more than ${redirectUriLimits.count} addresses for answers.`);
+  return { url, name: nameOf(document['client_name'], url), redirectUris };
+}
+
+/** Documents that the operator has put aside, by their addresses. Throws a {@link ConfigError}. */
+function readPinned({ mode, file, guard }: Config['clientMetadata']): ReadonlyMap<string, ClientDocument> {
+  if (file === undefined || mode === 'off') return new Map();
+  const fault = (what: string) => new ConfigError([`CLIENT_METADATA_FILE: ${file} ${what}`]);
+  let found: unknown;
+  try {
+    found = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw fault(`cannot be read as JSON: ${(error as Error).message}`);
+  }
+  if (!Array.isArray(found)) throw fault('must be an array of documents, as their publishers publish them.');
+  return new Map(
+    found.map((document: unknown, index) => {
+      const url: unknown = (document as { client_id?: unknown } | null)?.client_id;
+      if (typeof url !== 'string') throw fault(`has no client_id in entry ${index + 1}.`);
+      const wrong = documentUrlFault(url, guard);
+      if (wrong !== null) throw fault(`has an address in entry ${index + 1} that is none: ${wrong}`);
+      try {
+        return [url, readDocument(url, document)] as const;
+      } catch (error) {
+        throw fault(`cannot be used in entry ${index + 1}: ${(error as Error).message}`);
+      }
+    }),
+  );
+}
+
+const seconds = 1_000;
+/** How long a document is kept: at least a minute, so that one conversation reads it once, and at most a day, whatever its headers say. */
+const kept = { least: 60 * seconds, usual: 300 * seconds, most: 86_400 * seconds } as const;
+
+/** For how many milliseconds an answer may be kept, by its headers (RFC 9111, section 4.2.1), within our bounds. */
+export function freshness({ headers }: Pick<GuardedAnswer, 'headers'>, now: Date): number {
+  const control = (headers['cache-control'] ?? '').toLowerCase();
+  const age = /(?:^|[\s,])max-age="?(\d{1,10})/.exec(control)?.[1];
+  const until = Date.parse(headers.expires ?? '');
+  let millis: number = kept.usual;
+  if (/(?:^|[\s,])no-(?:store|cache)/.test(control)) millis = 0;
+  else if (age !== undefined) millis = (Number(age) - Number(headers.age ?? 0)) * seconds;
+  else if (headers.expires !== undefined) millis = Number.isNaN(until) ? 0 : until - now.getTime();
+  return Math.min(Math.max(Number.isNaN(millis) ? kept.usual : millis, kept.least), kept.most);
+}
+
+/** The most documents that are kept, and fetched at once. */
+const most = { kept: 500, fetched: 8 } as const;
+
+export interface ClientDocuments {
+  /**
+   * The client with this address as its client_id, for `person`, for whom documents are fetched a few times a minute at most. Rejects with
+   * {@link BadDocument}.
+   */
+  read(url: string, person: string): Promise<ClientDocument>;
+}
+
+/** The documents of one node. Throws a ConfigError when those put aside cannot be used. */
+export function openClientDocuments({ config, clock, limits: counts }: Services): ClientDocuments {
+  const { mode, guard } = config.clientMetadata;
+  const pinned = readPinned(config.clientMetadata);
+  const cache = new Map<string, { readonly document: ClientDocument; readonly until: number }>();
+  const underWay = new Map<string, Promise<ClientDocument>>();
+
+  function keep(document: ClientDocument, millis: number): void {
+    cache.delete(document.url);
+    cache.set(document.url, { document, until: clock().getTime() + millis });
+    // A Map gives its keys in the order in which they came: the first is the one that was fetched longest ago.
+    for (const [url] of cache) if (cache.size > most.kept) cache.delete(url);
+  }
+
+  async function fetched(url: string): Promise<ClientDocument> {
+    const headers = { Accept: 'application/json, application/*+json;q=0.9' };
+    const answer = await guardedFetch(url, { method: 'GET', headers }, { ...limits, ...guard });
+    if (answer.status !== 200)
+      throw new BadDocument(`There is no document at that address: it answered ${answer.status}.`);
+    if (answer.isCut) throw new BadDocument(`The document is too large: at most ${limits.bytes} bytes.`);
+    let found: unknown;
+    try {
+      found = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(answer.body));
+    } catch {
+      throw new BadDocument('What is at that address is not JSON.');
+    }
+    const document = readDocument(url, found);
+    keep(document, freshness(answer, clock()));
+    return document;
+  }
+
+  return {
+    async read(url, person) {
+      const fixed = pinned.get(url);
+      if (fixed) return fixed;
+      if (mode !== 'on')
+        throw new BadDocument('Only clients that were registered, or put aside by the operator, are let in here.');
+      const known = cache.get(url);
+      if (known && known.until > clock().getTime()) return known.document;
+      const running = underWay.get(url);
+      if (running) return running;
+      const { allowed, retryAfter } = await counts.take('client_metadata', person);
+      if (!allowed) throw new BadDocument(`You have asked for too many clients: try again in ${retryAfter} seconds.`);
+      if (underWay.size >= most.fetched)
+        throw new BadDocument('Too many clients are being looked up: try again in a moment.');
+      const asked = fetched(url)
+        .catch((error: unknown) => {
+          throw error instanceof NotFetched ? new BadDocument(error.message, { cause: error }) : error;
+        })
+        .finally(() => underWay.delete(url));
+      underWay.set(url, asked);
+      return asked;
+    },
+  };
+}

@@ -1,0 +1,481 @@
+/** Clients that say who they are by a document at an https address of theirs, read from a host on this machine. */
+
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { documentUrlFault, freshness, openClientDocuments, readDocument } from '../../server/oauth/client-documents.ts';
+import { canCertify, certificateFor } from '../certificate.ts';
+import { openService, type TestService } from '../harness.ts';
+import { signedInWith } from '../web/person.ts';
+import { scopesOf } from './bearer.ts';
+import {
+  addPerson,
+  answerOf,
+  approve,
+  askToken,
+  authorizeUrl,
+  challengeOf,
+  decide,
+  markupOf,
+  newVerifier,
+  openConsent,
+  post,
+  refresh,
+  visit,
+  type Grant,
+  type Parameters,
+  type Person,
+} from './scene.ts';
+
+const redirectUri = 'https://localhost/callback';
+const pinnedUrl = 'https://assistant.example/oauth/client.json';
+
+/** What the host answers at a path, and how often it was asked. */
+const host = {
+  documents: new Map<string, { status?: number; headers?: Record<string, string>; body: string }>(),
+  asked: [] as string[],
+};
+let server: https.Server;
+let origin: string;
+let service: TestService;
+let ada: Person;
+let bert: Person;
+
+/** A document at a new path; its address. */
+let count = 0;
+function publish(changes: Record<string, unknown> = {}, headers: Record<string, string> = {}): string {
+  const at = `/client-${(count += 1)}.json`;
+  revise(origin + at, changes, headers);
+  return origin + at;
+}
+function revise(url: string, changes: Record<string, unknown> = {}, headers: Record<string, string> = {}): void {
+  const document = { client_id: url, client_name: 'Assistant Five', redirect_uris: [redirectUri], ...changes };
+  host.documents.set(new URL(url).pathname, { headers, body: JSON.stringify(document) });
+}
+
+describe.runIf(canCertify)('clients by their document', () => {
+  beforeAll(async () => {
+    const { key, cert } = certificateFor('localhost');
+    server = https.createServer({ key, cert }, (request, response) => {
+      const asked = request.url ?? '';
+      host.asked.push(asked);
+      const { status = 200, headers = {}, body } = host.documents.get(asked) ?? { status: 404, body: '' };
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+    });
+    server.listen(0, 'localhost');
+    await once(server, 'listening');
+    origin = `https://localhost:${(server.address() as AddressInfo).port}`;
+    const file = path.join(inject('directory'), 'pinned-clients.json');
+    const pinned = {
+      client_id: pinnedUrl,
+      client_name: 'Pinned assistant',
+      redirect_uris: ['https://assistant.example/back', 'http://127.0.0.1:33418/', 'assistant://back'],
+      token_endpoint_auth_method: 'private_key_jwt',
+      token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+    };
+    await writeFile(file, JSON.stringify([pinned]));
+    service = await openService({
+      config: { clientMetadata: { mode: 'on', file, guard: { allowLoopback: true, ca: cert } } },
+    });
+    ada = await addPerson(service, 'Ada');
+    bert = await addPerson(service, 'Bert');
+  });
+  afterAll(async () => {
+    await service?.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  beforeEach(() => service.clock.advance(61_000));
+
+  const asks = (url: string, changes: Parameters = {}): Parameters => ({
+    client_id: url,
+    redirect_uri: redirectUri,
+    ...changes,
+  });
+  const look = (url: string, changes: Parameters = {}, person: Person | null = ada) =>
+    visit(authorizeUrl(service, asks(url, changes)), person);
+
+  /** Expects a page that says no and sends nobody anywhere. */
+  async function refused(url: string, says: RegExp, changes: Parameters = {}): Promise<void> {
+    const response = await look(url, changes);
+    expect([url, response.status, response.headers.get('location')]).toEqual([url, 400, null]);
+    expect(await markupOf(response)).toMatch(says);
+  }
+
+  /** Goes from asking to tokens. */
+  async function connectBy(url: string, person = ada, changes: Parameters = {}): Promise<Grant> {
+    const verifier = newVerifier();
+    const asked = asks(url, { code_challenge: challengeOf(verifier), ...changes });
+    const code = await approve(service, person, asked);
+    const { status, body } = await askToken(service, {
+      grant_type: 'authorization_code',
+      client_id: url,
+      code,
+      code_verifier: verifier,
+      redirect_uri: asked['redirect_uri'],
+    });
+    expect([status, body.error]).toEqual([200, undefined]);
+    return { clientId: url, code, verifier, access: body.access_token ?? '', refresh: body.refresh_token ?? '' };
+  }
+
+  const listed = async (person = ada) => (await signedInWith(service, person.session).ask('/clients')).body.items;
+  const rowsOf = (url: string) =>
+    service.sql<{ id: string; created_by: string; name: string; deleted_at: Date | null }>(
+      'select id, created_by, name, deleted_at from connected_clients where metadata_url = $1 order by id',
+      [url],
+    );
+
+  test('the metadata says that documents are taken', async () => {
+    const metadata = await (await fetch(`${service.origin}/.well-known/oauth-authorization-server`)).json();
+    expect(metadata).toMatchObject({ client_id_metadata_document_supported: true });
+    expect(metadata).not.toHaveProperty('registration_endpoint');
+  });
+
+  describe('from the address of a document to tokens', () => {
+    test('consent names host and domain and says that it is new; agreeing makes the client', async () => {
+      const url = publish();
+      const markup = await markupOf(look(url));
+      expect(markup).toContain('<bdi>Assistant Five</bdi> from localhost');
+      expect(markup).toContain('<strong>New</strong>: you have not connected it before.');
+      expect(markup).toContain(url);
+      expect(await rowsOf(url)).toEqual([]);
+
+      const grant = await connectBy(url);
+      expect(await scopesOf(service, grant.access)).toEqual(['mcp:read', 'mcp:write']);
+      const shown = (await listed()).find((client: { client_id: string }) => client.client_id === url);
+      expect(shown).toMatchObject({
+        name: 'Assistant Five',
+        metadata_url: url,
+        redirect_uris: [redirectUri],
+        mine: true,
+      });
+      expect(shown.connected_at).not.toBeNull();
+      const again = await markupOf(look(url));
+      expect(again).toMatch(/You connected it first on \d{4}-\d\d-\d\d/);
+      expect(again).not.toContain('<strong>New</strong>');
+    });
+
+    test('each person has a client of their own, and tokens go by it', async () => {
+      const url = publish();
+      const [hers, his] = [await connectBy(url), await connectBy(url, bert)];
+      expect((await rowsOf(url)).map((row) => row.created_by)).toEqual([ada.id, bert.id]);
+      const [client] = (await listed()).filter((one: { client_id: string }) => one.client_id === url);
+      await signedInWith(service, ada.session).ask(`/clients/${client.id}/disconnect`, {});
+      expect(await scopesOf(service, hers.access)).toBeNull();
+      expect(await scopesOf(service, his.access)).toEqual(['mcp:read', 'mcp:write']);
+      const renewed = await refresh(service, url, his.refresh);
+      expect(renewed.status).toBe(200);
+      // The address of another document does not open it, and neither does the id of the record.
+      for (const other of [publish(), 'https://localhost/unknown.json', client.id]) {
+        const { status, body } = await refresh(service, other, renewed.body.refresh_token ?? '');
+        expect([status, body.error]).toEqual([400, 'invalid_grant']);
+      }
+      expect(
+        (await post(service, '/api/mcp/revoke', { client_id: url, token: renewed.body.refresh_token })).status,
+      ).toBe(200);
+      expect((await refresh(service, url, renewed.body.refresh_token ?? '')).body.error).toBe('invalid_grant');
+      expect((await post(service, '/api/mcp/revoke', { client_id: url, token: 'dkr_unknown' })).status).toBe(200);
+    });
+
+    test('agreeing twice at once makes one client', async () => {
+      const url = publish();
+      const forms = [await openConsent(service, ada, asks(url)), await openConsent(service, ada, asks(url))];
+      const yes = [
+        ['scope', 'mcp:read'],
+        ['decision', 'approve'],
+      ] as const;
+      const answers = await Promise.all(forms.map((form) => decide(service, ada, [...Object.entries(form), ...yes])));
+      expect(answers.map(({ status }) => status)).toEqual([302, 302]);
+      expect(await rowsOf(url)).toHaveLength(1);
+    });
+
+    test('turning it down keeps nothing but the record', async () => {
+      const url = publish();
+      const form = await openConsent(service, ada, asks(url));
+      const response = await decide(service, ada, [...Object.entries(form), ['decision', 'deny']]);
+      expect(answerOf(response).get('error')).toBe('access_denied');
+      expect(await rowsOf(url)).toEqual([]);
+      const records = await service.sql(
+        `select details->>'document' as document from audit_records where action = 'consent.deny'`,
+      );
+      expect(records).toContainEqual({ document: url });
+    });
+
+    test('one that was turned off is not connected; deleted, it is new again', async () => {
+      const url = publish();
+      const grant = await connectBy(url);
+      const { ask } = signedInWith(service, ada.session);
+      const [{ id }] = (await listed()).filter((one: { client_id: string }) => one.client_id === url);
+      await ask(`/clients/${id}/switch`, { disabled: true });
+      await refused(url, /turned this client off/);
+      expect(await scopesOf(service, grant.access)).toBeNull();
+      await ask(`/clients/${id}`, undefined, 'DELETE');
+      expect((await refresh(service, url, grant.refresh)).body.error).toBe('invalid_client');
+      expect(await markupOf(look(url))).toContain('<strong>New</strong>');
+      await connectBy(url);
+      expect((await rowsOf(url)).map(({ deleted_at }) => deleted_at === null)).toEqual([false, true]);
+    });
+
+    test('its name and addresses are those of its document, and it is shared with nobody', async () => {
+      const url = publish();
+      await connectBy(url);
+      const { ask } = signedInWith(service, ada.session);
+      const [{ id }] = (await listed()).filter((one: { client_id: string }) => one.client_id === url);
+      const changed = await ask(`/clients/${id}`, { name: 'Mine', redirect_uris: ['https://evil.example/'] }, 'PATCH');
+      expect([changed.status, changed.body.error.code]).toEqual([409, 'from_document']);
+      await expect(
+        service.sql('update connected_clients set brokerage_id = gen_random_uuid() where id = $1', [id]),
+      ).rejects.toThrow(/document_is_of_one_person/);
+    });
+  });
+
+  describe('a document that changes', () => {
+    test('is read anew once its time is over; the page says what is different, and what was taken away ends', async () => {
+      const url = publish({}, { 'cache-control': 'max-age=600' });
+      const grant = await connectBy(url);
+      revise(
+        url,
+        { client_name: 'Another name', redirect_uris: ['https://localhost/new'] },
+        { 'cache-control': 'max-age=600' },
+      );
+      expect(await markupOf(look(url))).toContain('<bdi>Assistant Five</bdi>');
+      service.clock.advance(601_000);
+      const markup = await markupOf(look(url, { redirect_uri: 'https://localhost/new' }));
+      expect(markup).toContain('<bdi>Another name</bdi>');
+      expect(markup).toContain('it was called <bdi>Assistant Five</bdi>');
+      await refused(url, /not registered for it/);
+      // Until somebody agrees to what it is now, what was agreed to holds.
+      expect((await rowsOf(url))[0]?.name).toBe('Assistant Five');
+      const renewed = await refresh(service, url, grant.refresh);
+      expect(renewed.status).toBe(200);
+      await connectBy(url, ada, { redirect_uri: 'https://localhost/new' });
+      expect((await rowsOf(url)).map(({ name }) => name)).toEqual(['Another name']);
+      expect((await refresh(service, url, renewed.body.refresh_token ?? '')).body.error).toBe('invalid_grant');
+    });
+
+    test('what was shown is what is agreed to, for ten minutes; then it is shown anew', async () => {
+      const url = publish();
+      const form = await openConsent(service, ada, asks(url));
+      service.clock.advance(601_000);
+      const late = await decide(service, ada, [
+        ...Object.entries(form),
+        ['scope', 'mcp:read'],
+        ['decision', 'approve'],
+      ]);
+      expect([late.status, late.headers.get('location')]).toEqual([
+        303,
+        expect.stringMatching(/^\/api\/mcp\/authorize\?/),
+      ]);
+      expect(await rowsOf(url)).toEqual([]);
+    });
+  });
+
+  describe('redirect URIs', () => {
+    test('match exactly, and on loopback hosts with any port', async () => {
+      const url = publish({
+        redirect_uris: ['http://127.0.0.1:3118/callback', 'http://localhost/cb', redirectUri, 'app://x'],
+      });
+      for (const good of [
+        'http://127.0.0.1:51234/callback',
+        'http://127.0.0.1:3118/callback',
+        'http://localhost:7/cb',
+        redirectUri,
+      ])
+        expect([good, (await look(url, { redirect_uri: good })).status]).toEqual([good, 200]);
+      for (const bad of [
+        'http://localhost:3118/callback',
+        `${redirectUri}/`,
+        'https://localhost:1/callback',
+        'app://x',
+      ])
+        await refused(url, /does not list the address/, { redirect_uri: bad });
+    });
+
+    test('that lead to another host than the document are named on the page', async () => {
+      const url = publish({ redirect_uris: ['https://elsewhere.example/cb'] });
+      const markup = await markupOf(look(url, { redirect_uri: 'https://elsewhere.example/cb' }));
+      expect(markup).toContain('Its answers go to elsewhere.example, which is not localhost');
+    });
+  });
+
+  describe('what is fetched, and for whom', () => {
+    test('nothing for somebody who is signed out: they sign in first', async () => {
+      const url = publish();
+      const response = await look(url, {}, null);
+      expect([response.status, response.headers.get('location')]).toEqual([302, expect.stringMatching(/^\/sign-in\?/)]);
+      expect(host.asked).not.toContain(new URL(url).pathname);
+      // The token endpoint reads none either.
+      await refresh(service, url, 'dkr_nothing');
+      expect(host.asked).not.toContain(new URL(url).pathname);
+    });
+
+    test('a document once while it is fresh, also for many at once; and a few a minute for one person', async () => {
+      const url = publish();
+      await Promise.all(Array.from({ length: 12 }, () => look(url)));
+      expect(host.asked.filter((asked) => asked === new URL(url).pathname)).toHaveLength(1);
+      service.clock.advance(61_000);
+      for (let at = 0; at < 20; at += 1) expect((await look(publish())).status).toBe(200);
+      await refused(publish(), /too many clients: try again in/);
+      expect((await look(publish(), {}, bert)).status).toBe(200);
+      // What is known costs nothing.
+      expect((await look(url)).status).toBe(200);
+    });
+
+    test('no redirect is followed, and no answer but 200 is a document', async () => {
+      const url = publish();
+      const other = publish();
+      const at = new URL(url).pathname;
+      host.documents.set(at, { status: 302, headers: { location: other }, body: '' });
+      await refused(url, /it answered 302/);
+      host.documents.set(at, { status: 404, body: host.documents.get(new URL(other).pathname)?.body ?? '' });
+      await refused(url, /it answered 404/);
+      // An error is not kept.
+      revise(url);
+      expect((await look(url)).status).toBe(200);
+    });
+
+    test('what is too large, no JSON or no document of a client is refused in words', async () => {
+      const cases: [string | Record<string, unknown>, RegExp][] = [
+        [`{"client_id":"${'x'.repeat(70_000)}"}`, /too large/],
+        ['<html>', /not JSON/],
+        ['[]', /not the document/],
+        ['null', /not the document/],
+        [{ client_id: `${origin}/another.json` }, /that of another client/],
+        [{ token_endpoint_auth_method: 'client_secret_post' }, /Only clients without one/],
+        [{ token_endpoint_auth_method: 'private_key_jwt' }, /Only clients without one/],
+        [{ client_secret: 'x' }, /Only clients without one/],
+        [{ grant_types: ['client_credentials'] }, /authorization codes/],
+        [{ redirect_uris: ['app://x', 'http://evil.example/', 'https://*.example/'] }, /no address for answers/],
+        [{ redirect_uris: 'https://localhost/callback' }, /no address for answers/],
+        [{ redirect_uris: Array.from({ length: 21 }, (_, n) => `https://localhost/${n}`) }, /more than 20/],
+      ];
+      for (const [given, says] of cases) {
+        service.clock.advance(61_000);
+        const url = publish(typeof given === 'string' ? {} : given);
+        if (typeof given === 'string') host.documents.set(new URL(url).pathname, { body: given });
+        await refused(url, says);
+      }
+    });
+
+    test.each([
+      'http://assistant.example/client.json',
+      'https://assistant.example',
+      'https://assistant.example/',
+      'https://assistant.example/a/../client.json',
+      'https://assistant.example/client.json#x',
+      'https://me@assistant.example/client.json',
+      'https://ASSISTANT.example/client.json',
+      'https://assistant.example:443/client.json',
+      'https://93.184.216.34/client.json',
+      'https://10.0.0.1/client.json',
+      'https://intranet/client.json',
+      'https://router.local/client.json',
+      'https://assistant.example:22/client.json',
+      `https://assistant.example/${'x'.repeat(1_000)}`,
+    ])('an address like %s is none for a document, and is not asked', async (url) => {
+      expect(documentUrlFault(url, { allowLoopback: false })).not.toBeNull();
+      await refused(url, /at which no client can say who it is/);
+    });
+
+    test('without the leave of a developer, a host on this machine or in a private network is not asked', async () => {
+      const { services } = service.nodes[0] ?? service;
+      const strict = openClientDocuments({
+        ...services,
+        config: {
+          ...services.config,
+          clientMetadata: { mode: 'on', file: undefined, guard: { allowLoopback: false } },
+        },
+      });
+      const before = host.asked.length;
+      await expect(strict.read(publish(), ada.id)).rejects.toThrow(/found on the Internet/);
+      expect(host.asked).toHaveLength(before);
+    });
+
+    test('is kept as long as its headers say, at least a minute and at most a day', () => {
+      const now = new Date('2030-01-01T00:00:00Z');
+      const keep = (headers: Record<string, string>) => freshness({ headers }, now) / 1_000;
+      expect(keep({})).toBe(300);
+      expect(keep({ 'cache-control': 'public, max-age=7200' })).toBe(7_200);
+      expect(keep({ 'cache-control': 'max-age=7200', age: '7000' })).toBe(200);
+      expect(keep({ 'cache-control': 'max-age=99999999' })).toBe(86_400);
+      expect(keep({ 'cache-control': 'max-age=600, no-store' })).toBe(60);
+      expect(keep({ 'cache-control': 'no-cache' })).toBe(60);
+      expect(keep({ expires: 'Tue, 01 Jan 2030 01:00:00 GMT' })).toBe(3_600);
+      expect(keep({ expires: '0' })).toBe(60);
+    });
+  });
+
+  describe('names and hosts that look like others', () => {
+    test('a name is shown without what cannot be seen, and escaped', async () => {
+      const url = publish({ client_name: '  Assis\u202etant\u200b <b>Five</b>\n' });
+      const markup = await markupOf(look(url));
+      expect(markup).toContain('<bdi>Assistant &lt;b&gt;Five&lt;/b&gt;</bdi> from localhost');
+      expect(readDocument(url, { client_id: url, redirect_uris: [redirectUri], client_name: '\u200b ' }).name).toBe(
+        'localhost',
+      );
+      expect([
+        ...readDocument(url, { client_id: url, redirect_uris: [redirectUri], client_name: 'é'.repeat(300) }).name,
+      ]).toHaveLength(100);
+    });
+
+    test('letters of another script are pointed out', async () => {
+      expect(await markupOf(look(publish({ client_name: 'Сlaude' })))).toContain('letters that can look like others');
+      expect(await markupOf(look(publish({ client_name: 'Café 5' })))).not.toContain(
+        'letters that can look like others',
+      );
+      const url = publish({ redirect_uris: ['https://xn--80ak6aa92e.example/cb'] });
+      const markup = await markupOf(look(url, { redirect_uri: 'https://xn--80ak6aa92e.example/cb' }));
+      expect(markup).toContain('letters that can look like others');
+      expect(markup).toContain('<strong>xn--80ak6aa92e.example</strong>');
+    });
+  });
+
+  describe('documents that the operator has put aside', () => {
+    test('are not fetched, may offer a key if they can do without, and keep only addresses that a client may have', async () => {
+      const markup = await markupOf(look(pinnedUrl, { redirect_uri: 'http://127.0.0.1:40000/' }));
+      expect(markup).toContain('<bdi>Pinned assistant</bdi> from assistant.example');
+      await connectBy(pinnedUrl, ada, { redirect_uri: 'https://assistant.example/back' });
+      await refused(pinnedUrl, /does not list/, { redirect_uri: 'assistant://back' });
+    });
+
+    test('of well-known hosts are in deploy/, as they can be used', async () => {
+      const { services } = service.nodes[0] ?? service;
+      const file = path.join(import.meta.dirname, '../../deploy/client-documents.json');
+      const clientMetadata = { mode: 'pinned', file, guard: { allowLoopback: false } } as const;
+      const documents = openClientDocuments({ ...services, config: { ...services.config, clientMetadata } });
+      for (const [url, name] of [
+        ['https://claude.ai/oauth/claude-code-client-metadata', 'Claude Code'],
+        ['https://chatgpt.com/oauth/codex/client.json', 'Codex'],
+        ['https://chatgpt.com/oauth/client.json', 'ChatGPT'],
+      ] as const)
+        expect(await documents.read(url, ada.id)).toMatchObject({ url, name });
+    });
+
+    test('can be the only ones, or none', async () => {
+      const { services } = service.nodes[0] ?? service;
+      const { file, guard } = services.config.clientMetadata;
+      const of = (mode: 'pinned' | 'off') =>
+        openClientDocuments({ ...services, config: { ...services.config, clientMetadata: { mode, file, guard } } });
+      expect((await of('pinned').read(pinnedUrl, ada.id)).name).toBe('Pinned assistant');
+      await expect(of('pinned').read(publish(), ada.id)).rejects.toThrow(/put aside by the operator/);
+      await expect(of('off').read(pinnedUrl, ada.id)).rejects.toThrow(/put aside by the operator/);
+    });
+
+    test.each([
+      ['not JSON', '{', /cannot be read as JSON/],
+      ['no array', '{}', /must be an array/],
+      ['no client_id', '[{}]', /no client_id in entry 1/],
+      ['a bad address', '[{"client_id":"http://a.example/c"}]', /begin with https/],
+      ['a bad document', '[{"client_id":"https://a.example/c"}]', /cannot be used in entry 1/],
+    ])('%s stops the start', async (_, content, says) => {
+      const file = path.join(inject('directory'), `pinned-${(count += 1)}.json`);
+      await writeFile(file, content);
+      const { services } = service.nodes[0] ?? service;
+      const clientMetadata = { mode: 'on', file, guard: { allowLoopback: false } } as const;
+      expect(() => openClientDocuments({ ...services, config: { ...services.config, clientMetadata } })).toThrow(says);
+    });
+  });
+});
