@@ -1,12 +1,13 @@
 /**
- * 100,000 changes by long and short transactions side by side, some of them rolled back, and readers of the stream beside them: each reads everything
+ * 100,000 changes by long and short transactions side by side, some of them rolled back, and readers of GET /api/v1/events beside them: each reads everything
  * once, every record's changes in the order in which they were committed.
  */
 
 import pg from 'pg';
-import { openCluster } from '../bench/cluster.ts';
+import { openCluster, urlOf } from '../bench/cluster.ts';
+import { startDealkeep, type Service } from '../bench/processes.ts';
 import type { Drill } from './drill.ts';
-import { followStream } from './stream.ts';
+import { followStream, pagesOf } from './stream.ts';
 import { newKey } from './writers.ts';
 
 const changes = 100_000;
@@ -14,9 +15,11 @@ const changes = 100_000;
 async function run(_directory: string, say: (line: string) => void): Promise<boolean> {
   const cluster = await openCluster();
   const owner = new pg.Client(cluster.owner);
+  let service: Service | undefined;
   try {
     await owner.connect();
-    const token = await newKey(owner);
+    const token = await newKey(owner, ['contacts:read', 'events:read']);
+    service = await startDealkeep(urlOf(cluster.server));
     const { rows } = await owner.query<{ id: string }>(`select id from brokerages where slug = 'drill'`);
     const began = performance.now();
     const found = await followStream({
@@ -27,6 +30,7 @@ async function run(_directory: string, say: (line: string) => void): Promise<boo
       changes,
       writers: 12,
       readers: 4,
+      pages: pagesOf(service.origin, token),
     });
     const seconds = (performance.now() - began) / 1000;
     const { committed, rolledBack, transactions, publications, faults } = found;
@@ -37,6 +41,7 @@ async function run(_directory: string, say: (line: string) => void): Promise<boo
     for (const fault of faults.slice(0, 10)) say(fault);
     return faults.length === 0 && committed >= changes;
   } finally {
+    await service?.stop();
     await owner.end().catch(() => {});
     await cluster.close();
   }

@@ -21,9 +21,40 @@ export interface StreamOptions {
   readonly changes: number;
   readonly writers?: number;
   readonly readers?: number;
+  /** Reads a page from a place on, or (null) tells where the stream stands; {@link storedPages} unless it is said. */
+  readonly pages?: ReadPage;
   /** How long a long transaction lies idle at most, in milliseconds. */
   readonly longest?: number;
 }
+
+/** A page of the stream, and the place to go on from. */
+export type ReadPage = (
+  after: string | null,
+  most: number,
+) => Promise<{ readonly events: readonly ChangeEvent[]; readonly next: string }>;
+
+/** Pages as GET /api/v1/events of a service answers them. */
+export const pagesOf =
+  (origin: string, token: string): ReadPage =>
+  async (after, most) => {
+    const query = new URLSearchParams({ after: after ?? 'latest', limit: String(most) });
+    const answer = await fetch(`${origin}/api/v1/events?${query}`, { headers: { Authorization: `Bearer ${token}` } });
+    if (answer.status !== 200) throw new Error(`GET /events answered ${answer.status}: ${await answer.text()}`);
+    const { data, pagination } = (await answer.json()) as {
+      data: ChangeEvent[];
+      pagination: { nextCursor: string };
+    };
+    return { events: data, next: pagination.nextCursor };
+  };
+
+/** Pages as the functions of the database give them to a key, in one transaction each. */
+const storedPages =
+  (database: Database, token: string): ReadPage =>
+  async (after, most) => {
+    const digest = apiKeyDigest(token)!;
+    const [, { events, reached }] = await database.together(enterWithApiKey(digest), changesAfter(after, most, null));
+    return { events, next: events.at(-1)?.seq ?? reached.seq };
+  };
 
 export interface Followed {
   /** Changes that were committed, and that were rolled back. */
@@ -57,17 +88,10 @@ async function connected(config: pg.ClientConfig): Promise<pg.Client> {
 }
 
 /** What is wrong with what a reader read, of which every change of `expected` contacts (how often each was changed) must be there. */
-function faultsOf(
-  reader: number,
-  events: readonly (ChangeEvent & { seq: string })[],
-  expected: ReadonlyMap<string, number>,
-) {
+function faultsOf(reader: number, events: readonly ChangeEvent[], expected: ReadonlyMap<string, number>) {
   const faults: string[] = [];
-  let last = 0n;
-  for (const { seq } of events) {
-    if (BigInt(seq) <= last) faults.push(`Reader ${reader} read ${seq} after ${last}.`);
-    last = BigInt(seq);
-  }
+  const ids = new Set(events.map(({ id }) => id));
+  if (ids.size !== events.length) faults.push(`Reader ${reader} read ${events.length - ids.size} changes twice.`);
   const read = Map.groupBy(events, ({ objectId }) => objectId);
   for (const [id, count] of expected) {
     const types = (read.get(id) ?? []).map(({ type }) => type);
@@ -82,12 +106,10 @@ function faultsOf(
 /** Changes and reads; what was read wrongly is in the answer. Nobody else changes contacts of the brokerage meanwhile. */
 export async function followStream(options: StreamOptions): Promise<Followed> {
   const { owner, server, brokerage, token, changes, writers = 12, readers = 3, longest = 400 } = options;
-  const digest = apiKeyDigest(token)!;
   const database: Database = openDatabase({ connection: server, poolSize: readers + 2 });
   const first = await connected(owner);
-  const read = async (seq: string | null, most: number) =>
-    (await database.together(enterWithApiKey(digest), changesAfter(seq, most, null)))[1];
-  const begin = (await read(null, 1)).reached.seq;
+  const read = options.pages ?? storedPages(database, token);
+  const begin = (await read(null, 1)).next;
   const { rows: made } = await first.query<{ id: string }>(
     `insert into contacts (brokerage_id, type, display_name, phone)
      select $1, 'person', 'Contact ' || n, '0' from generate_series(1, ${contacts}) n returning id`,
@@ -135,15 +157,15 @@ export async function followStream(options: StreamOptions): Promise<Followed> {
     }
   }
 
-  async function follow(reader: number): Promise<(ChangeEvent & { seq: string })[]> {
+  async function follow(reader: number): Promise<ChangeEvent[]> {
     const throwOf = dice(`reader ${reader}`);
-    const events: (ChangeEvent & { seq: string })[] = [];
+    const events: ChangeEvent[] = [];
     let place = begin;
     for (;;) {
       const wasOver = over.signal.aborted;
       const page = await read(place, 1 + throwOf(200));
       events.push(...page.events);
-      place = page.events.at(-1)?.seq ?? page.reached.seq;
+      place = page.next;
       if (page.events.length > 0) continue;
       if (wasOver) return events;
       await pause(throwOf(20));

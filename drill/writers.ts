@@ -35,7 +35,7 @@ interface WritersOptions {
 }
 
 /** An API key of a new brokerage. */
-export async function newKey(owner: pg.Client): Promise<string> {
+export async function newKey(owner: pg.Client, scopes = ['contacts:read', 'contacts:write']): Promise<string> {
   const { rows } = await owner.query<{ brokerage: string; admin: string }>(
     `with b as (insert into brokerages (slug, name) values ('drill', 'Drill') returning id),
        u as (insert into users (email, name) values ('ann@drill.example', 'Ann') returning id)
@@ -43,10 +43,14 @@ export async function newKey(owner: pg.Client): Promise<string> {
      returning brokerage_id as brokerage, user_id as admin`,
   );
   const { token, digest, lastFour } = mintApiKey('live');
-  await owner.query(
-    `select app.issue_api_key($1, $2, 'drill', 'live', '{contacts:read,contacts:write}', $3, null, $4, $5)`,
-    [rows[0]?.brokerage, rows[0]?.admin, 100_000, digest, lastFour],
-  );
+  await owner.query(`select app.issue_api_key($1, $2, 'drill', 'live', $6, $3, null, $4, $5)`, [
+    rows[0]?.brokerage,
+    rows[0]?.admin,
+    100_000,
+    digest,
+    lastFour,
+    scopes,
+  ]);
   return token;
 }
 
