@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Statement } from '../database/statement.ts';
 import { changesAfter, eventTypes, objectTypes, type ChangeEvent } from '../domain/events/changes.ts';
-import { recordsOf, withRecords, type ShownEvent } from '../domain/events/records.ts';
+import { recordsOf, withRecords, type ShownEvent } from '../domain/changed-records.ts';
 import { Problem } from '../http/problem.ts';
 import type { Services } from '../services.ts';
 import type { Callers } from './caller.ts';
@@ -111,13 +111,13 @@ function withoutPlace(found: ChangeEvent & { readonly seq: string }): ChangeEven
 
 /** List. */
 export function eventOperations(services: Services, callers: Callers): readonly Operation[] {
-  const { database } = services;
+  const { database, config } = services;
   const cursorsOf = eventCursors(services);
 
   /** With their records, read in a transaction of their own: as they are now, whatever is changed meanwhile. */
   async function expanded(enter: Statement<unknown>, events: readonly ChangeEvent[]): Promise<ShownEvent[]> {
-    const [, ...found] = await database.together(enter, ...recordsOf(events));
-    return withRecords(events, found as (readonly { readonly id: string }[])[]);
+    const [, ...found] = await database.together(enter, ...recordsOf(events, config.features));
+    return withRecords(events, found);
   }
 
   const list = (c: Context): Promise<Response> =>

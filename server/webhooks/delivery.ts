@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto';
 import type { ChangeEvent } from '../domain/events/changes.ts';
-import { recordsOf, withRecords } from '../domain/events/records.ts';
+import { recordsOf, withRecords } from '../domain/changed-records.ts';
 import {
   claimDeliveries,
   enterForDelivery,
@@ -56,7 +56,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
     const [entered, isSeen, ...records] = await database.together(
       enterForDelivery(claimed),
       seesChange(seq),
-      ...recordsOf([change]),
+      ...recordsOf([change], config.features),
     );
     if (!entered) return undefined;
     return isSeen ? JSON.stringify(withRecords([change], records)[0]) : null;

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import { publishChanges } from '../../server/domain/events/changes.ts';
 import type { Scene } from '../policies/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { prepareRefusals } from './refusals.ts';
@@ -413,6 +414,70 @@ describe('exactly what a key reads', () => {
       new Set([null]),
     );
     expect(await of('/conditions')).toEqual([expect.objectContaining({ ownerUserId: null })]);
+  });
+});
+
+describe('events with their records', () => {
+  interface Told {
+    objectType: string;
+    objectId: string;
+    data: { id: string } | null;
+  }
+  const publish = () =>
+    expect.poll(async () => (await web.service.database.run(publishChanges())).waits, { timeout: 30_000 }).toBe(false);
+  async function told(scopes: readonly KeyScope[]): Promise<Told[]> {
+    const reader = as(await key([...scopes, 'events:read']), web.service.restUrl);
+    const found: Told[] = [];
+    for (let after = ''; ;) {
+      const { status, body } = await reader('GET', `/events?limit=200&expand=data${after}`);
+      expect(status).toBe(200);
+      found.push(...(body!.data as unknown as Told[]));
+      if (!body!.pagination.hasMore) return found;
+      after = `&after=${body!.pagination.nextCursor}`;
+    }
+  }
+  /** By type of object: where its own path answers it. */
+  const paths: readonly (readonly [type: string, path: string])[] = [
+    ['participant', '/participants'],
+    ['nda', '/ndas'],
+    ['question', '/questions'],
+    ['document', '/documents'],
+    ['production_document', '/documents'],
+    ['qoe_checklist_item', '/qoe/checklist'],
+    ['accounting_snapshot', '/qoe/snapshots'],
+    ['normalization', '/qoe/normalizations'],
+    ['closing_condition', '/conditions'],
+    ['finding', '/findings'],
+    ['financing_source', '/financing-sources'],
+  ];
+
+  test('hold each as its own path answers it, to a key with every scope and to one that may know no names', async () => {
+    // The scene was written before anything listened to it: each record changes once more.
+    for (const table of ['documents', 'production_documents'])
+      await web.service.sql(`update ${table} set category = category || ' ' where deal_id = $1`, [scene.deal]);
+    await web.service.sql('update deals set updated_at = updated_at where id = $1', [scene.deal]);
+    await publish();
+    for (const scopes of [dealScopes, dealScopes.filter((scope) => scope !== 'participants:read')]) {
+      const events = await told(scopes);
+      const reader = as(await key(scopes), web.service.restUrl);
+      const answered = new Map<string, unknown>();
+      for (const [type, path] of paths) {
+        if (type === 'participant' && !scopes.includes('participants:read')) continue;
+        const { body } = await reader('GET', `/deals/${scene.deal}${path}?limit=200`);
+        for (const record of body!.data) answered.set(record.id, record);
+      }
+      const deal = (await reader('GET', `/deals/${scene.deal}`)).body!;
+      answered.set(deal.id, deal);
+      const offers = new Set(events.filter((one) => one.objectType === 'offer').map(({ objectId }) => objectId));
+      for (const id of offers) answered.set(id, (await reader('GET', `/deals/${scene.deal}/offers/${id}`)).body);
+      for (const { objectType, objectId, data } of events)
+        expect([objectType, objectId, data]).toEqual([objectType, objectId, answered.get(objectId) ?? null]);
+      const types = new Set(events.filter(({ data }) => data !== null).map(({ objectType }) => objectType));
+      const expected = ['deal', 'offer', ...paths.map(([type]) => type)];
+      expect([...types].toSorted()).toEqual(
+        expected.filter((type) => type !== 'participant' || scopes.includes('participants:read')).toSorted(),
+      );
+    }
   });
 });
 

@@ -4,7 +4,7 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from './deals.ts';
 import { knownPerson } from './participants.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const conditionStatuses = ['open', 'in_progress', 'satisfied', 'waived'] as const;
 
@@ -122,8 +122,7 @@ export interface ToldCondition extends ClosingCondition {
 const toldFields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, c.deadline,
   app.is_overdue(c.status, c.deadline) as overdue, c.completed_at, c.created_at, c.updated_at`;
 
-/** The conditions of a deal, the latest first, in pages; of one status where that is given. */
-export const conditionsOfDeal = listOfDeal<ToldCondition, [status: string | null]>('conditions_of_deal', {
+const inOrder = {
   columns: toldFields,
   tables: `closing_conditions c ${owner}`,
   deal: 'c.deal_id',
@@ -132,7 +131,13 @@ export const conditionsOfDeal = listOfDeal<ToldCondition, [status: string | null
   type: 'timestamptz',
   id: 'c.id',
   direction: 'desc',
-});
+} as const;
+
+/** The conditions of a deal, the latest first, in pages; of one status where that is given. */
+export const conditionsOfDeal = listOfDeal<ToldCondition, [status: string | null]>('conditions_of_deal', inOrder);
+
+/** Those of these conditions that the caller sees. */
+export const conditionsByIds = recordsByIds<ToldCondition>('conditions_by_ids', inOrder);
 
 /** One condition of a deal, or null when there is none that the caller sees. */
 export const conditionOfDeal = row<ToldCondition, [dealId: string, id: string]>(

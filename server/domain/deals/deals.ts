@@ -306,12 +306,13 @@ export const dealsForKey = (
   limit: number,
 ): Statement<Placed<ToldDeal>[]> => forKey(words?.map(anywhere), state, updatedSince, after?.key, after?.id, limit);
 
-const one = row<ToldDeal, [id: string]>(
-  'told_deal',
-  `select ${toldFields('d')} from (
+const toldWhere = (condition: string): string => `select ${toldFields('d')} from (
      select ${dealColumns}, ${dealUpdatedAt} as updated_at, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda
-     from ${dealTables} where d.id = $1) d`,
-);
+     from ${dealTables} where ${condition}) d`;
+const one = row<ToldDeal, [id: string]>('told_deal', toldWhere('d.id = $1'));
+
+/** Those of these deals that the caller sees, each as {@link dealsForKey} has it. */
+export const dealsByIds = rows<ToldDeal, [ids: readonly string[]]>('told_deals', toldWhere('d.id = any ($1)'));
 
 /** One deal as {@link dealsForKey} has it; null when there is none that the caller sees. */
 export const toldDeal = (id: string): Statement<ToldDeal | null> => one(id);

@@ -4,7 +4,7 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { knownPerson, ndaStatusNow, participantName } from './participants.ts';
 import { ndaTemplate } from './nda-template.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export interface Nda {
   id: string;
@@ -97,8 +97,7 @@ export type NdaStanding = Pick<
   'id' | 'deal_id' | 'participant_id' | 'status' | 'sent_at' | 'signed_at' | 'expires_at' | 'revoked_at'
 >;
 
-/** Where the NDAs of a deal stand, of those that the caller may see, the latest first, in pages. */
-export const ndasOfDeal = listOfDeal<NdaStanding>('ndas_of_deal', {
+const inOrder = {
   columns: `n.id, n.deal_id, n.participant_id, ${ndaStatusNow} as status, n.sent_at, n.signed_at, n.expires_at, n.revoked_at`,
   tables: 'ndas n',
   deal: 'n.deal_id',
@@ -106,4 +105,10 @@ export const ndasOfDeal = listOfDeal<NdaStanding>('ndas_of_deal', {
   type: 'timestamptz',
   id: 'n.id',
   direction: 'desc',
-});
+} as const;
+
+/** Where the NDAs of a deal stand, of those that the caller may see, the latest first, in pages. */
+export const ndasOfDeal = listOfDeal<NdaStanding>('ndas_of_deal', inOrder);
+
+/** Where those of these NDAs stand that the caller sees. */
+export const ndasByIds = recordsByIds<NdaStanding>('ndas_by_ids', inOrder);

@@ -5,7 +5,7 @@ import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import { mailedInvitation } from '../people/invitations.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 import { seenDeal, type Side } from './deals.ts';
 
 export interface Participant {
@@ -200,8 +200,7 @@ const toldTables = `participants p
   left join users u on u.id = p.user_id
   left join participants advised on advised.id = p.advises`;
 
-/** The people on a deal whom the caller may know of, in the order in which they were added, in pages. */
-export const participantsOfDeal = listOfDeal<ToldParticipant>('participants_of_deal', {
+const inOrder = {
   columns: toldFields,
   tables: toldTables,
   deal: 'p.deal_id',
@@ -209,7 +208,13 @@ export const participantsOfDeal = listOfDeal<ToldParticipant>('participants_of_d
   type: 'timestamptz',
   id: 'p.id',
   direction: 'asc',
-});
+} as const;
+
+/** The people on a deal whom the caller may know of, in the order in which they were added, in pages. */
+export const participantsOfDeal = listOfDeal<ToldParticipant>('participants_of_deal', inOrder);
+
+/** Those of these participants whom the caller may know of. */
+export const participantsByIds = recordsByIds<ToldParticipant>('participants_by_ids', inOrder);
 
 /** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
 export const toldParticipant = row<ToldParticipant, [dealId: string, email: string]>(

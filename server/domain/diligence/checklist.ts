@@ -3,7 +3,7 @@
 import { row, rows } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { audited, from, type Origin } from '../audit/audited.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export interface ChecklistRow {
   id: string;
@@ -49,8 +49,7 @@ const setStatus = row<ChecklistRow>(
 export const setChecklistStatus = (id: string, status: ChecklistRow['status'], origin: Origin) =>
   setStatus(...from(origin), id, status);
 
-/** The checklist of a deal in its own order, in pages; of one category where that is given. */
-export const checklistOfDeal = listOfDeal<ChecklistRow, [category: string | null]>('checklist_of_deal', {
+const inOrder = {
   columns: 'q.id, q.status, q.completed_at, q.category, q.title',
   tables: 'qoe_checklist q',
   deal: 'q.deal_id',
@@ -59,4 +58,10 @@ export const checklistOfDeal = listOfDeal<ChecklistRow, [category: string | null
   type: 'int',
   id: 'q.id',
   direction: 'asc',
-});
+} as const;
+
+/** The checklist of a deal in its own order, in pages; of one category where that is given. */
+export const checklistOfDeal = listOfDeal<ChecklistRow, [category: string | null]>('checklist_of_deal', inOrder);
+
+/** Those of these rows of checklists that the caller sees. */
+export const checklistByIds = recordsByIds<ChecklistRow>('checklist_by_ids', inOrder);

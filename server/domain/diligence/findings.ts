@@ -4,7 +4,7 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { knownPerson } from '../deals/participants.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
 export type Severity = (typeof severities)[number];
@@ -177,11 +177,7 @@ const comment = row<{ id: string }>(
 export const addFindingComment = (findingId: string, body: string, origin: Origin): Statement<string> =>
   addedId(comment(...from(origin), findingId, body));
 
-/** The findings on a deal that the caller may see, the latest first, in pages; null filters let everything through. */
-export const findingsOfDeal = listOfDeal<
-  Finding & { comment_count: number },
-  [category: string | null, severity: Severity | null, status: FindingStatus | null]
->('findings_of_deal', {
+const inOrder = {
   columns: `${fields}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count`,
   tables,
   deal: 'f.deal_id',
@@ -190,4 +186,13 @@ export const findingsOfDeal = listOfDeal<
   type: 'timestamptz',
   id: 'f.id',
   direction: 'desc',
-});
+} as const;
+
+/** The findings on a deal that the caller may see, the latest first, in pages; null filters let everything through. */
+export const findingsOfDeal = listOfDeal<
+  Finding & { comment_count: number },
+  [category: string | null, severity: Severity | null, status: FindingStatus | null]
+>('findings_of_deal', inOrder);
+
+/** Those of these findings that the caller sees. */
+export const findingsByIds = recordsByIds<Finding & { comment_count: number }>('findings_by_ids', inOrder);

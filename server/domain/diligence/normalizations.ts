@@ -4,7 +4,7 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const adjustmentCategories = ['owner_comp', 'related_party', 'one_time', 'other'] as const;
 export type AdjustmentCategory = (typeof adjustmentCategories)[number];
@@ -90,8 +90,7 @@ export const removeNormalization = (id: string, origin: Origin) => tookPlace(rem
 /** An adjustment as it is told outside of the application. */
 export type ToldNormalization = Omit<NormalizationOnPage, 'created_by_name' | 'can_delete'>;
 
-/** The normalizations of a deal, the latest first, in pages. */
-export const normalizationsOfDeal = listOfDeal<ToldNormalization>('normalizations_of_deal', {
+const inOrder = {
   columns: `n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by, n.created_at`,
   tables: `normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`,
   deal: 'n.deal_id',
@@ -99,4 +98,10 @@ export const normalizationsOfDeal = listOfDeal<ToldNormalization>('normalization
   type: 'timestamptz',
   id: 'n.id',
   direction: 'desc',
-});
+} as const;
+
+/** The normalizations of a deal, the latest first, in pages. */
+export const normalizationsOfDeal = listOfDeal<ToldNormalization>('normalizations_of_deal', inOrder);
+
+/** Those of these normalizations that the caller sees. */
+export const normalizationsByIds = recordsByIds<ToldNormalization>('normalizations_by_ids', inOrder);

@@ -5,7 +5,7 @@ import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const questionCategories = [
   'financials',
@@ -158,8 +158,7 @@ export const readAnswers = row<unknown, [dealId: string]>(
 /** A question as it is told outside of the application. */
 export type ToldQuestion = Omit<QuestionOnPage, 'mine' | 'actions'>;
 
-/** The questions of a deal that the caller may read, the latest first, in pages; of one status where that is given. */
-export const questionsOfDeal = listOfDeal<ToldQuestion, [status: string | null]>('questions_of_deal', {
+const inOrder = {
   columns: `q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, asker.name as asked_by_name, a.answer_text,
     a.answered_at, q.distributed_response, q.distributed_at, q.rejection_reason`,
   tables: `questions q ${knownPerson('asker', 'q.asked_by', 'q.deal_id')}
@@ -170,4 +169,10 @@ export const questionsOfDeal = listOfDeal<ToldQuestion, [status: string | null]>
   type: 'timestamptz',
   id: 'q.id',
   direction: 'desc',
-});
+} as const;
+
+/** The questions of a deal that the caller may read, the latest first, in pages; of one status where that is given. */
+export const questionsOfDeal = listOfDeal<ToldQuestion, [status: string | null]>('questions_of_deal', inOrder);
+
+/** Those of these questions that the caller may read. */
+export const questionsByIds = recordsByIds<ToldQuestion>('questions_by_ids', inOrder);

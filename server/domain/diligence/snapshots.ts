@@ -3,7 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export interface Snapshot {
   id: string;
@@ -140,8 +140,7 @@ export const completeSnapshot = (
   complete(...from(origin), id, null),
 ];
 
-/** The accounting snapshots of a deal, the latest first, in pages. */
-export const snapshotsOfDeal = listOfDeal<SnapshotOnPage>('snapshots_of_deal', {
+const inOrder = {
   columns: snapshotFields,
   tables: 'accounting_snapshots s',
   deal: 's.deal_id',
@@ -149,7 +148,13 @@ export const snapshotsOfDeal = listOfDeal<SnapshotOnPage>('snapshots_of_deal', {
   type: 'timestamptz',
   id: 's.id',
   direction: 'desc',
-});
+} as const;
+
+/** The accounting snapshots of a deal, the latest first, in pages. */
+export const snapshotsOfDeal = listOfDeal<SnapshotOnPage>('snapshots_of_deal', inOrder);
+
+/** Those of these snapshots that the caller sees. */
+export const snapshotsByIds = recordsByIds<SnapshotOnPage>('snapshots_by_ids', inOrder);
 
 /** A snapshot that another system delivers whole: rows without a currency are in the deal's. */
 export interface DeliveredBooks {

@@ -5,7 +5,7 @@ import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
-import { listOfDeal, orderedRows } from '../visibility/list-of-deal.ts';
+import { listOfDeal, orderedRows, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const confidentialities = ['public', 'nda_gated', 'selected_buyer_only'] as const;
 export type Confidentiality = (typeof confidentialities)[number];
@@ -315,6 +315,16 @@ export const documentOfDeal = row<ToldDocument, [dealId: string, id: string]>(
   'document_of_deal',
   `${oneTold('simple')} union all ${oneTold('production')}`,
 );
+
+const byIds = (source: DocumentSource) =>
+  recordsByIds<ToldDocument>(`${source}_documents_by_ids`, {
+    columns: toldColumns(source),
+    tables: tablesOf(source),
+    id: 'd.id',
+  });
+
+/** Those of these documents of the data rooms that the caller may open, and of those that were produced for diligence requests. */
+export const documentsByIds = { simple: byIds('simple'), production: byIds('production') } as const;
 
 /**
  * Where the body of a document is, leaving a record that the calling API key opened it, or `readsOn` in it, or none when that

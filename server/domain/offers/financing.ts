@@ -4,7 +4,7 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { knownPerson } from '../deals/participants.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const sourceTypes = [
   'sba_7a',
@@ -156,8 +156,7 @@ export const moveSource = (
 /** A source with its amount as a decimal string, as it is told outside of the application. */
 export type ToldSource = Omit<SourceOnPage, 'moves'>;
 
-/** The sources of a deal that the caller may see, the latest first, in pages. */
-export const sourcesOfDeal = listOfDeal<ToldSource>('sources_of_deal', {
+const inOrder = {
   columns: fields('text'),
   tables,
   deal: 's.deal_id',
@@ -165,4 +164,10 @@ export const sourcesOfDeal = listOfDeal<ToldSource>('sources_of_deal', {
   type: 'timestamptz',
   id: 's.id',
   direction: 'desc',
-});
+} as const;
+
+/** The sources of a deal that the caller may see, the latest first, in pages. */
+export const sourcesOfDeal = listOfDeal<ToldSource>('sources_of_deal', inOrder);
+
+/** Those of these sources that the caller sees. */
+export const sourcesByIds = recordsByIds<ToldSource>('sources_by_ids', inOrder);

@@ -5,7 +5,7 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { knownPerson } from '../deals/participants.ts';
-import { listOfDeal } from '../visibility/list-of-deal.ts';
+import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 /** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
 export interface OfferPayload {
@@ -259,6 +259,16 @@ const oneRevision = row<FoundRevision, [dealId: string, id: string]>(
   'offer_of_deal',
   `select ${revisionColumns} from ${revisionTables('$1')} where o.deal_id = $1 and o.id = $2`,
 );
+
+const byIds = recordsByIds<FoundRevision>('offers_by_ids', {
+  columns: revisionColumns,
+  tables: revisionTables('o.deal_id'),
+  id: 'o.id',
+});
+
+/** Those of these revisions of offers that the caller sees. */
+export const offersByIds = (ids: readonly string[]): Statement<OfferRevision[]> =>
+  mapped(byIds(ids), (found) => found.map(readRevision));
 
 /** One revision of an offer on a deal, or null when there is none that the caller sees. */
 export const offerOfDeal = (dealId: string, id: string): Statement<OfferRevision | null> =>

@@ -45,6 +45,13 @@ export const orderedRows = (list: Ordered): string => `
   where ${list.deal} = seen.deal and ${after(list)}${list.where ? ` and ${list.where}` : ''}
   order by ${list.key} ${list.direction}, ${list.id} ${list.direction} limit $4`;
 
+/** Declares the same records by their ids, of any deal: those that the caller sees. */
+export const recordsByIds = <Item>(
+  name: string,
+  { columns, tables, id }: Pick<Ordered, 'columns' | 'tables' | 'id'>,
+): ((ids: readonly string[]) => Statement<Item[]>) =>
+  rows<Item, [ids: readonly string[]]>(name, `select ${columns} from ${tables} where ${id} = any ($1)`);
+
 export type ListOfDeal<Item, Filters extends readonly Value[] = []> = (
   dealId: string,
   after: Place | null,

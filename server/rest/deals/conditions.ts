@@ -11,6 +11,7 @@ import {
 } from '../../domain/deals/conditions.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
+import { told } from '../../domain/events/told.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
@@ -18,7 +19,7 @@ import { date, day, id, idSent, oneOf, textUpTo, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
 import { oneOfParameter } from '../parameters.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
-import { asked, dealInPath, dealResources, idInPath, notFound, told, withinDealInPath } from './records.ts';
+import { asked, dealInPath, dealResources, idInPath, notFound, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const condition = z

@@ -7,6 +7,7 @@ import type { Statement } from '../../database/statement.ts';
 import { dealsForKey, dealStates, editDeal, moveDeal, openDealWithKey, toldDeal } from '../../domain/deals/deals.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
+import { told } from '../../domain/events/told.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
@@ -15,7 +16,7 @@ import { location, replayed, type Operation } from '../operation.ts';
 import { byKey, cursor, limitOf, openPages } from '../pages.ts';
 import { oneOfParameter, textParameter, timeParameter } from '../parameters.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
-import { asked, dealInPath, dealResources, listOf, notFound, told, withinDealInPath } from './records.ts';
+import { asked, dealInPath, dealResources, listOf, notFound, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const deal = z

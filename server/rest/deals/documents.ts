@@ -21,6 +21,7 @@ import { mustSee } from '../../domain/visibility/must-see.ts';
 import { readsOn, sendBody } from '../../http/document-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { Problem } from '../../http/problem.ts';
+import { told } from '../../domain/events/told.ts';
 import type { Services } from '../../services.ts';
 import { newStorageKey } from '../../storage/storage.ts';
 import type { Callers } from '../caller.ts';
@@ -30,7 +31,7 @@ import { queryParameter, replayed, type Operation, type Parameter } from '../ope
 import { oneOfParameter, textParameter } from '../parameters.ts';
 import { errorEnvelope } from '../schemas.ts';
 import { idempotencyKey, openWrites, type Write } from '../writes.ts';
-import { dealInPath, dealResources, idInPath, notFound, told, withinDealInPath } from './records.ts';
+import { dealInPath, dealResources, idInPath, notFound, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const document = z

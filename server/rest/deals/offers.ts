@@ -2,18 +2,13 @@
 
 import { z } from 'zod';
 import { mapped } from '../../database/statement.ts';
-import {
-  currentOffers,
-  offerOfDeal,
-  readRevision,
-  revisionsOfOffer,
-  type OfferPayload,
-} from '../../domain/offers/offers.ts';
+import { currentOffers, offerOfDeal, readRevision, revisionsOfOffer } from '../../domain/offers/offers.ts';
+import { toldOffer } from '../../domain/events/told.ts';
 import type { Services } from '../../services.ts';
 import type { Callers } from '../caller.ts';
 import { currency, date, decimal, id, time } from '../fields.ts';
 import type { Operation } from '../operation.ts';
-import { dealResources, idInPath, told } from './records.ts';
+import { dealResources, idInPath } from './records.ts';
 
 const payload = z
   .object({
@@ -59,33 +54,6 @@ export const offer = z
     payload,
   })
   .meta({ id: 'Offer', description: 'A revision of what a buyer offers.' });
-
-const known = [
-  'currency',
-  'purchase_price',
-  'cash_at_close',
-  'seller_note',
-  'earnout',
-  'rollover_equity',
-  'financing_contingency',
-  'target_close_date',
-  'expires_at',
-  'terms',
-] as const;
-
-function toldPayload(submitted: OfferPayload): Record<string, unknown> {
-  const others = Object.entries(submitted).filter(([name]) => !(known as readonly string[]).includes(name));
-  return {
-    ...told(Object.fromEntries(known.map((name) => [name, submitted[name] ?? null]))),
-    other: Object.fromEntries(others),
-  };
-}
-
-/** An offer as the REST API tells it. */
-export const toldOffer = (found: { payload: OfferPayload }): Record<string, unknown> => ({
-  ...told(found),
-  payload: toldPayload(found.payload),
-});
 
 export function offerOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list, one } = dealResources(services, callers);

@@ -9,13 +9,14 @@ import { keepsDirection, oneLine } from '../../domain/people/names.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
 import { mintLink } from '../../mail/secrets.ts';
+import { told } from '../../domain/events/told.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
 import { id, idSent, oneOf, textUpTo, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
-import { dealInPath, dealResources, notFound, told, withinDealInPath } from './records.ts';
+import { dealInPath, dealResources, notFound, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const participantRoles = ['broker', 'seller', 'buyer', 'advisor', 'viewer'] as const;

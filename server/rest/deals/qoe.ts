@@ -8,6 +8,7 @@ import { adjustmentCategories, normalizationsOfDeal } from '../../domain/diligen
 import { deliverSnapshot, plAmounts, snapshotsOfDeal, type DeliveredBooks } from '../../domain/diligence/snapshots.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
+import { told } from '../../domain/events/told.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
@@ -15,7 +16,7 @@ import { amount, currency, date, day, decimal, id, textUpTo, time } from '../fie
 import { replayed, type Operation } from '../operation.ts';
 import { dayParameter, idParameter, textParameter } from '../parameters.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
-import { asked, dealInPath, dealResources, notFound, told, withinDealInPath } from './records.ts';
+import { asked, dealInPath, dealResources, notFound, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
 export const checklistItem = z

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Place } from '../../database/paging.ts';
 import type { Statement } from '../../database/statement.ts';
 import type { KeyScope } from '../../domain/clients/key-scopes.ts';
+import { told } from '../../domain/events/told.ts';
 import { withinDeal } from '../../domain/visibility/within.ts';
 import { Problem } from '../../http/problem.ts';
 import { isUuid } from '../../http/uuid.ts';
@@ -42,19 +43,6 @@ export const dealInPath = (c: Context): string => idInPath(c, 'dealId', 'deal_no
 export function withinDealInPath(c: Context) {
   const id = c.req.param('dealId') ?? '';
   return isUuid(id) ? withinDeal(id.toLowerCase()) : undefined;
-}
-
-/** A name of the database as the REST API writes it. */
-export const inCamelCase = (name: string): string =>
-  name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-
-/** A record as the REST API names its properties, without its place in a list. */
-export function told(record: object): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(record)
-      .filter(([name]) => name !== 'place')
-      .map(([name, value]) => [inCamelCase(name), value]),
-  );
 }
 
 const inSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

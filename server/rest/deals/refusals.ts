@@ -1,9 +1,10 @@
 /** What the rules of a sale say against a change, as the REST API tells it: 409 `conflict`, with the rule's own words. */
 
 import { Conflict, Denied, Invalid, Refusal } from '../../database/errors.ts';
+import { inCamelCase } from '../../domain/events/told.ts';
 import { Problem } from '../../http/problem.ts';
 import { conflict, invalid } from '../envelope.ts';
-import { inCamelCase, notFound, type Missing } from './records.ts';
+import { notFound, type Missing } from './records.ts';
 
 /** What a fault means to who changes something of a deal; `code`: what it is when the key does not see that. */
 export const refusedOn =

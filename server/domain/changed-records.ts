@@ -1,0 +1,77 @@
+/** The records that changes are about, as they are now: what readers of the stream and receivers of webhooks get with an event. */
+
+import { mapped, type Statement } from '../database/statement.ts';
+import { contactsByIds } from './contacts/contacts.ts';
+import { conditionsByIds } from './deals/conditions.ts';
+import { dealsByIds } from './deals/deals.ts';
+import { ndasByIds } from './deals/ndas.ts';
+import { participantsByIds } from './deals/participants.ts';
+import { checklistByIds } from './diligence/checklist.ts';
+import { findingsByIds } from './diligence/findings.ts';
+import { normalizationsByIds } from './diligence/normalizations.ts';
+import { questionsByIds } from './diligence/questions.ts';
+import { snapshotsByIds } from './diligence/snapshots.ts';
+import { documentsByIds } from './documents/documents.ts';
+import { sourcesByIds } from './offers/financing.ts';
+import { offersByIds } from './offers/offers.ts';
+import type { ChangeEvent, ObjectType } from './events/changes.ts';
+import { told, toldOffer } from './events/told.ts';
+
+/** A record as its own path answers it. */
+type ToldRecord = Readonly<Record<string, unknown>>;
+type Expansion = (ids: readonly string[]) => Statement<readonly (readonly [id: string, record: ToldRecord])[]>;
+
+/** Reads records by their ids, of those that the caller sees, and tells each as `show` does. */
+const by =
+  <T extends { id: string }>(
+    read: (ids: readonly string[]) => Statement<T[]>,
+    show: (record: T) => ToldRecord = told,
+  ): Expansion =>
+  (ids) =>
+    mapped(read(ids), (found) => found.map((record) => [record.id, show(record)] as const));
+
+const expansions: Record<ObjectType, Expansion> = {
+  contact: by(contactsByIds, (contact) => ({ ...contact })),
+  deal: by(dealsByIds),
+  participant: by(participantsByIds),
+  nda: by(ndasByIds),
+  offer: by(offersByIds, toldOffer),
+  question: by(questionsByIds),
+  document: by(documentsByIds.simple),
+  production_document: by(documentsByIds.production),
+  qoe_checklist_item: by(checklistByIds),
+  accounting_snapshot: by(snapshotsByIds),
+  normalization: by(normalizationsByIds),
+  closing_condition: by(conditionsByIds),
+  finding: by(findingsByIds),
+  financing_source: by(sourcesByIds),
+};
+
+/** An event as readers and webhooks get it; `data` when it is asked for: the record as it is now, null when it is not there or not to be seen. */
+export interface ShownEvent extends ChangeEvent {
+  readonly data?: unknown;
+}
+
+/** The parts of the product that can be switched off: their records have no path then. */
+interface Features {
+  readonly findings: boolean;
+  readonly financing: boolean;
+}
+
+const hasPath = (type: ObjectType, { findings, financing }: Features): boolean =>
+  type === 'finding' ? findings : type === 'financing_source' ? financing : true;
+
+/** The records that events are about, by type and id, in one statement for each type. */
+export const recordsOf = (events: readonly ChangeEvent[], features: Features): ReturnType<Expansion>[] =>
+  [...Map.groupBy(events, ({ objectType }) => objectType)]
+    .filter(([type]) => hasPath(type, features))
+    .map(([type, those]) => expansions[type]([...new Set(those.map(({ objectId }) => objectId))]));
+
+/** The events with their records. */
+export function withRecords(
+  events: readonly ChangeEvent[],
+  found: readonly (readonly (readonly [id: string, record: ToldRecord])[])[],
+): ShownEvent[] {
+  const byId = new Map(found.flat());
+  return events.map((one) => ({ ...one, data: byId.get(one.objectId) ?? null }));
+}
