@@ -474,6 +474,7 @@ CREATE INDEX contacts_by_email ON public.contacts USING btree (brokerage_id, low
 CREATE UNIQUE INDEX contacts_by_external_id ON public.contacts USING btree (brokerage_id, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX contacts_by_name ON public.contacts USING btree (brokerage_id, "left"(lower(display_name), 100), id) WHERE archived_at IS NULL;
 CREATE INDEX contacts_by_type ON public.contacts USING btree (brokerage_id, type, created_at DESC, id DESC) WHERE archived_at IS NULL;
+CREATE INDEX contacts_by_type_and_name ON public.contacts USING btree (brokerage_id, type, "left"(lower(display_name), 100), id) WHERE archived_at IS NULL;
 CREATE INDEX contacts_by_update ON public.contacts USING btree (brokerage_id, type, updated_at, id) WHERE archived_at IS NULL;
 CREATE INDEX contacts_by_words ON public.contacts USING gin (brokerage_id, app.contact_text(display_name, email, phone) extensions.gin_trgm_ops);
 CREATE INDEX contacts_in_order ON public.contacts USING btree (brokerage_id, created_at DESC, id DESC) WHERE archived_at IS NULL;
@@ -12316,4 +12317,5 @@ $procedure$;
 -- c9dedab66cb98ac345332c1a5db4df71184466c59d869259e9582ca8e83d1736  087_openings_by_keys.sql
 -- 2a21f17a77e667c72b4087bec3620bdc5c3634b6a96843e6d2dadf602fbc93fb  088_forgotten_by_requests.sql
 -- 7bfff816f1e485846a8a7fb908c6c09d1397af0cfb40575fafd8f2a20cac5ea8  092_deliveries_in_order.sql
+-- 72ea79f1356c065a69440715c3cab4d11196440d2ad771eafecfcfa0919a5618  095_contacts_by_type_and_name.sql
 -- 3d35d04243e34061d79cc6b8a95624a601ac46815252f773dfbb10c1a82b80f1  098_clients_by_document.sql

@@ -797,6 +797,7 @@ describe('the list', () => {
       [{ sort: 'updatedAt', archived: 'true' }, 230],
       [{ sort: 'updatedAt', updatedSince: recent, archived: 'true' }, 230],
       [{ type: 'company' }, 60],
+      [{ type: 'company', sort: 'displayName' }, 60],
       [{ email: 'a77@example.test', archived: 'true' }, 10],
     ] as const) {
       await client.query('begin');
