@@ -24,6 +24,13 @@ export interface Kept {
   readonly sha256: Buffer;
 }
 
+const tooLarge = () => new TooLarge('The file is larger than 2 GB. Split it, or compress it.');
+
+/** Throws {@link TooLarge} for a body that says so itself (Content-Length), before anything of it is read. */
+export function refuseAnnounced(contentLength: string | undefined): void {
+  if (Number(contentLength ?? 0) > largestDocument) throw tooLarge();
+}
+
 interface Beginning {
   readonly parts: readonly Uint8Array[];
   /** Whether these parts are all there is. */
@@ -80,7 +87,7 @@ export async function takeIn(
     }
     function* weigh(part: Uint8Array): Generator<Uint8Array> {
       size += part.byteLength;
-      if (size > limit) throw new TooLarge('The file is larger than 2 GB. Split it, or compress it.');
+      if (size > limit) throw tooLarge();
       hash.update(part);
       yield part;
     }

@@ -1,6 +1,8 @@
 /** What keys write on deals: by their scopes, as the rules of a sale allow, each with a record of the key in the audit trail. */
 
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
@@ -499,18 +501,19 @@ describe('accounting snapshots', () => {
   });
 });
 
+const pdf = aPdf();
+const sha256 = createHash('sha256').update(pdf).digest('hex');
+const octets = { 'Content-Type': 'application/octet-stream' };
+const aboutPdf = '?filename=Lease.pdf&category=legal&confidentiality=nda_gated';
+const upload = (by = ask, more = aboutPdf, headers: Record<string, string> = {}, deal = scene.deal) =>
+  by('POST', `/deals/${deal}/documents${more}`, pdf, { ...octets, ...headers });
+const content = (token: string, id: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${web.service.restUrl}/documents/${id}/content`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, ...headers },
+  });
+
 describe('documents', () => {
-  const body = aPdf();
-  const sha256 = createHash('sha256').update(body).digest('hex');
-  const octets = { 'Content-Type': 'application/octet-stream' };
-  const query = '?filename=Lease.pdf&category=legal&confidentiality=nda_gated';
-  const upload = (by = ask, more = query, headers: Record<string, string> = {}, deal = scene.deal) =>
-    by('POST', `/deals/${deal}/documents${more}`, body, { ...octets, ...headers });
-  const content = (token: string, id: string, headers: Record<string, string> = {}, method = 'GET') =>
-    fetch(`${web.service.restUrl}/documents/${id}/content`, {
-      method,
-      headers: { Authorization: `Bearer ${token}`, ...headers },
-    });
   const openings = (id: string) =>
     web.service.sql('select user_id, key_id from document_openings where document_id = $1 order by opened_at, id', [
       id,
@@ -526,7 +529,7 @@ describe('documents', () => {
       category: 'legal',
       confidentiality: 'nda_gated',
       mediaType: 'application/pdf',
-      sizeBytes: body.length,
+      sizeBytes: pdf.length,
       sha256,
       diligenceRequest: null,
       uploadedByName: null,
@@ -540,10 +543,10 @@ describe('documents', () => {
     });
     const reader = await key(['documents:content']);
     const file = await content(reader.token, added!.id);
-    expect(Buffer.from(await file.arrayBuffer())).toEqual(body);
+    expect(Buffer.from(await file.arrayBuffer())).toEqual(pdf);
     expect(Object.fromEntries(file.headers)).toMatchObject({
       'content-type': 'application/pdf',
-      'content-length': String(body.length),
+      'content-length': String(pdf.length),
       'content-disposition': `attachment; filename="Lease.pdf"; filename*=UTF-8''Lease.pdf`,
       etag: `"${sha256}"`,
     });
@@ -552,13 +555,13 @@ describe('documents', () => {
     expect([part.status, await part.text(), part.headers.get('content-range')]).toEqual([
       206,
       'PDF',
-      `bytes 1-3/${body.length}`,
+      `bytes 1-3/${pdf.length}`,
     ]);
     const head = await content(reader.token, added!.id, {}, 'HEAD');
-    expect([head.status, head.headers.get('content-length')]).toEqual([200, String(body.length)]);
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, String(pdf.length)]);
     // To go on reading is no new opening, nor is it to ask for the head.
     expect(await openings(added!.id)).toHaveLength(1);
-    const none = await content(reader.token, added!.id, { Range: `bytes=${body.length}-` });
+    const none = await content(reader.token, added!.id, { Range: `bytes=${pdf.length}-` });
     expect([none.status, ((await none.json()) as { error: { code: string } }).error.code]).toEqual([
       416,
       'validation_error',
@@ -568,12 +571,12 @@ describe('documents', () => {
   });
 
   test('are produced for a request, and kept once under one Idempotency-Key', async () => {
-    const more = `${query}&diligenceRequest=Bank%20statements`;
+    const more = `${aboutPdf}&diligenceRequest=Bank%20statements`;
     const first = await upload(ask, more, { 'Idempotency-Key': 'file' });
     const again = await upload(ask, more, { 'Idempotency-Key': 'file' });
     expect(first.body).toMatchObject({ source: 'production', diligenceRequest: 'Bank statements' });
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
-    expect((await upload(ask, query, { 'Idempotency-Key': 'file' })).status).toBe(400);
+    expect((await upload(ask, aboutPdf, { 'Idempotency-Key': 'file' })).status).toBe(400);
   });
 
   test('are refused where they are none of the key, and where they are nothing for a data room', async () => {
@@ -584,7 +587,7 @@ describe('documents', () => {
       expect([status, told?.error.details['required_scope']]).toEqual([403, missing]);
     }
     for (const deal of [scene.idle, nothing, 'x']) {
-      const { status, body: told } = await upload(ask, query, {}, deal);
+      const { status, body: told } = await upload(ask, aboutPdf, {}, deal);
       expect([status, told?.error.code]).toEqual([404, 'deal_not_found']);
     }
     for (const [more, path] of [
@@ -624,12 +627,14 @@ describe('documents', () => {
   });
 });
 
+const fullDisk = `create or replace function full_disk() returns trigger language plpgsql as
+  $$ begin raise 'No space left on device' using errcode = '53100'; end $$`;
+
 test('every answer is as the document says, and all that it announces is answered', async () => {
   const { sql, restUrl } = web.service;
   const { document, limited, away } = await prepareRefusals(web.service, admin());
   const none = as(await key(['contacts:read']), restUrl);
-  await sql(`create function full_disk() returns trigger language plpgsql as
-    $$ begin raise 'No space left on device' using errcode = '53100'; end $$`);
+  await sql(fullDisk);
   const tables = ['deals', 'participants', 'closing_conditions', 'accounting_snapshots'];
   let n = 0;
   for (const { method, path, body, absent } of writes) {
@@ -688,5 +693,75 @@ test('every answer is as the document says, and all that it announces is answere
     await ask('POST', `/deals/${scene.deal}/qoe/snapshots`, writes.at(-1)!.body()),
   );
   const writing = (operation: string) => !operation.startsWith('GET ') && !operation.includes('/documents ');
-  expect(document.checked('/deals')).toEqual(document.announced('/deals').filter(writing));
+  expect(document.checked('/deals').filter(writing)).toEqual(document.announced('/deals').filter(writing));
+});
+
+/** The answer to an upload that says how large it is, of which nothing is sent. */
+async function announcing(deal: string, bytes: number) {
+  const request = http.request(`${web.service.restUrl}/deals/${deal}/documents${aboutPdf}`, {
+    method: 'POST',
+    headers: { ...octets, Authorization: `Bearer ${full.token}`, 'Content-Length': String(bytes) },
+  });
+  request.flushHeaders();
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  let text = '';
+  for await (const chunk of response) text += chunk;
+  request.destroy();
+  const headers = new Headers(response.headers as Record<string, string>);
+  return { status: response.statusCode ?? 0, headers, body: JSON.parse(text) as unknown };
+}
+
+test('every answer to an upload and to who asks for a content is as the document says, and all that it announces is answered', async () => {
+  const { sql, restUrl } = web.service;
+  const { document, limited, away, limitedToken } = await prepareRefusals(web.service, admin());
+  const none = as(await key(['contacts:read']), restUrl);
+  const uploaded = (answer: Parameters<typeof document.check>[1]) =>
+    document.check('POST /deals/{dealId}/documents', answer);
+  const opened = async (answer: Response) =>
+    document.check('GET /documents/{documentId}/content', {
+      status: answer.status,
+      headers: answer.headers,
+      body: answer.headers.get('content-type')?.includes('json') ? await answer.json() : await answer.arrayBuffer(),
+    });
+  const { body: own } = await ask('POST', '/deals', { title: 'With a data room' });
+  const to = (by: typeof ask, more = aboutPdf, deal = own!.id) => upload(by, more, {}, deal);
+  const made = await to(ask);
+  uploaded(made);
+  uploaded(await to(ask, '?filename=a.pdf'));
+  uploaded(await to(as(null, restUrl)));
+  uploaded(await to(none));
+  uploaded(await to(ask, aboutPdf, nothing));
+  const named = aboutPdf.replace('Lease.pdf', 'a.exe');
+  uploaded(await ask('POST', `/deals/${own!.id}/documents${named}`, Buffer.from('MZ'), octets));
+  uploaded(await announcing(own!.id, 3_000_000_000));
+  uploaded(await to(limited));
+  uploaded(await to(as(full, away)));
+  const id = made.body?.id ?? '';
+  await opened(await content(full.token, id));
+  await opened(await content(full.token, id, { Range: 'bytes=1-3' }));
+  await opened(await content(full.token, id, { Range: `bytes=${pdf.length}-` }));
+  await opened(await content('dk_live_nobody', id));
+  await opened(await content((await key(['contacts:read'])).token, id));
+  await opened(await content(full.token, nothing));
+  await opened(await content(limitedToken, id));
+  await opened(await fetch(`${away}/documents/${id}/content`, { headers: { Authorization: `Bearer ${full.token}` } }));
+  await sql('alter table deals rename to deals_away; alter table documents rename to documents_away');
+  const broken = await Promise.all([to(ask), content(full.token, id)]);
+  await sql('alter table deals_away rename to deals; alter table documents_away rename to documents');
+  uploaded(broken[0]);
+  await opened(broken[1]);
+  await sql(fullDisk);
+  await sql(`create trigger a_full_disk before insert on documents execute function full_disk()`);
+  const unkept = await to(ask);
+  await sql('drop trigger a_full_disk on documents');
+  uploaded(unkept);
+  for (const [before, after] of [
+    ['diligence', 'closing'],
+    ['closing', 'closed'],
+  ])
+    await sql('update deals set state = $3 where id = $1 and state = $2', [scene.deal, before, after]);
+  uploaded(await upload());
+  const about = (operation: string) => operation.startsWith('POST ') && operation.includes('/documents ');
+  expect(document.checked('/deals')).toEqual(document.announced('/deals').filter(about));
+  expect(document.checked('/documents')).toEqual(document.announced('/documents'));
 });

@@ -7,7 +7,7 @@ import { startCutOffNode } from '../tools/node.ts';
 import { readDocument } from './document.ts';
 import { as, issueKey } from './scene.ts';
 
-/** The document; a client whose key is over its limit until the test ends; the API of a node without a database. */
+/** The document; a client whose key is over its limit until the test ends, and its token; the API of a node without a database. */
 export async function prepareRefusals(service: TestService, admin: Parameters<typeof issueKey>[1]) {
   const { clock, restUrl } = service;
   // A limit is of a minute: it begins with one, that the key stays over it.
@@ -15,7 +15,8 @@ export async function prepareRefusals(service: TestService, admin: Parameters<ty
   const document = await readDocument(restUrl);
   const node = await startCutOffNode(service);
   onTestFinished(node.stop);
-  const limited = as(await issueKey(service, admin, { scopes: dealScopes, ceiling: 1 }), restUrl);
+  const key = await issueKey(service, admin, { scopes: dealScopes, ceiling: 1 });
+  const limited = as(key, restUrl);
   await limited('GET', '/deals');
-  return { document, limited, away: `${node.origin}/api/v1` };
+  return { document, limited, limitedToken: key.token, away: `${node.origin}/api/v1` };
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Denied, Unavailable } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import { faultOfFilename, longestFilename } from '../../documents/filenames.ts';
-import { BrokenOff, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
+import { BrokenOff, refuseAnnounced, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
 import { NotTaken } from '../../documents/kinds.ts';
 import {
   addToldDocument,
@@ -141,6 +141,7 @@ export function documentOperations(services: Services, callers: Callers): readon
   /** Keeps the file in the store. Throws a problem that says why it is not taken. */
   async function intake(c: Context, storageKey: string, name: string): Promise<Kept> {
     try {
+      refuseAnnounced(c.req.header('content-length'));
       return await takeIn(storage, storageKey, name, c.req.raw.body ?? new ReadableStream());
     } catch (error) {
       const faulty = (status: 400 | 413 | 415) =>
@@ -256,8 +257,8 @@ export function documentOperations(services: Services, callers: Callers): readon
         'The file, or the part of it that a Range header asks for. The record of the document tells its people that the key opened it. Needs the scope documents:content.',
       scope: 'documents:content',
       answers: {
-        200: { description: 'The file.', types: ['application/octet-stream'] },
-        206: { description: 'The part that was asked for.', types: ['application/octet-stream'] },
+        200: { description: 'The file.', types: ['*/*'] },
+        206: { description: 'The part that was asked for.', types: ['*/*'] },
         416: { description: 'The file has no such part: validation_error.', schema: errorEnvelope },
       },
       errors: ['document_not_found'],

@@ -4,7 +4,7 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { Unavailable } from '../../database/errors.ts';
-import { BrokenOff, largestDocument, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
+import { BrokenOff, largestDocument, refuseAnnounced, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
 import { faultOfFilename } from '../../documents/filenames.ts';
 import { endingOf, NotTaken } from '../../documents/kinds.ts';
 import {
@@ -81,6 +81,7 @@ async function sendDocument(
 
 async function intake({ storage }: Services, c: Context, key: string, name: string): Promise<Kept> {
   try {
+    refuseAnnounced(c.req.header('content-length'));
     return await takeIn(storage, key, name, c.req.raw.body ?? new ReadableStream());
   } catch (error) {
     if (error instanceof NotTaken) throw new Problem(415, 'unsupported_type', error.message);
