@@ -3,6 +3,8 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Database } from '../server/database/database.ts';
+import { publishChanges } from '../server/domain/events/changes.ts';
+import { claimDeliveries, queueWebhooks } from '../server/domain/webhooks/deliveries.ts';
 import { claimMail } from '../server/domain/outbox/mails.ts';
 import { bodiesToClear } from '../server/domain/documents/documents.ts';
 import { deadlines, enterWithCalendarLink } from '../server/domain/notifications/calendar.ts';
@@ -64,6 +66,8 @@ export const idsOfKey = `
     d.id as deal_id, (select o.id from offers o where o.deal_id = d.id order by o.id limit 1) as offer_id,
     (select x.id from documents x where x.deal_id = d.id and x.removed_at is null order by x.id limit 1) as document_id,
     (select x.id from closing_conditions x where x.deal_id = d.id order by x.id limit 1) as condition_id,
+    (select x.id from webhook_endpoints x where x.brokerage_id = $1 order by x.id limit 1) as webhook_id,
+    (select x.id from webhook_deliveries x join webhook_endpoints e on e.id = x.endpoint_id where e.brokerage_id = $1 order by x.id limit 1) as delivery_id,
     coalesce((select g.state from deal_stages g where g.deal_id = d.id), d.state) as deal_state
   from deals d where d.organization_id = $1 and exists (select from offers o where o.deal_id = d.id) order by d.id limit 1`;
 
@@ -221,6 +225,15 @@ const changing = (method: string, path: string, body: (ids: Ids) => object): Res
   },
 });
 
+/** A request about the key's webhook, with each of these queries. */
+const ofWebhook = (method: string, path: string, asked: readonly string[], body?: object): RestSamples => ({
+  [`${method} /api/v1/webhooks/:webhookId${path}`]: ({ webhook_id = nothing, delivery_id = nothing }) =>
+    asked.map((query) => ({
+      path: `/api/v1/webhooks/${webhook_id}${path.replace(':deliveryId', delivery_id)}${query}`,
+      ...(body && { body: JSON.stringify(body) }),
+    })),
+});
+
 /** How each operation of the REST API is called; a contact more is added with each create. */
 const restSamples: RestSamples = {
   'GET /api/v1/contacts': ({ cursor }) => [
@@ -295,6 +308,16 @@ const restSamples: RestSamples = {
   ...ofDeal('/qoe/customers', ['']),
   ...ofDeal('/qoe/normalizations', ['']),
   ...ofDeal('/conditions', ['']),
+  'GET /api/v1/events': () =>
+    ['', '?after=latest', '?limit=200', '?types=finding.created', '?limit=200&expand=data'].map((query) => ({
+      path: `/api/v1/events${query}`,
+    })),
+  'GET /api/v1/webhooks': () => [{ path: '/api/v1/webhooks' }],
+  ...ofWebhook('GET', '', ['']),
+  ...ofWebhook('PATCH', '', [''], { description: 'The CRM' }),
+  ...ofWebhook('GET', '/deliveries', ['', '?limit=200', '?state=failed', '?state=waiting']),
+  ...ofWebhook('GET', '/deliveries/:deliveryId', ['']),
+  ...ofWebhook('POST', '/redeliver', [''], { since: '2026-01-01T00:00:00Z', until: '2026-01-02T00:00:00Z' }),
   'POST /api/v1/deals': () => [{ path: '/api/v1/deals', body: JSON.stringify({ title: 'A new deal' }) }],
   ...changing('PATCH', '', () => ({ summary: 'A business with regular customers.' })),
   ...changing('POST', '/state', ({ deal_state = 'draft' }) => ({ to: deal_state })),
@@ -319,6 +342,11 @@ const restApart = new Set([
   'POST /api/v1/deals/:dealId/qoe/snapshots',
   'POST /api/v1/deals/:dealId/conditions',
   'PATCH /api/v1/deals/:dealId/conditions/:conditionId',
+  'POST /api/v1/webhooks',
+  'DELETE /api/v1/webhooks/:webhookId',
+  'POST /api/v1/webhooks/:webhookId/rotate-secret',
+  'POST /api/v1/webhooks/:webhookId/test',
+  'POST /api/v1/webhooks/:webhookId/deliveries/:deliveryId/redeliver',
 ]);
 
 /** Documents of the REST API, which ask the database for nothing; and contents of documents, which are not in it. */
@@ -439,6 +467,9 @@ export function jobsOf(database: Database, people: readonly ScalePerson[], unsig
       run: () => done(database.run(queueNotificationMails(100))),
     },
     { name: 'claim_mail: one is due', before: oneDue, run: () => done(database.run(claimMail())) },
+    { name: 'publish_changes: none is new', run: () => done(database.run(publishChanges())) },
+    { name: 'queue_webhooks: nothing is new', run: () => done(database.run(queueWebhooks())) },
+    { name: 'claim_deliveries: none is due', run: () => done(database.run(claimDeliveries(32))) },
     { name: 'claim_mail: none is due', run: () => done(database.run(claimMail())) },
     {
       name: 'mail_counts, service_state: for the metrics',

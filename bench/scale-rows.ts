@@ -91,6 +91,9 @@ const kinds = {
   event: '03a',
   notification: '03b',
   mail: '03c',
+  change: '03d',
+  webhook: '03e',
+  delivery: '03f',
 } as const;
 
 /** SQL for the id of the thing with that number. */
@@ -209,6 +212,12 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
   `insert into vault.api_key_digests (digest, key_id, issued_by, issued_at)
      select sha256(bench.api_token(b)::bytea), ${id('key', 'b')}, ${id('staff', 'b * 1000')}, bench.start() from generate_series(1, ${brokerages + 1}) b`,
   `insert into bench.api_keys select ${id('brokerage', 'b')}, bench.api_token(b) from generate_series(1, 2) b`,
+  // A webhook of each key that is measured, which has been told all that has changed.
+  `insert into webhook_endpoints (id, brokerage_id, key_id, url, place, history, created_at, updated_at)
+     select ${id('webhook', 'b')}, ${id('brokerage', 'b')}, ${id('key', 'b')}, 'https://crm.example.com/dealkeep', ${changesOf(`${deals} + ${dealsOfLarge} + 1`)}, s.history,
+       bench.start(), bench.start() from generate_series(1, 2) b, vault.change_stream s`,
+  `update vault.change_stream set published = ${changesOf(`${deals} + ${dealsOfLarge} + 1`)}`,
+  `select setval('vault.change_order', ${changesOf(`${deals} + ${dealsOfLarge} + 1`)})`,
   // For each, all that writing through tools needs on the first of their deals.
   `insert into tool_grants (user_id, client_id, tool)
      select user_id, client_id, tool from bench.people, unnest('{svc_questions_create,svc_findings_create,svc_findings_comment,
@@ -224,10 +233,16 @@ const part = (slot: string) => id('part', `n * 100 + ${slot}`);
 const broker = 'bench.broker_of(n)';
 const seller = id('seller', 'n');
 const made = (hours: number | string) => `bench.made(n, ${hours})`;
+/** Within the last 29 days, the later the higher the number of the deal. */
+const lately = (n: string) =>
+  `now() - interval '29 days' * (1 - ${n}::float8 / (select deals + ${dealsOfLarge} + 1 from bench.facts))`;
 const someOf = (salt: number, percent: number, number = 'n') => `bench.pick(${number}, ${salt}, 100) < ${percent}`;
 const exclusive = `${state} in ('exclusivity', 'diligence', 'closing', 'closed')`;
 const offered = `(${state} in ('under_offer', 'exclusivity', 'diligence', 'closing', 'closed') or (${state} = 'listed' and ${someOf(20, 40)}))`;
 const withBooks = `(${state} in ('diligence', 'closing', 'closed') or ${someOf(21, 30)})`;
+
+/** The number of the first change of a deal: twenty each have been told of within the last month. */
+const changesOf = (n: string): string => `(${n}) * 20::bigint`;
 
 /** What hangs on the deals $1 to $2, one statement a table; `n` is the number of a deal. */
 export const dealRows: readonly string[] = [
@@ -395,6 +410,19 @@ export const dealRows: readonly string[] = [
      from (select n, now() - bench.pick(n, 43, 28 * 24) * interval '1 hour' as at,
          case when bench.pick(n, 44, 100) < 97 then 'sent' when bench.pick(n, 44, 100) < 99 then 'given up' else 'waits' end as fate
        from generate_series($1::bigint, $2::bigint) n) x`,
+  `insert into change_events (seq, id, brokerage_id, about_deal, object_type, object_id, change, at)
+     select ${changesOf('n')} + k, ${id('change', 'n * 100 + k')}, ${id('brokerage', 'bench.brokerage_of(n)')}, case when k < 12 then ${id('deal', 'n')} end,
+       case when k < 4 then 'deal' when k < 6 then 'offer' when k < 8 then 'question' when k < 12 then 'document' else 'contact' end,
+       case when k < 4 then ${id('deal', 'n')} when k < 6 then ${id('offer', 'n * 100 + k - 4')} when k < 8 then ${id('question', 'n * 100 + k - 6')}
+         when k < 12 then ${id('document', 'n * 100 + k - 8')} else ${id('contact', 'n * 100 + k - 12')} end,
+       case when k in (0, 4, 6) then 'created' else 'updated' end, ${lately('n')}
+     from generate_series($1::bigint, $2::bigint) n, generate_series(0, 19) k`,
+  `insert into webhook_deliveries (id, nr, endpoint_id, seq, event_id, type, object_type, object_id, occurred_at, state, attempts, created_at, first_attempt_at,
+       last_attempt_at, ended_at, sent_to, sent_bytes, sent_digest, status, millis)
+     select ${id('delivery', 'n * 100 + k')}, ${changesOf('n')} + k, ${id('webhook', 'bench.brokerage_of(n)')}, ${changesOf('n')} + k, ${id('change', 'n * 100 + k')},
+       'contact.updated', 'contact', ${id('contact', 'n * 100 + k - 12')}, at, case when ${someOf(50, 3, 'n * 100 + k')} then 'failed' else 'delivered' end, 1, at, at, at, at,
+       'https://crm.example.com/dealkeep', 512, repeat('0', 64), 204, 80
+     from (select n, k, ${lately('n')} as at from generate_series($1::bigint, $2::bigint) n, generate_series(12, 19) k where bench.brokerage_of(n) in (1, 2)) x`,
   `insert into vault.lapsing_exclusivities (exclusivity_id, expires_at)
      select ${id('exclusivity', 'n')}, now() + (10 + bench.pick(n, 14, 90)) * interval '1 day' from generate_series($1::bigint, $2::bigint) n
      where ${state} = 'exclusivity'`,
