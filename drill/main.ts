@@ -10,6 +10,7 @@ import path from 'node:path';
 import type { Drill } from './drill.ts';
 import { backup } from './backup.ts';
 import { streamOfChanges } from './changes.ts';
+import { day } from './day.ts';
 import { failover } from './failover.ts';
 import { frozen } from './frozen.ts';
 import { mail } from './mail.ts';
@@ -34,6 +35,7 @@ const drills: ReadonlyMap<string, Drill> = new Map(
     backup,
     mail,
     changes: streamOfChanges,
+    day,
   }),
 );
 

@@ -81,6 +81,8 @@ interface Did {
   readonly listed: number;
   readonly isSame: boolean;
   readonly narrowed: string;
+  /** Whether the change that it made was among the events behind the cursor that it had asked for before. */
+  readonly isTold: boolean;
 }
 
 /** Compiles the scenario of a client strictly, and has it done. */
@@ -95,9 +97,9 @@ async function use(name: string, { directory, url, key }: Ground, scenario: stri
   await run(path.join(directory, 'node_modules/.bin/tsc'), ['-p', folder], { maxBuffer: 2 ** 26 });
   const env = { ...process.env, DEALKEEP_URL: url, DEALKEEP_KEY: key };
   const { stdout } = await run(process.execPath, [path.join(folder, 'out/scenario.js')], { env });
-  const { listed, isSame, narrowed } = JSON.parse(stdout) as Did;
-  if (listed < 10 || !isSame || narrowed !== 'email') throw new Error(`It came to ${stdout}`);
-  return `compiled strictly; listed ${listed}, created, repeated, narrowed an error`;
+  const { listed, isSame, narrowed, isTold } = JSON.parse(stdout) as Did;
+  if (listed < 10 || !isSame || narrowed !== 'email' || !isTold) throw new Error(`It came to ${stdout}`);
+  return `compiled strictly; listed ${listed}, created, repeated, narrowed an error, followed events`;
 }
 
 async function fresh({ directory }: Ground, name: string): Promise<string> {
@@ -113,6 +115,16 @@ const environment = `const base = process.env['DEALKEEP_URL'] + '/api/v1';
 const authorization = 'Bearer ' + process.env['DEALKEEP_KEY'];
 const key = crypto.randomUUID();
 const person = { type: 'person' as const, displayName: 'Elena Marchetti' };
+/** Goes from cursor to cursor until the event is there, for a minute at most. */
+async function follow(after: string | null | undefined, objectId: string | undefined, page: (after: string) => Promise<Page>) {
+  for (const until = Date.now() + 60_000; after && Date.now() < until; ) {
+    const { data, pagination } = await page(after);
+    if (data.some((event) => event.type === 'contact.created' && event.objectId === objectId)) return true;
+    after = pagination.nextCursor;
+    if (!pagination.hasMore) await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  return false;
+}
 `;
 
 async function openapiTypescript(ground: Ground): Promise<string> {
@@ -124,7 +136,8 @@ async function openapiTypescript(ground: Ground): Promise<string> {
     'openapi-typescript',
     ground,
     `import createClient from 'openapi-fetch';
-import type { paths } from './schema.d.ts';
+import type { components, paths } from './schema.d.ts';
+type Page = components['schemas']['EventList'];
 ${environment}
 const client = createClient<paths>({ baseUrl: base, headers: { authorization } });
 let listed = 0;
@@ -135,11 +148,18 @@ do {
   listed += data.data.length;
   cursor = data.pagination.nextCursor ?? undefined;
 } while (cursor !== undefined);
+const events = async (after: string) => {
+  const { data, error } = await client.GET('/events', { params: { query: { after } } });
+  if (!data) throw new Error(error.error.message);
+  return data;
+};
+const latest = (await events('latest')).pagination.nextCursor;
 const create = () => client.POST('/contacts', { params: { header: { 'Idempotency-Key': key } }, body: person });
 const [first, second] = [await create(), await create()];
 const { error } = await client.POST('/contacts', { body: { ...person, email: 'nobody' } });
 const narrowed = error?.error.code === 'validation_error' ? error.error.details.faults[0]?.path : undefined;
-console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed }));
+const isTold = await follow(latest, first.data?.id, events);
+console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed, isTold }));
 `,
   );
 }
@@ -152,7 +172,7 @@ async function heyApi(ground: Ground): Promise<string> {
   return use(
     'hey-api',
     ground,
-    `import { createContact, listContacts } from './client/index.js';
+    `import { createContact, listContacts, listEvents, type EventList as Page } from './client/index.js';
 import { client } from './client/client.gen.js';
 ${environment}
 client.setConfig({ baseUrl: base, headers: { authorization } });
@@ -164,11 +184,18 @@ do {
   listed += data.data.length;
   cursor = data.pagination.nextCursor ?? undefined;
 } while (cursor !== undefined);
+const events = async (after: string) => {
+  const { data, error } = await listEvents({ query: { after } });
+  if (!data) throw new Error(JSON.stringify(error));
+  return data;
+};
+const latest = (await events('latest')).pagination.nextCursor;
 const create = () => createContact({ headers: { 'Idempotency-Key': key }, body: person });
 const [first, second] = [await create(), await create()];
 const { error } = await createContact({ body: { ...person, email: 'nobody' } });
 const narrowed = error?.error.code === 'validation_error' ? error.error.details.faults[0]?.path : undefined;
-console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed }));
+const isTold = await follow(latest, first.data?.id, events);
+console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed, isTold }));
 `,
   );
 }
@@ -184,7 +211,7 @@ async function orval(ground: Ground): Promise<string> {
   return use(
     'orval',
     ground,
-    `import { createContact, listContacts } from './client.ts';
+    `import { createContact, listContacts, listEvents, type EventList as Page } from './client.ts';
 ${environment}
 const headers = { authorization };
 let listed = 0;
@@ -196,11 +223,18 @@ do {
   cursor = page.data.pagination.nextCursor ?? undefined;
 } while (cursor !== undefined);
 void base;
+const events = async (after: string) => {
+  const page = await listEvents({ after }, { headers });
+  if (page.status !== 200) throw new Error(JSON.stringify(page.data));
+  return page.data;
+};
+const latest = (await events('latest')).pagination.nextCursor;
 const create = () => createContact(person, { headers: { ...headers, 'Idempotency-Key': key } });
 const [first, second] = [await create(), await create()];
 const refused = await createContact({ ...person, email: 'nobody' }, { headers });
 const narrowed = refused.status === 400 ? refused.data.error.details.faults[0]?.path : undefined;
-console.log(JSON.stringify({ listed, isSame: first.status === 201 && second.status === 201 && first.data.id === second.data.id, narrowed }));
+const isTold = await follow(latest, first.status === 201 ? first.data.id : undefined, events);
+console.log(JSON.stringify({ listed, isSame: first.status === 201 && second.status === 201 && first.data.id === second.data.id, narrowed, isTold }));
 `,
   );
 }
@@ -226,8 +260,15 @@ let listed = 0;
 for await (const contact of dealkeep.each('listContacts', { limit: 5 })) listed += contact.displayName === '' ? 0 : 1;
 const person = { type: 'person' as const, displayName: 'Elena Marchetti' };
 const idempotencyKey = crypto.randomUUID();
+const { pagination } = await dealkeep.listEvents({ after: 'latest' });
 const create = () => dealkeep.createContact({ idempotencyKey, body: person });
-const isSame = (await create()).id === (await create()).id;
+const made = await create();
+const isSame = made.id === (await create()).id;
+let isTold = false;
+for await (const { data } of dealkeep.follow({ after: pagination.nextCursor ?? undefined, every: 0.2 }, { signal: AbortSignal.timeout(60_000) })) {
+  isTold = data.some(({ type, objectId }) => type === 'contact.created' && objectId === made.id);
+  if (isTold) break;
+}
 const refused = await dealkeep.createContact({ body: { ...person, email: 'nobody' } }).catch((error: unknown) => error);
 const narrowed = refused instanceof InvalidRequest ? refused.faults[0]?.path : undefined;
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -238,7 +279,7 @@ const headers = {
   'webhook-signature': new Webhook(secret).sign('msg_1', now, body),
 };
 await verifyWebhook({ body, headers, secret });
-console.log(JSON.stringify({ listed, isSame, narrowed }));
+console.log(JSON.stringify({ listed, isSame, narrowed, isTold }));
 `,
   );
   return `packed, installed in an empty folder, ${did}; verified what standardwebhooks signed`;

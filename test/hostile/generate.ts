@@ -8,17 +8,6 @@ import { checkOf } from '../../server/web/api/input.ts';
 import { apiRoutes } from '../../server/web/api/routes.ts';
 import type { Route } from '../http/routes.ts';
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 /** A request as it is sent; `tool` goes to the tool server instead of `path`. */
 export interface HostileRequest {
   readonly method: string;

@@ -10,7 +10,8 @@ import { openWalk, type Walk } from '../http/routes.ts';
 import { addToken, allow, type Access } from '../tools/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { aPdf } from '../web/uploads.ts';
-import { generator, randomOf, type HostileRequest } from './generate.ts';
+import { generator, type HostileRequest } from './generate.ts';
+import { randomOf } from './random.ts';
 import type { Asked, Measured, Opening } from './server.ts';
 
 const usual = 1_500;

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   Dealkeep,
+  Conflict,
   DealkeepError,
   InvalidRequest,
   KeyRefused,
@@ -13,6 +14,7 @@ import {
   RateLimited,
   ScopeMissing,
   ServiceFailed,
+  etagOf,
   verifyWebhook,
   WebhookRefused,
   type DealkeepOptions,
@@ -103,6 +105,17 @@ describe('a change', () => {
     expect(await again().createContact({ idempotencyKey: 'inquiry-4711', body })).toEqual(first);
     expect((await one.createContact({ body })).id).not.toBe((await other.createContact({ body })).id);
   });
+});
+
+test('the entity tag of an answer keeps what somebody else has changed meanwhile', async () => {
+  const dealkeep = await client();
+  const { id: contactId } = await dealkeep.createContact({ body: { type: 'person', displayName: 'Ron Halvorsen' } });
+  const ifMatch = etagOf(await dealkeep.getContact({ contactId })) ?? '';
+  expect(ifMatch).toMatch(/^".+"$/);
+  const changed = await dealkeep.updateContact({ contactId, ifMatch, body: { phone: '1' } });
+  await expect(dealkeep.updateContact({ contactId, ifMatch, body: { phone: '2' } })).rejects.toBeInstanceOf(Conflict);
+  const newer = etagOf(changed) ?? '';
+  expect((await dealkeep.updateContact({ contactId, ifMatch: newer, body: { phone: '3' } })).phone).toBe('3');
 });
 
 describe('an answer that says when to come again', () => {

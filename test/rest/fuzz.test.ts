@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { openService, type TestService } from '../harness.ts';
-import { randomOf } from '../hostile/generate.ts';
+import { randomOf } from '../hostile/random.ts';
 import { readDocument } from './document.ts';
 import { drawer } from './fuzz.ts';
 

@@ -68,6 +68,11 @@ function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> 
   });
 }
 
+const tags = new WeakMap<object, string>();
+
+/** The entity tag that came with an answer, for `ifMatch`; null where none came. */
+export const etagOf = (answer: object): string | null => tags.get(answer) ?? null;
+
 /** Half a second, then twice as long each time, a little less by chance, so that many clients do not come back at once. */
 const backOff = (attempt: number): number => 0.5 * 2 ** (attempt - 1) * (1 - Math.random() / 2);
 
@@ -148,6 +153,8 @@ export class Dealkeep extends Calls {
     const type = response.headers.get('content-type') ?? '';
     const answered: unknown =
       response.status === 204 ? undefined : type.includes('json') ? await response.json() : response;
+    const tag = response.headers.get('etag');
+    if (tag !== null && typeof answered === 'object' && answered !== null) tags.set(answered, tag);
     return answered as Operations[Name]['output'];
   }
 

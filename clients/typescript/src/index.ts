@@ -1,6 +1,6 @@
 /** The client of the REST API of Dealkeep. */
 
-export { Dealkeep, type FollowInput } from './core.ts';
+export { Dealkeep, etagOf, type FollowInput } from './core.ts';
 export type { CallOptions, DealkeepOptions } from './options.ts';
 export * from './errors.ts';
 export * from './webhooks.ts';

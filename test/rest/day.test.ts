@@ -1,0 +1,66 @@
+/** An integrator's day, cut short: `npm run drill -- day` spends a longer one. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
+import { freePort } from '../../bench/free-port.ts';
+import { startDealkeep, type Service } from '../../bench/processes.ts';
+import { spendDay, type DayService } from '../../clients/day/day.ts';
+import { keepDemoBodies } from '../../server/cli/demo.ts';
+import { openService, type TestService } from '../harness.ts';
+
+let service: TestService;
+let directory: string;
+let running: Service | undefined;
+beforeAll(async () => {
+  service = await openService({ demo: true });
+  directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-day-'));
+  await keepDemoBodies(service.services.storage);
+});
+afterAll(async () => {
+  await running?.stop();
+  await service?.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** The service as a process of its own on the demo's database, that it can be killed. */
+async function openDay(): Promise<DayService> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const start = async () => {
+    running = await startDealkeep(urlOf(service.connections.server), {
+      PORT: String(port),
+      BASE_URL: url,
+      DATA_DIR: service.config.dataDir,
+      RATE_LIMIT_REST_KEY: '1000000',
+      WEBHOOKS_ALLOW_LOOPBACK: 'on',
+      LOG_LEVEL: 'error',
+    });
+  };
+  await start();
+  return {
+    url,
+    start,
+    kill: async () => running?.kill(),
+    sql: (text) => service.sql(text),
+  };
+}
+
+test('a second system and Dealkeep keep in step both ways while people work at both and both are killed', async () => {
+  const day = await spendDay({
+    service: await openDay(),
+    key: service.demo.keys.full,
+    directory,
+    seed: 20_261_122,
+    rounds: 2,
+    edits: 8,
+    crashes: 1,
+    patience: 300_000,
+  });
+  expect(day.faults).toEqual([]);
+  expect(day).toMatchObject({ serviceKilled: 2 });
+  expect(day.systemKilled).toBeGreaterThan(1);
+  expect(day.events).toBeGreaterThan(30);
+}, 900_000);
