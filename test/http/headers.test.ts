@@ -99,17 +99,14 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
   const statuses = (answers: readonly Answer[]) => new Set(answers.map(({ status }) => status));
   const browser = { accept: 'text/html', 'sec-fetch-dest': 'document' };
   const plain = { accept: 'text/html' };
-  // Behind http no more is otherwise than that nothing holds a browser to https: each route is asked in fewer ways.
-  const methods = secure ? ['GET', 'HEAD', 'OPTIONS', ...changing] : ['GET', 'OPTIONS', 'POST'];
-  const readings = secure ? [{}, browser, plain] : [{}];
+  const readings = [{}, browser, plain];
 
   test('every route, by every method, to nobody', async () => {
     const paths = [...new Set(walk.routes.map((route) => route.path))];
     expect(paths.length).toBeGreaterThan(150);
     const answers: Answer[] = [];
     for (const at of paths) {
-      for (const method of methods) answers.push(await ask(method, at));
-      if (!secure) continue;
+      for (const method of ['GET', 'HEAD', 'OPTIONS', ...changing]) answers.push(await ask(method, at));
       answers.push(await ask('GET', at, { headers: browser }), await ask('GET', at, { headers: plain }));
       answers.push(await ask('POST', at, { headers: { ...plain, origin: 'https://elsewhere.example' } }));
     }
@@ -123,7 +120,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
       const headers = await walk.signedIn();
       for (const how of readings) answers.push(await ask('GET', at, { headers: { ...headers, ...how } }));
     }
-    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(40 * readings.length);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(120);
     for (const { method, path: at } of walk.routes.filter((route) => changing.includes(route.method))) {
       const headers = { ...(await walk.signedIn()), 'content-type': 'application/json' };
       answers.push(await ask(method, at, { headers, body: '{}' }));
