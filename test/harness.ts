@@ -102,7 +102,8 @@ async function createDatabase(owner: pg.ClientConfig, template: string): Promise
   const name = `service_${randomBytes(6).toString('hex')}`;
   const client = new pg.Client({ ...owner, database: 'dealkeep' });
   await client.connect();
-  await client.query(`create database ${name} template ${template}`).finally(() => client.end());
+  // The files as they are: block by block through the log, which is usual, takes twice the processor time.
+  await client.query(`create database ${name} template ${template} strategy file_copy`).finally(() => client.end());
   return name;
 }
 
