@@ -138,7 +138,7 @@ describe.runIf(canCertify)('clients by their document', () => {
     test('consent names host and domain and says that it is new; agreeing makes the client', async () => {
       const url = publish();
       const markup = await markupOf(look(url));
-      expect(markup).toContain('<bdi>Assistant Five</bdi> from localhost');
+      expect(markup).toContain('<bdi>Assistant Five</bdi> from <span class="host">localhost</span>');
       expect(markup).toContain('<strong>New</strong>: you have not connected it before.');
       expect(markup).toContain(url);
       expect(await rowsOf(url)).toEqual([]);
@@ -412,7 +412,7 @@ describe.runIf(canCertify)('clients by their document', () => {
     test('a name is shown without what cannot be seen, and escaped', async () => {
       const url = publish({ client_name: '  Assis\u202etant\u200b <b>Five</b>\n' });
       const markup = await markupOf(look(url));
-      expect(markup).toContain('<bdi>Assistant &lt;b&gt;Five&lt;/b&gt;</bdi> from localhost');
+      expect(markup).toContain('<bdi>Assistant &lt;b&gt;Five&lt;/b&gt;</bdi> from <span class="host">localhost</span>');
       expect(readDocument(url, { client_id: url, redirect_uris: [redirectUri], client_name: '\u200b ' }).name).toBe(
         'localhost',
       );
@@ -436,7 +436,7 @@ describe.runIf(canCertify)('clients by their document', () => {
   describe('documents that the operator has put aside', () => {
     test('are not fetched, may offer a key if they can do without, and keep only addresses that a client may have', async () => {
       const markup = await markupOf(look(pinnedUrl, { redirect_uri: 'http://127.0.0.1:40000/' }));
-      expect(markup).toContain('<bdi>Pinned assistant</bdi> from assistant.example');
+      expect(markup).toContain('<bdi>Pinned assistant</bdi> from <span class="host">assistant.example</span>');
       await connectBy(pinnedUrl, ada, { redirect_uri: 'https://assistant.example/back' });
       await refused(pinnedUrl, /does not list/, { redirect_uri: 'assistant://back' });
     });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { redirectUriFault, clientPresets } from '../../server/domain/clients/redirect-uris.ts';
+import { clientPresets, redirectUriFault, redirectUriMatches } from '../../server/domain/clients/redirect-uris.ts';
+import { ways } from '../../web/src/routes/settings/assistants/ways.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signedInWith } from '../web/person.ts';
 import { scopesOf } from './bearer.ts';
@@ -134,23 +135,56 @@ describe('clients', () => {
     ]) {
       expect([uri, redirectUriFault(uri)]).toEqual([uri, null]);
     }
-    const all = clientPresets.flatMap(({ redirectUris }) => redirectUris);
+    const all = [...new Set(clientPresets.flatMap(({ redirectUris }) => redirectUris))];
     const clientId = await register('Everything', all);
     expect((await seen(clientId)).redirect_uris).toEqual(all);
     const { presets } = (await ask('/clients')).body;
     expect(presets).toEqual(
-      clientPresets.map(({ redirectUris, ...preset }) => ({ ...preset, redirect_uris: redirectUris })),
+      clientPresets.map(({ redirectUris, byDocument, ...preset }) => ({
+        ...preset,
+        redirect_uris: redirectUris,
+        by_document: byDocument,
+      })),
     );
   });
 
   test('the presets are the URIs that these clients really send', async () => {
+    const both = (...paths: string[]) => paths.flatMap((at) => [`http://localhost${at}`, `http://127.0.0.1${at}`]);
     expect(Object.fromEntries(clientPresets.map(({ id, redirectUris }) => [id, redirectUris]))).toEqual({
       claude: ['https://claude.ai/api/mcp/auth_callback', 'https://claude.com/api/mcp/auth_callback'],
-      vscode: ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect'],
-      cursor: ['http://localhost:8787/callback', 'https://www.cursor.com/agents/mcp/oauth/callback'],
-      inspector: ['http://127.0.0.1:6276/oauth/callback'],
-      desktop: ['http://localhost/callback'],
+      'claude-code': both('/callback'),
+      chatgpt: ['https://chatgpt.com/connector_platform_oauth_redirect'],
+      codex: both('/callback'),
+      vscode: [...both('/'), 'https://vscode.dev/redirect', 'https://insiders.vscode.dev/redirect'],
+      cursor: [...both('/callback'), 'https://www.cursor.com/agents/mcp/oauth/callback'],
+      'copilot-studio': ['https://global.consent.azure-apim.net/redirect'],
+      opencode: both('/mcp/oauth/callback'),
+      'mcp-remote': both('/oauth/callback'),
+      inspector: both('/oauth/callback', '/oauth/callback/debug'),
+      desktop: both('/callback'),
     });
+    // What they were seen to send is taken: on this machine with whatever port.
+    const takes = (id: string, uri: string) =>
+      redirectUriMatches(clientPresets.find((preset) => preset.id === id)?.redirectUris ?? [], uri);
+    for (const [id, uri] of [
+      ['claude-code', 'http://localhost:3118/callback'],
+      ['vscode', 'http://127.0.0.1:33418/'],
+      ['cursor', 'http://localhost:8787/callback'],
+      ['opencode', 'http://127.0.0.1:19876/mcp/oauth/callback'],
+      ['mcp-remote', 'http://localhost:3334/oauth/callback'],
+      ['inspector', 'http://127.0.0.1:6276/oauth/callback'],
+    ] as const)
+      expect([id, takes(id, uri)]).toEqual([id, true]);
+  });
+
+  test('every preset has its way to connect on the page that leads through it', () => {
+    expect(clientPresets.map(({ id }) => id).filter((id) => !(id in ways))).toEqual([]);
+    for (const { id } of clientPresets) {
+      const way = ways[id]?.({ address: 'https://deals.example.com/api/mcp', clientId: 'ID', name: 'dealkeep' });
+      expect([id, way?.steps.length]).not.toEqual([id, 0]);
+      const lines = way?.steps.flatMap((step) => step.lines ?? []).join(' ') ?? '';
+      expect([id, lines.includes('https://deals.example.com/api/mcp'), lines.includes('ID')]).toEqual([id, true, true]);
+    }
   });
 
   test('112. a name is needed, visible and not too long', async () => {

@@ -8,7 +8,18 @@ import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../b
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
-const pages = ['profile', 'security', 'brokerage', 'members', 'keys', 'webhooks', 'clients', 'tools', 'audit'];
+const pages = [
+  'profile',
+  'security',
+  'brokerage',
+  'members',
+  'keys',
+  'webhooks',
+  'assistants',
+  'clients',
+  'tools',
+  'audit',
+];
 
 let service: TestService;
 let browser: Browser;
@@ -237,6 +248,24 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete client' }).click();
     await page.getByText('My VS Code is deleted').first().waitFor();
+    await desk.close();
+  });
+
+  test('is led from the choice of an assistant to the lines to paste there', async () => {
+    const desk = await deskOf('buyer');
+    const { page } = desk;
+    await desk.go('/settings/assistants');
+    await page.getByRole('button', { name: 'VS Code' }).click();
+    await page.getByText('nothing needs to be registered').waitFor();
+    expect(await page.locator('pre').first().textContent()).toContain(`"url": "${service.config.baseUrl}/api/mcp"`);
+    await page.getByRole('button', { name: 'opencode' }).click();
+    await page.getByText('http://127.0.0.1/mcp/oauth/callback').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Make the client' }).click();
+    await page.getByText('The client is made.').waitFor();
+    const [made] = await service.sql<{ id: string }>(`select id from connected_clients where name = 'opencode'`);
+    expect(await page.locator('pre').first().textContent()).toContain(`"clientId": "${made?.id}"`);
+    await expectAccessible(page);
     await desk.close();
   });
 

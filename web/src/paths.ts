@@ -37,6 +37,7 @@ export const paths = {
   members: '/settings/members',
   keys: '/settings/keys',
   webhooks: '/settings/webhooks',
+  assistants: '/settings/assistants',
   clients: '/settings/clients',
   clientTools: '/settings/clients/$clientId/tools',
   tools: '/settings/tools',

@@ -60,21 +60,60 @@ export interface ClientPreset {
   readonly id: string;
   readonly name: string;
   readonly redirectUris: readonly string[];
+  /** Whether it says who it is by a document of its own, so that nobody need register it where documents are taken. */
+  readonly byDocument: boolean;
 }
 
-/** The redirect URIs of clients that people often connect, so that they need not look them up. */
+/** A path of this machine, at any port, by both names: which of them a program uses changes from version to version. */
+const onThisMachine = (...paths: readonly string[]): string[] =>
+  paths.flatMap((path) => [`http://localhost${path}`, `http://127.0.0.1${path}`]);
+
+/** What the hosts that people connect really send; from where that is known, and when it was seen, is in docs/tools.md. */
 export const clientPresets: readonly ClientPreset[] = [
   {
     id: 'claude',
     name: 'Claude',
     redirectUris: ['https://claude.ai/api/mcp/auth_callback', 'https://claude.com/api/mcp/auth_callback'],
+    byDocument: true,
   },
-  { id: 'vscode', name: 'VS Code', redirectUris: ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect'] },
+  { id: 'claude-code', name: 'Claude Code', redirectUris: onThisMachine('/callback'), byDocument: true },
+  {
+    id: 'chatgpt',
+    name: 'ChatGPT',
+    redirectUris: ['https://chatgpt.com/connector_platform_oauth_redirect'],
+    byDocument: true,
+  },
+  { id: 'codex', name: 'Codex', redirectUris: onThisMachine('/callback'), byDocument: true },
+  {
+    id: 'vscode',
+    name: 'VS Code',
+    redirectUris: [...onThisMachine('/'), 'https://vscode.dev/redirect', 'https://insiders.vscode.dev/redirect'],
+    byDocument: true,
+  },
   {
     id: 'cursor',
     name: 'Cursor',
-    redirectUris: ['http://localhost:8787/callback', 'https://www.cursor.com/agents/mcp/oauth/callback'],
+    redirectUris: [...onThisMachine('/callback'), 'https://www.cursor.com/agents/mcp/oauth/callback'],
+    byDocument: false,
   },
-  { id: 'inspector', name: 'MCP Inspector', redirectUris: ['http://127.0.0.1:6276/oauth/callback'] },
-  { id: 'desktop', name: 'A desktop program (any port)', redirectUris: ['http://localhost/callback'] },
+  {
+    id: 'copilot-studio',
+    name: 'Copilot Studio',
+    redirectUris: ['https://global.consent.azure-apim.net/redirect'],
+    byDocument: false,
+  },
+  { id: 'opencode', name: 'opencode', redirectUris: onThisMachine('/mcp/oauth/callback'), byDocument: false },
+  { id: 'mcp-remote', name: 'mcp-remote', redirectUris: onThisMachine('/oauth/callback'), byDocument: false },
+  {
+    id: 'inspector',
+    name: 'MCP Inspector',
+    redirectUris: onThisMachine('/oauth/callback', '/oauth/callback/debug'),
+    byDocument: false,
+  },
+  {
+    id: 'desktop',
+    name: 'Another program on your computer',
+    redirectUris: onThisMachine('/callback'),
+    byDocument: false,
+  },
 ];

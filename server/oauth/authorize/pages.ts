@@ -230,8 +230,10 @@ export function consentPage(c: Context, { session, person, brokerages, client, r
   </p>`;
   const body = html`${lockup(name)}
     <h1>
-      Let <bdi>${name}</bdi>${client.kind === 'document' && html` from ${new URL(client.document.url).hostname}`} use
-      Dealkeep in your name?
+      Let
+      <bdi>${name}</bdi
+      >${client.kind === 'document' && html` from <span class="host">${new URL(client.document.url).hostname}</span>`}
+      use Dealkeep in your name?
     </h1>
     <form method="post" action="${endpoints.authorize}">
       ${csrfField(session)}

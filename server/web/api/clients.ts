@@ -73,10 +73,11 @@ export function clientRoutes(services: Services) {
       const [person, clients] = await withPerson(services, c, connectedClients());
       return c.json({
         items: clients.map((client) => shown(client, person.user_id)),
-        presets: clientPresets.map(({ id: preset, name, redirectUris }) => ({
+        presets: clientPresets.map(({ id: preset, name, redirectUris, byDocument }) => ({
           id: preset,
           name,
           redirect_uris: redirectUris,
+          by_document: byDocument && services.config.clientMetadata.mode !== 'off',
         })),
         tool_server: canonicalResource(services.config.baseUrl),
       });

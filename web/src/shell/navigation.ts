@@ -28,6 +28,7 @@ interface SettingsPlace {
     | '/settings/members'
     | '/settings/keys'
     | '/settings/webhooks'
+    | '/settings/assistants'
     | '/settings/clients'
     | '/settings/tools'
     | '/settings/audit'
@@ -52,6 +53,7 @@ export function settingsFor(role: MemberRole | null): SettingsPlace[] {
     { to: '/settings/profile', label: 'Profile', group: 'You' },
     { to: '/settings/security', label: 'Security', group: 'You' },
     { to: '/settings/notifications', label: 'Notifications', group: 'You' },
+    { to: '/settings/assistants', label: 'Connect an assistant', group: 'Assistants' },
     { to: '/settings/clients', label: 'Connected clients', group: 'Assistants' },
     { to: '/settings/tools', label: 'Tools', group: 'Assistants' },
     ...(role === null ? [] : ofMembers),

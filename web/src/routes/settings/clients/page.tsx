@@ -86,7 +86,11 @@ function List({ data, create, onEdit }: { data: Clients; create: React.ReactNode
       <Card flush>
         {data.items.length === 0 ? (
           <EmptyState icon={Plug} title="No clients yet" action={create}>
-            Register the assistant or editor that you want to connect; it then gets a client_id to connect with.
+            Choose the assistant or editor under{' '}
+            <Link to="/settings/assistants" className="text-accent-ink underline underline-offset-3 hover:text-ink">
+              Connect an assistant
+            </Link>
+            , or register one by hand; it then gets a client_id to connect with.
           </EmptyState>
         ) : (
           <ul className="divide-y divide-line">
