@@ -60,14 +60,14 @@ Scalar.createApiReference('#reference', {
   showDeveloperTools: 'never',
   // Its own greys are too pale for small text.
   customCss: '.light-mode { --scalar-color-2: #555; --scalar-color-3: #686868; --scalar-color-green: #006b3d; --scalar-color-blue: #0060a8; --scalar-color-orange: #a63a00; } .dark-mode { --scalar-color-3: #a0a0a0; }',
-  // A key is gone with the page.
+  // A key is gone with the page. What is tried out begins in the sandbox.
   persistAuth: false,
-  authentication: { preferredSecurityScheme: 'apiKey' },
+  authentication: { preferredSecurityScheme: 'apiKey', securitySchemes: { apiKey: { token: 'dk_test_' } } },
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
-  // Both kinds of key work on what the brokerage has: a change is asked for twice.
+  // A change with a live key is asked for twice.
   onBeforeRequest({ request }) {
-    const question = 'This changes what your brokerage works with. Send it?';
-    if (!['GET', 'HEAD'].includes(request.method) && !confirm(question)) throw new Error('Not sent.');
+    if (['GET', 'HEAD'].includes(request.method) || /^Bearer dk_test_/.test(request.headers.get('Authorization') ?? '')) return;
+    if (!confirm('This changes what your brokerage works with. Send it?')) throw new Error('Not sent.');
   },
 });
 `;

@@ -2,12 +2,18 @@
 
 import type { Services } from '../services.ts';
 import { callingApiKey } from '../domain/clients/api-keys.ts';
+import { resetOwnSandbox } from '../domain/clients/sandboxes.ts';
+import { originOf } from '../http/origin.ts';
+import { Problem } from '../http/problem.ts';
 import { answerJson } from './answer.ts';
 import { unknownKey, type Callers } from './caller.ts';
-import type { Operation } from './operation.ts';
-import { callingKey } from './schemas.ts';
+import { replayed, type Operation } from './operation.ts';
+import { callingKey, sandboxReset } from './schemas.ts';
+import { idempotencyKey, openWrites } from './writes.ts';
 
-export function keyOperations({ config }: Services, callers: Callers): readonly Operation[] {
+export function keyOperations(services: Services, callers: Callers): readonly Operation[] {
+  const { config } = services;
+  const writes = openWrites(services, callers);
   return [
     {
       method: 'get',
@@ -30,6 +36,29 @@ export function keyOperations({ config }: Services, callers: Callers): readonly 
         };
         return answerJson(c, { status: 200, body });
       },
+    },
+    {
+      method: 'post',
+      path: '/sandbox/reset',
+      id: 'resetSandbox',
+      tag: 'Key',
+      summary: 'Reset the sandbox',
+      description:
+        'Puts the sandbox of a test key back to its demo data, under the same ids; webhooks stay, and who follows changes is told of them. Any test key may ask.',
+      scope: null,
+      parameters: [idempotencyKey],
+      answers: { 200: { description: 'When it was reset.', schema: sandboxReset, headers: replayed } },
+      errors: ['conflict'],
+      handle: (c) =>
+        writes.run(c, { scopes: null, action: 'sandbox.reset' }, () => ({
+          statements: [resetOwnSandbox(originOf(c))],
+          said: null,
+          answer: ([resetAt]) => {
+            if (resetAt === null)
+              throw new Problem(409, 'conflict', 'This is a live key: only a test key resets the sandbox.');
+            return { status: 200, body: { resetAt } };
+          },
+        })),
     },
   ];
 }

@@ -235,7 +235,7 @@ export function openApiDocument(
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key: dk_live_… or dk_test_…',
+          description: 'An API key: dk_test_… for the sandbox, dk_live_… for what the brokerage has.',
         },
       },
     },

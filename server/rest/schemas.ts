@@ -294,18 +294,24 @@ export const callingKey = z
     key: z.object({
       id,
       name: z.string().meta({ examples: ['CRM sync'] }),
-      environment: z.enum(['live', 'test']),
+      environment: z
+        .enum(['live', 'test'])
+        .meta({ description: 'A test key works on the sandbox of its brokerage, and on nothing else.' }),
       lastFour: z.string().meta({
         description: 'The last four characters of the token that is shown in the settings.',
         examples: ['7f3a'],
       }),
       expiresAt: time.nullable().meta({ examples: [null] }),
     }),
-    brokerage: z.object({ id, name: z.string().meta({ examples: ['Northgate Business Brokers'] }) }),
+    brokerage: z
+      .object({ id, name: z.string().meta({ examples: ['Northgate Business Brokers'] }) })
+      .meta({ description: 'Of a test key the sandbox.' }),
     scopes: z.array(z.string()).meta({ examples: [['contacts:read', 'contacts:write']] }),
     ceiling: z.int().meta({ description: 'Requests a minute.', examples: [600] }),
   })
   .meta({ id: 'Me', description: 'The API key that is calling.' });
+
+export const sandboxReset = z.object({ resetAt: time }).meta({ id: 'SandboxReset' });
 
 /** Of an error that any operation may have, and of all errors of contacts' three first operations. */
 export const errorEnvelope = envelopeWith(z.enum(errorCodes), 'ErrorEnvelope');

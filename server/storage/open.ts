@@ -3,12 +3,13 @@
 import path from 'node:path';
 import type { Config } from '../config.ts';
 import { openFileStorage } from './files.ts';
+import { withSamples } from './samples.ts';
 import type { Storage } from './storage.ts';
 
 /** Touches nothing yet: the first body that is kept finds out whether the store takes it. */
 export async function openStorage({ s3, dataDir }: Config): Promise<Storage> {
-  if (!s3) return openFileStorage(path.join(dataDir, 'documents'));
+  if (!s3) return withSamples(openFileStorage(path.join(dataDir, 'documents')));
   // Loaded only here: it is large, and most installations keep files.
   const { openS3Storage } = await import('./s3.ts');
-  return openS3Storage(s3);
+  return withSamples(openS3Storage(s3));
 }

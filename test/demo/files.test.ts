@@ -14,10 +14,12 @@ beforeAll(async () => {
 afterAll(() => it?.service.close());
 
 test('every document that is shown has the body that its row describes, and no body is without a row', async () => {
-  const rows = await it.service.sql(
+  const all = await it.service.sql(
     `select storage_key, media_type, size_bytes::int, encode(sha256, 'hex') as sha256 from documents where removed_at is null
      union all select storage_key, media_type, size_bytes::int, encode(sha256, 'hex') from production_documents order by 1`,
   );
+  // Those of the sandbox are part of the program.
+  const rows = all.filter(({ storage_key }) => !String(storage_key).startsWith('sandbox-'));
   const bodies = [...demoBodies()].map(({ storageKey, mediaType, bytes }) => ({
     storage_key: storageKey,
     media_type: mediaType,

@@ -232,10 +232,12 @@ test('nothing happened in the future, and nothing before what it follows from', 
   for (const [disorder, query] of Object.entries(disorders)) expect(await it.service.sql(query), disorder).toEqual([]);
 });
 
-test('ids come in the order of time', async () => {
+test('ids come in the order of time, but for those of the sandbox, which are the same at each reset', async () => {
   for (const table of ['deals', 'contacts', 'users']) {
     const [byTime, byId] = await Promise.all(
-      ['created_at, id', 'id'].map((order) => it.service.sql(`select id from ${table} order by ${order}`)),
+      ['created_at, id', 'id'].map((order) =>
+        it.service.sql(`select id from ${table} where id::text not like '01900000-0000-%' order by ${order}`),
+      ),
     );
     expect(byId).toEqual(byTime);
   }

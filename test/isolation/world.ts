@@ -727,7 +727,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
         {
           brokerage_id: brokerage(name),
           name: `The ${which} key`,
-          environment: 'test',
+          environment: 'live',
           scopes: keyScopes,
           last_four: '0000',
           created_by: user(issuer),

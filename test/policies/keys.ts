@@ -273,3 +273,106 @@ check('what a key writes is held to the rules that hold for people', async (stag
     'too_many_today',
   );
 });
+
+/** Within the transaction: makes a test key of the scene's brokerage, and the ids of both it and its sandbox. */
+async function makeTestKey({ server, scene }: Stage): Promise<{ key: string; sandbox: string; deals: string[] }> {
+  const asOwner = async <T = string>(statement: string) =>
+    (await server.query<{ made: T }>(`select app.as_owner($1, null) as made`, [statement])).rows[0]!.made;
+  const key = await asOwner(
+    `insert into api_keys (brokerage_id, name, environment, scopes, last_four, created_by)
+     values ('${scene.brokerage}', 'Trial', 'test', '{contacts:read}', '1111', '${scene.people['admin']}') returning to_jsonb(id)`,
+  );
+  const sandbox = await asOwner(`select to_jsonb(id) from brokerages where sandbox_of = '${scene.brokerage}'`);
+  const deals = await asOwner<string[]>(`select jsonb_agg(id) from deals where organization_id = '${sandbox}'`);
+  return { key, sandbox, deals };
+}
+
+/** How many rows of a brokerage the caller sees, of each kind that keys read and that names its deal. */
+async function seenOf({ server }: Stage, brokerage: string, deals: readonly string[]): Promise<Record<string, number>> {
+  const own: Readonly<Record<string, string>> = {
+    brokerages: 'id = $1',
+    contacts: 'brokerage_id = $1',
+    deals: 'organization_id = $1',
+  };
+  const others = [
+    'participants',
+    'ndas',
+    'offers',
+    'offer_decisions',
+    'exclusivities',
+    'questions',
+    'question_answers',
+    'documents',
+  ];
+  const more = [
+    'production_documents',
+    'qoe_checklist',
+    'accounting_snapshots',
+    'pl_periods',
+    'customer_revenues',
+    'normalizations',
+  ];
+  const last = ['closing_conditions', 'findings', 'financing_sources'];
+  const conditions = {
+    ...own,
+    ...Object.fromEntries([...others, ...more, ...last].map((table) => [table, 'deal_id = any ($2)'])),
+  };
+  const { rows } = await server.query<{ name: string; seen: number }>(
+    Object.entries(conditions)
+      .map(
+        ([table, condition]) =>
+          `select '${table}' as name, count(*)::int as seen from public.${table} where ${condition} and $2::uuid[] is not null`,
+      )
+      .join(' union all '),
+    [brokerage, deals],
+  );
+  return Object.fromEntries(rows.map(({ name, seen }) => [name, seen]));
+}
+
+check('a test key reads the sandbox of its brokerage, and sees and changes nothing of the brokerage', async (stage) => {
+  const { server, scene } = stage;
+  await compare(
+    stage,
+    'a test key',
+    async () => {
+      const { key } = await makeTestKey(stage);
+      await server.query('select app.enter_as_key($1, $2, $3, $4)', [key, scene.brokerage, keyScopes, null]);
+    },
+    () => [],
+  );
+  await server.query('begin');
+  try {
+    const { key, sandbox, deals } = await makeTestKey(stage);
+    await server.query(`select set_config('search_path', 'public', true)`);
+    await enterAsKey(stage, keyScopes);
+    const ofLive = await seenOf(stage, sandbox, deals);
+    assert.deepEqual(
+      Object.entries(ofLive).filter(([, seen]) => seen > 0),
+      [],
+    );
+    for (const who of ['admin', 'broker', 'nobody']) {
+      await server.query(`select set_config('dealkeep.identity', '', true)`);
+      await enter(stage, who);
+      const seen = await seenOf(stage, sandbox, deals);
+      assert.deepEqual(
+        Object.entries(seen).filter(([, rows]) => rows > 0),
+        [],
+        who,
+      );
+    }
+    await server.query('select app.enter_as_key($1, $2, $3, null)', [key, scene.brokerage, keyScopes]);
+    const seen = await seenOf(stage, sandbox, deals);
+    assert.deepEqual(
+      Object.entries(seen)
+        .filter(([, rows]) => rows === 0)
+        .map(([name]) => name),
+      [],
+    );
+    assert.equal(
+      Object.values(await seenOf(stage, scene.brokerage, [scene.deal])).reduce((all, one) => all + one),
+      0,
+    );
+  } finally {
+    await server.query('rollback');
+  }
+});

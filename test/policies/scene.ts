@@ -331,7 +331,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
   const key = await keep('api_keys', 'a key of the brokerage', {
     brokerage_id: brokerage,
     name: 'Website form',
-    environment: 'test',
+    environment: 'live',
     scopes: keyScopes,
     last_four: '0000',
     created_by: people['admin'],

@@ -356,3 +356,76 @@ check('when somebody looked at a deal is forgotten when they are off it, or eras
   assert.equal(await past(null, `update users set erased_at = app.now() where id = '${person('outsider')}'`), 'done');
   assert.equal(Number(await rows()), 1);
 });
+
+check('somebody of a sandbox takes part there and nowhere else, and nobody else does', async (trial) => {
+  const { past, value, person } = trial;
+  const on = await dealOf(trial);
+  const brokerage = await value(`select organization_id from deals where id = '${on.deal}'`);
+  assert.equal(
+    await past(
+      null,
+      `insert into api_keys (brokerage_id, name, environment, scopes, last_four, created_by)
+        values ('${String(brokerage)}', 'Trial', 'test', '{contacts:read}', '1111', '${person('admin')}')`,
+    ),
+    'done',
+  );
+  const sandbox = String(await value(`select id from brokerages where sandbox_of = '${String(brokerage)}'`));
+  const fictive = String(await value(`select id from users where sandbox_id = '${sandbox}' order by id limit 1`));
+  const there = String(await value(`select id from deals where organization_id = '${sandbox}' and state = 'draft'`));
+  const joins = (deal: string, who: string) =>
+    past(null, `insert into participants (deal_id, user_id, role) values ('${deal}', '${who}', 'viewer')`);
+  const isMember = (of: string, who: string) =>
+    past(null, `insert into members (brokerage_id, user_id, role) values ('${of}', '${who}', 'staff')`);
+  assert.equal(await joins(on.deal, fictive), 'address_not_taken');
+  assert.equal(await joins(there, person('outsider')), 'address_not_taken');
+  assert.equal(await isMember(String(brokerage), fictive), 'address_not_taken');
+  assert.equal(await isMember(sandbox, person('outsider')), 'address_not_taken');
+  assert.equal(
+    await past(null, `update participants set user_id = '${fictive}' where id = '${on.viewer}'`),
+    'address_not_taken',
+  );
+  assert.equal(await joins(there, fictive), 'done');
+  // They are never let in, nor told of anything, and their addresses are nobody's.
+  assert.equal(await past(null, `update users set suspended_at = null where id = '${fictive}'`), '23514');
+  assert.equal(await past(null, `update users set email = 'fictive@example.test' where id = '${fictive}'`), '23514');
+  assert.equal(
+    await past(null, `insert into users (email, name) values ('somebody@anything.sandbox.invalid', 'Somebody')`),
+    '23514',
+  );
+});
+
+check('what was typed about somebody in a sandbox goes when they are erased', async (trial) => {
+  const { past, value, person } = trial;
+  const on = await dealOf(trial);
+  const brokerage = String(await value(`select organization_id from deals where id = '${on.deal}'`));
+  await past(
+    null,
+    `insert into api_keys (brokerage_id, name, environment, scopes, last_four, created_by)
+      values ('${brokerage}', 'Trial', 'test', '{contacts:read}', '1111', '${person('admin')}')`,
+  );
+  const sandbox = String(await value(`select id from brokerages where sandbox_of = '${brokerage}'`));
+  const email = String(await value(`select email from users where id = '${person('outsider')}'`));
+  const address = `app.sandbox_address('${sandbox}', md5('${email}'))`;
+  await past(
+    null,
+    `insert into users (email, name, sandbox_id, suspended_at) values (${address}, 'Typed', '${sandbox}', now())`,
+  );
+  await past(
+    null,
+    `insert into participants (deal_id, user_id, role, invited_name, invited_email)
+      select d.id, u.id, 'viewer', 'Typed', '${email}' from deals d, users u
+      where d.organization_id = '${sandbox}' and d.state = 'draft' and u.email = ${address}`,
+  );
+  const typed = () =>
+    value(`select p.invited_name || ' ' || u.name || ' ' || (p.invited_email = '${email}')
+      from participants p join users u on u.id = p.user_id where u.email = ${address}`);
+  assert.equal(await typed(), 'Typed Typed true');
+  assert.equal(
+    await past(
+      null,
+      `update users set suspended_at = now(), erased_at = now(), email = 'erased-1@erased.invalid' where id = '${person('outsider')}'`,
+    ),
+    'done',
+  );
+  assert.equal(await typed(), 'Former participant Former participant false');
+});

@@ -291,7 +291,7 @@ describe('who may', () => {
     const said = { industry: null, location: null, summary: null, asking_price: null, currency: 'USD' };
     const opened = await ask(broker, '/deals', { organization_id: tenant, title: 'A new deal', ...said });
     expect(opened.status).toBe(201);
-    expect(await service.sql('select title, keys_admitted from deals')).toEqual([
+    expect(await service.sql('select title, keys_admitted from deals where organization_id = $1', [tenant])).toEqual([
       { title: 'A new deal', keys_admitted: true },
     ]);
     expect(await admit(admin, false)).toMatchObject({ status: 200, body: { admit_keys_by_default: false } });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const { owner, server } = service.connections;
   env = { DATABASE_URL: urlOf(server), MIGRATE_DATABASE_URL: urlOf(owner), DATA_DIR: service.config.dataDir };
   const [found] = await service.sql<typeof brokerage>(
-    `select id, name, slug from brokerages b order by (select count(*) from deals where organization_id = b.id) desc limit 1`,
+    `select id, name, slug from brokerages b where sandbox_of is null order by (select count(*) from deals where organization_id = b.id) desc limit 1`,
   );
   brokerage = found!;
   const [first] = await service.sql<{ user_id: string }>(
@@ -177,9 +177,10 @@ async function restOfTheWorld(): Promise<unknown> {
   const tables = await service.sql<{ name: string; condition: string }>(
     `select name, condition from app.rows_of_brokerage('any (array(select id from public.deals where organization_id = $1))', false)`,
   );
-  const others = await service.sql<{ id: string }>('select id from brokerages where id <> $1 order by id', [
-    brokerage.id,
-  ]);
+  const others = await service.sql<{ id: string }>(
+    'select id from brokerages where id <> $1 and sandbox_of is null order by id',
+    [brokerage.id],
+  );
   const found: Record<string, unknown> = {};
   for (const { id } of others)
     for (const { name, condition } of tables) {
@@ -188,8 +189,8 @@ async function restOfTheWorld(): Promise<unknown> {
     }
   found['people'] = await service.sql(
     `select count(*)::int as rows, md5(string_agg(u::text, '' order by u::text)) as digest from users u
-     where exists (select from members m where m.user_id = u.id and m.brokerage_id <> $1)
-       or exists (select from participants p join deals d on d.id = p.deal_id where p.user_id = u.id and d.organization_id <> $1)`,
+     where u.sandbox_id is null and (exists (select from members m where m.user_id = u.id and m.brokerage_id <> $1)
+       or exists (select from participants p join deals d on d.id = p.deal_id where p.user_id = u.id and d.organization_id <> $1))`,
     [brokerage.id],
   );
   return found;
@@ -204,7 +205,7 @@ test('when its time has come nothing of it is found in any table, file or line o
   // What a brokerage in use leaves beside its deals: mails, notifications, keys, a shared client, an invitation, somebody with an account of their own.
   const both = await member('broker', 'Bianca Bothhouses');
   await service.sql(
-    `insert into members (brokerage_id, user_id, role) select id, $2, 'staff' from brokerages where id <> $1 limit 1`,
+    `insert into members (brokerage_id, user_id, role) select id, $2, 'staff' from brokerages where id <> $1 and sandbox_of is null limit 1`,
     [brokerage.id, both.userId],
   );
   const only = await member('staff', 'Ottokar Onlyhere');
@@ -236,7 +237,7 @@ test('when its time has come nothing of it is found in any table, file or line o
       text,
     });
   const [document] = await service.sql<{ storage_key: string; kept: string }>(
-    `select d.storage_key, (select o.storage_key from documents o join deals l on l.id = o.deal_id where l.organization_id <> $1 limit 1) as kept
+    `select d.storage_key, (select o.storage_key from documents o join deals l on l.id = o.deal_id where l.organization_id <> $1 and o.storage_key not like 'sandbox-%' limit 1) as kept
      from documents d join deals l on l.id = d.deal_id where l.organization_id = $1 limit 1`,
     [brokerage.id],
   );
@@ -273,6 +274,9 @@ test('when its time has come nothing of it is found in any table, file or line o
     .filter((word) => !kept.some((other) => other.word.toLowerCase().includes(word.toLowerCase())));
   expect(words.length).toBeGreaterThan(50);
   expect((await tablesWith(service, words)).length).toBeGreaterThan(15);
+  expect(await service.sql('select sandbox_of from brokerages where sandbox_of is not null')).toEqual([
+    { sandbox_of: brokerage.id },
+  ]);
   const before = await restOfTheWorld();
 
   expect((await ask(admin)).status).toBe(200);
@@ -286,6 +290,8 @@ test('when its time has come nothing of it is found in any table, file or line o
   await deleteDueBrokerages(service.services);
   expect(await part()).toEqual([]);
 
+  expect(await service.sql('select id from brokerages where sandbox_of is not null')).toEqual([]);
+  expect(await service.sql('select id from users where sandbox_id is not null')).toEqual([]);
   expect(await tablesWith(service, words)).toEqual([]);
   // Its id is in the line that says that it was done, and nowhere else.
   expect(await tablesWith(service, [brokerage.id])).toEqual([

@@ -45,6 +45,7 @@ async function aBuyerInFullUse() {
     `select p.user_id as id, p.id as participation, p.deal_id as deal, d.organization_id as brokerage
      from participants p join deals d on d.id = p.deal_id join ndas n on n.participant_id = p.id and n.status = 'active'
      join offers o on o.participant_id = p.id join questions q on q.asked_by = p.user_id
+     join brokerages b on b.id = d.organization_id and b.sandbox_of is null
      where p.role = 'buyer' and p.status = 'active' order by p.id limit 1`,
   );
   if (!buyer) throw new Error('the demo has no such buyer');

@@ -586,11 +586,13 @@ export type Me = {
   key: {
     id: string;
     name: string;
+    /** A test key works on the sandbox of its brokerage, and on nothing else. */
     environment: 'live' | 'test';
     /** The last four characters of the token that is shown in the settings. */
     lastFour: string;
     expiresAt: string | null;
   };
+  /** Of a test key the sandbox. */
   brokerage: {
     id: string;
     name: string;
@@ -817,6 +819,10 @@ export type RateLimitedError = ErrorEnvelope & {
   };
 };
 
+export type SandboxReset = {
+  resetAt: string;
+};
+
 export type ValidationError = ErrorEnvelope & {
   error: {
     code: 'validation_error';
@@ -1041,6 +1047,13 @@ export type WebhookWithSecret = {
 /** What each operation takes and answers. */
 export interface Operations {
   getMe: { input: {}; output: Me };
+  resetSandbox: {
+    input: {
+      /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
+      idempotencyKey?: string | undefined;
+    };
+    output: SandboxReset;
+  };
   listContacts: {
     input: {
       /** nextCursor of an earlier answer. */
@@ -1627,6 +1640,13 @@ export type ListName =
 /** How each operation is sent; `headers` and `query` by the names of the input. */
 export const operations = {
   getMe: { method: 'GET', path: '/me', query: {}, headers: {}, body: null },
+  resetSandbox: {
+    method: 'POST',
+    path: '/sandbox/reset',
+    query: {},
+    headers: { idempotencyKey: 'Idempotency-Key' },
+    body: null,
+  },
   listContacts: {
     method: 'GET',
     path: '/contacts',
@@ -1962,6 +1982,14 @@ export abstract class Calls {
   /** Get the API key that is calling. Its brokerage, its scopes and how many requests a minute it may make. Any key may ask. */
   getMe(input: Operations['getMe']['input'] = {}, options?: CallOptions): Promise<Operations['getMe']['output']> {
     return this.call('getMe', input, options);
+  }
+
+  /** Reset the sandbox. Puts the sandbox of a test key back to its demo data, under the same ids; webhooks stay, and who follows changes is told of them. Any test key may ask. */
+  resetSandbox(
+    input: Operations['resetSandbox']['input'] = {},
+    options?: CallOptions,
+  ): Promise<Operations['resetSandbox']['output']> {
+    return this.call('resetSandbox', input, options);
   }
 
   /** List contacts. Newest first unless sort says otherwise. Needs the scope contacts:read. Rows that are added meanwhile shift nothing. */

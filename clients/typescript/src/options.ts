@@ -3,7 +3,7 @@
 export interface DealkeepOptions {
   /** Where the service is: `https://dealkeep.example.com`. */
   readonly url: string;
-  /** An API key, `dk_test_…` or `dk_live_…`, or what gives the present one. */
+  /** An API key, `dk_test_…` for the sandbox or `dk_live_…`, or what gives the present one. */
   readonly key: string | (() => string | Promise<string>);
   /** How often a request is sent at most; 4 when not given. */
   readonly attempts?: number;

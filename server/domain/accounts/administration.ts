@@ -51,7 +51,7 @@ async function one<R extends pg.QueryResultRow>(
 
 /** The brokerage of this id or slug. Throws {@link NotPossible} when there is none. */
 export async function brokerageNamed(client: pg.ClientBase, idOrSlug: string): Promise<Brokerage> {
-  const text = 'select id, slug, name from public.brokerages where id::text = $1 or slug = $1';
+  const text = 'select id, slug, name from public.brokerages where (id::text = $1 or slug = $1) and sandbox_of is null';
   const found = await one<Brokerage>(client, text, [idOrSlug]);
   if (!found) throw new NotPossible(`There is no brokerage with the id or slug "${idOrSlug}".`);
   return found;

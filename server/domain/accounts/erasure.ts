@@ -21,7 +21,8 @@ export interface LegalHold {
 }
 
 async function personNamed(client: pg.ClientBase, emailOrId: string): Promise<KnownPerson> {
-  const text = 'select id, email, name from public.users where email = lower($1) or id::text = lower($1)';
+  const text =
+    'select id, email, name from public.users where (email = lower($1) or id::text = lower($1)) and sandbox_id is null';
   const { rows } = await client.query<KnownPerson>(text, [emailOrId]);
   if (!rows[0]) throw new NotPossible(`Nobody has the e-mail address or id "${emailOrId}".`);
   return rows[0];
@@ -98,9 +99,9 @@ export async function unmarkBrokerage(client: pg.ClientBase, idOrSlug: string): 
 const subjects: Readonly<Record<HoldKind, string>> = {
   deal: 'select d.id, d.organization_id as brokerage_id from public.deals d where d.id::text = lower($1)',
   brokerage:
-    'select b.id, b.id as brokerage_id from public.brokerages b where b.id::text = lower($1) or b.slug = lower($1)',
+    'select b.id, b.id as brokerage_id from public.brokerages b where (b.id::text = lower($1) or b.slug = lower($1)) and b.sandbox_of is null',
   person:
-    'select u.id, null::uuid as brokerage_id from public.users u where u.id::text = lower($1) or u.email = lower($1)',
+    'select u.id, null::uuid as brokerage_id from public.users u where (u.id::text = lower($1) or u.email = lower($1)) and u.sandbox_id is null',
 };
 
 async function changeHold(

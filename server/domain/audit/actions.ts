@@ -146,6 +146,7 @@ const elsewhere = {
   'api_key.create': 'Create an API key',
   'api_key.rotate': 'Rotate an API key',
   'api_key.revoke': 'Revoke an API key',
+  'sandbox.reset': 'Reset the sandbox',
   'webhook.create': 'Add a webhook',
   'webhook.update': ({ state }) =>
     state === 'off' ? 'Switch a webhook off' : state === 'on' ? 'Switch a webhook on' : 'Change a webhook',

@@ -33,6 +33,7 @@ export function apiKeyDigest(token: string): Buffer | null {
 /** The API key that is calling. `ceiling` is its own limit of requests a minute, or null. */
 export interface KeyCaller {
   key_id: string;
+  /** Of a test key the sandbox. */
   brokerage_id: string;
   scopes: KeyScope[];
   ceiling: number | null;
@@ -59,6 +60,7 @@ export interface CallingKey {
   scopes: KeyScope[];
   ceiling: number | null;
   expiresAt: string | null;
+  /** Of a test key the sandbox, with its name. */
   brokerageId: string;
   brokerageName: string;
 }
@@ -162,7 +164,7 @@ const act = row<unknown>('act_for_issuer', 'select app.act_for_issuer($1, $2, $3
 
 /**
  * What follows in the transaction is done for whoever issued the calling key's token, of which this is the digest, on one deal
- * and with their rights there. Denied to a key without the scope.
+ * and with their rights there; in a sandbox for the broker there. Denied to a key without the scope.
  */
 export const actForIssuer = (digest: Buffer, scope: KeyScope, dealId: string): Statement<unknown> =>
   act(digest, scope, dealId);

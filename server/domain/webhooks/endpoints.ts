@@ -66,7 +66,7 @@ const managed = `select ${fields}, k.name as key_name, k.environment, app.is_key
 /** Those of a brokerage, the newest first, 1,000 at most; none for everybody but its admins. */
 export const webhooksOf = rows<ManagedWebhook, [brokerageId: string]>(
   'webhooks_of',
-  `${managed} where e.brokerage_id = $1 order by e.created_at desc, e.id desc limit 1000`,
+  `${managed} where k.brokerage_id = $1 order by e.created_at desc, e.id desc limit 1000`,
 );
 
 /** One that an admin of its brokerage sees, or null. */

@@ -91,7 +91,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
         <Field
           label="Environment"
           error={form.errors.environment}
-          hint="Marks the token; both work on the same records."
+          hint="A test key works on the sandbox, with demo data of its own, and never on live records."
         >
           <Select {...form.field('environment')} options={optionsOf(environments)} />
         </Field>

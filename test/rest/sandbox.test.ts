@@ -1,0 +1,282 @@
+/** The sandbox: test keys work on it and on nothing else, live keys never; nobody is mailed of it, and it can be reset. */
+
+import { hash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
+import { publishChanges } from '../../server/domain/events/changes.ts';
+import { samples } from '../../server/storage/samples.ts';
+import { openService, type TestService } from '../harness.ts';
+import { as, brokerage, type Brokerage, type Key } from './scene.ts';
+
+let service: TestService;
+let tenant: Brokerage;
+let live: Key;
+let key: Key;
+let onLive: ReturnType<typeof as>;
+let ask: ReturnType<typeof as>;
+
+/** What lists and records have that these tests look at. */
+interface Row {
+  [name: string]: unknown;
+  id: string;
+}
+const list = async (path: string, by = ask): Promise<Row[]> => {
+  const { status, body } = await by('GET', `${path}${path.includes('?') ? '&' : '?'}limit=200`);
+  expect([path, status]).toEqual([path, 200]);
+  return body!.data as unknown as Row[];
+};
+const sandboxId = async () =>
+  (await service.sql<{ id: string }>('select id from brokerages where sandbox_of = $1', [tenant.id]))[0]!.id;
+const deal = async (title: string, by = ask) =>
+  (await list('/deals', by)).find((one) => String(one['title']).startsWith(title))!;
+const diligence = async () => (await deal('Heating')).id;
+const reset = () => ask('POST', '/sandbox/reset');
+
+/** Every list of one deal, contacts and deals, with what is in them, but for when. */
+async function everything(): Promise<Record<string, unknown[]>> {
+  const parts = ['participants', 'offers', 'questions', 'ndas', 'documents', 'conditions', 'findings'];
+  const books = ['checklist', 'snapshots', 'periods', 'customers', 'normalizations'].map((part) => `qoe/${part}`);
+  const all: Record<string, unknown[]> = {
+    contacts: await list('/contacts?archived=true'),
+    deals: await list('/deals'),
+  };
+  const id = (all['deals'] as Row[]).find(({ state }) => state === 'diligence')!.id;
+  for (const part of [...parts, ...books, 'financing-sources']) all[part] = await list(`/deals/${id}/${part}`);
+  const timeless = (_name: string, value: unknown) =>
+    typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T/.test(value) ? 'a time' : value;
+  return JSON.parse(JSON.stringify(all, timeless)) as Record<string, unknown[]>;
+}
+
+beforeAll(async () => {
+  service = await openService({
+    config: {
+      rateLimits: { ...readConfig({}).rateLimits, rest_ip: 1_000_000 },
+      features: { findings: true, financing: true },
+      smtpUrl: 'smtp://127.0.0.1:1',
+    },
+  });
+  tenant = await brokerage(service);
+  live = await tenant.key({ scopes: keyScopes });
+  key = await tenant.key({ scopes: keyScopes, environment: 'test' });
+  onLive = as(live, service.restUrl);
+  ask = as(key, service.restUrl);
+});
+afterAll(() => service?.close());
+
+describe('a test key', () => {
+  test('works on the sandbox of its brokerage, and says so', async () => {
+    const me = (await ask('GET', '/me')).body as unknown as Record<string, Row>;
+    const [{ name }] = (await service.sql<{ name: string }>('select name from brokerages where id = $1', [
+      tenant.id,
+    ])) as [{ name: string }];
+    expect(me).toMatchObject({
+      key: { environment: 'test' },
+      brokerage: { id: await sandboxId(), name: `${name} (sandbox)` },
+    });
+    expect((await onLive('GET', '/me')).body).toMatchObject({
+      key: { environment: 'live' },
+      brokerage: { id: tenant.id, name },
+    });
+  });
+
+  test('finds demo data of every kind', async () => {
+    const deals = await list('/deals');
+    expect(deals.map(({ state }) => state).toSorted()).toEqual(['closed', 'diligence', 'draft', 'listed']);
+    expect((await list('/contacts')).length).toBe(11);
+    expect((await list('/contacts?archived=only')).length).toBe(1);
+    const found = await everything();
+    const empty = Object.entries(found).filter(([, rows]) => rows.length === 0);
+    expect(empty).toEqual([]);
+    const [offer] = await list(`/deals/${await diligence()}/offers`);
+    expect(await list(`/deals/${await diligence()}/offers/${offer!.id}/revisions`)).not.toEqual([]);
+  });
+
+  test('reads what is in every document of it', async () => {
+    const documents = (
+      await Promise.all((await list('/deals')).map(({ id }) => list(`/deals/${id}/documents`)))
+    ).flat();
+    expect(documents.length).toBe(Object.keys(samples).length);
+    for (const { id, sizeBytes, sha256 } of documents) {
+      const response = await fetch(`${service.restUrl}/documents/${id}/content`, {
+        headers: { Authorization: `Bearer ${key.token}` },
+      });
+      const body = Buffer.from(await response.arrayBuffer());
+      expect([response.status, body.length, hash('sha256', body, 'hex')]).toEqual([200, sizeBytes, sha256]);
+      const part = await fetch(`${service.restUrl}/documents/${id}/content`, {
+        headers: { Authorization: `Bearer ${key.token}`, Range: 'bytes=3-9' },
+      });
+      expect([part.status, await part.text()]).toEqual([206, body.subarray(3, 10).toString()]);
+    }
+  });
+
+  test('neither sees nor changes what is live, and a live key nothing of the sandbox', async () => {
+    const ours = (await onLive('POST', '/contacts', { type: 'person', displayName: 'Live', email: 'live@example.com' }))
+      .body!;
+    await onLive('PATCH', `/contacts/${ours.id}`, { externalId: 'shared-1' }, { 'If-Match': '*' });
+    const opened = (await onLive('POST', '/deals', { title: 'A live deal' })).body!;
+    const [theirs] = await list('/contacts');
+    const closed = await deal('Neighborhood');
+    for (const [who, contact, dealId] of [
+      [ask, ours.id, opened.id],
+      [onLive, theirs!.id, closed.id],
+    ] as const) {
+      for (const [method, path, body] of [
+        ['GET', `/contacts/${contact}`],
+        ['PATCH', `/contacts/${contact}`, { phone: '1' }],
+        ['POST', `/contacts/archive/${contact}`],
+        ['GET', `/deals/${dealId}`],
+        ['PATCH', `/deals/${dealId}`, { summary: 'Other' }],
+        ['POST', `/deals/${dealId}/invitations`, { email: 'a@example.com', name: 'A', role: 'viewer' }],
+        ['POST', `/deals/${dealId}/conditions`, { name: 'Other' }],
+        ['GET', `/deals/${dealId}/participants`],
+      ] as const)
+        expect([method, path, (await who(method, path, body, { 'If-Match': '*' })).status]).toEqual([
+          method,
+          path,
+          404,
+        ]);
+      expect((await list('/contacts?archived=true', who)).some(({ id }) => id === contact)).toBe(false);
+      expect((await list('/deals', who)).some(({ id }) => id === dealId)).toBe(false);
+    }
+    // What must be unique is so in each of both.
+    expect((await ask('GET', '/contacts/by-external-id/shared-1')).status).toBe(404);
+    const put = { type: 'person', displayName: 'Test' };
+    expect((await ask('PUT', '/contacts/by-external-id/shared-1', put)).status).toBe(201);
+    expect((await onLive('GET', '/contacts/by-external-id/shared-1')).body!.id).toBe(ours.id);
+    expect(
+      (await ask('POST', '/contacts/merge/' + theirs!.id, { from: ours.id }, { 'If-Match': '*' })).status,
+    ).not.toBe(200);
+  });
+
+  test('follows what changes in the sandbox, and cannot go on where a live key was', async () => {
+    const settle = () =>
+      expect
+        .poll(async () => {
+          await service.database.run(publishChanges());
+          return (await service.database.run(publishChanges())).waits;
+        })
+        .toBe(false);
+    await settle();
+    const page = async (who: typeof ask, after: string) =>
+      (await who('GET', `/events?after=${after}`)) as unknown as {
+        status: number;
+        body: { data: { objectId: string; type: string }[]; pagination: { nextCursor: string } };
+      };
+    const [own, other] = [await page(ask, 'latest'), await page(onLive, 'latest')];
+    const made = (await ask('POST', '/contacts', { type: 'person', displayName: 'Followed' })).body!;
+    const ours = (await onLive('POST', '/contacts', { type: 'person', displayName: 'Also followed' })).body!;
+    await settle();
+    expect((await page(ask, own.body.pagination.nextCursor)).body.data).toMatchObject([{ objectId: made.id }]);
+    expect((await page(onLive, other.body.pagination.nextCursor)).body.data).toMatchObject([{ objectId: ours.id }]);
+    expect((await page(ask, other.body.pagination.nextCursor)).status).toBe(400);
+    expect((await page(onLive, own.body.pagination.nextCursor)).status).toBe(400);
+    const { nextCursor } = (await ask('GET', '/contacts?limit=1')).body!.pagination;
+    expect((await onLive('GET', `/contacts?limit=1&cursor=${nextCursor}`)).status).toBe(400);
+  });
+
+  test('opens deals and invites in the name of a fictive broker; nobody is mailed, and the address stays in the sandbox', async () => {
+    const email = 'somebody@live.example';
+    const [{ id: somebody }] = (await service.sql<{ id: string }>(
+      `insert into users (email, name) values ($1, 'Somebody live') returning id`,
+      [email],
+    )) as [{ id: string }];
+    const before = await service.sql(`select (select count(*) from users where sandbox_id is null) as users`);
+    const opened = (await ask('POST', '/deals', { title: 'Of a test' })).body!;
+    const answers = [];
+    for (const address of [email, 'nobody@live.example'])
+      answers.push(
+        await ask('POST', `/deals/${opened.id}/invitations`, { email: address, name: 'Typed', role: 'buyer' }),
+      );
+    expect(
+      answers.map(({ status, body }) => [
+        status,
+        { ...body, id: '', userId: '', email: '', createdAt: '', updatedAt: '' },
+      ]),
+    ).toEqual([1, 2].map(() => [201, expect.objectContaining({ name: 'Typed', status: 'invited', role: 'buyer' })]));
+    expect(answers[0]!.body!.email).toBe(email);
+    expect(
+      (await ask('POST', `/deals/${opened.id}/invitations`, { email, name: 'Typed again', role: 'viewer' })).status,
+    ).toBe(201);
+    expect((await list(`/deals/${opened.id}/participants`)).length).toBe(3);
+    expect(await service.sql('select count(*)::int from participants where user_id = $1', [somebody])).toEqual([
+      { count: 0 },
+    ]);
+    expect(await service.sql(`select (select count(*) from users where sandbox_id is null) as users`)).toEqual(before);
+    expect(
+      await service.sql(
+        `select (select count(*)::int from vault.outbox where recipient <> 'x') as mails, (select count(*)::int from vault.events where deal_id = $1) as events`,
+        [opened.id],
+      ),
+    ).toEqual([{ mails: 0, events: 0 }]);
+    const broker = (await list(`/deals/${opened.id}/participants`)).find(({ role }) => role === 'broker')!;
+    expect(broker['email']).toMatch(/\.sandbox\.invalid$/);
+    // When somebody is erased, so is what was typed of them here.
+    await service.sql(`select app.erase_person($1, 'operator', null)`, [somebody]);
+    expect(JSON.stringify(await list(`/deals/${opened.id}/participants`))).not.toContain(email);
+  });
+
+  test('stops when its issuer leaves, and opens no deals for one who may not', async () => {
+    const other = await brokerage(service);
+    const one = await other.key({ scopes: keyScopes, environment: 'test' });
+    const by = as(one, service.restUrl);
+    await service.sql(
+      `with u as (insert into users (email, name) values ('second@' || $1::text || '.example', 'Second') returning id)
+       insert into members (brokerage_id, user_id, role) select $1::uuid, id, 'admin' from u`,
+      [other.id],
+    );
+    expect((await by('POST', '/deals', { title: 'Allowed' })).status).toBe(201);
+    await service.sql(`update members set role = 'staff' where user_id = $1`, [other.admin]);
+    expect((await by('POST', '/deals', { title: 'Not allowed' })).status).toBe(409);
+    expect((await by('GET', '/deals')).status).toBe(200);
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [other.admin]);
+    expect((await by('GET', '/deals')).status).toBe(401);
+  });
+});
+
+describe('a reset', () => {
+  test('puts everything back under the same ids, and leaves what is live', async () => {
+    await reset();
+    const before = await everything();
+    const ours = (await onLive('POST', '/contacts', { type: 'person', displayName: 'Stays' })).body!;
+    const again = { 'Idempotency-Key': 'after-a-reset' };
+    const mine = (await ask('POST', '/contacts', { type: 'person', displayName: 'Goes' }, again)).body!;
+    const id = await diligence();
+    expect((await ask('PATCH', `/deals/${id}`, { title: 'Otherwise' }, { 'If-Match': '*' })).status).toBe(200);
+    expect((await ask('POST', `/deals/${id}/conditions`, { name: 'One more' })).status).toBe(201);
+    expect(
+      (await ask('POST', `/deals/${id}/invitations`, { email: 'x@y.example', name: 'X', role: 'viewer' })).status,
+    ).toBe(201);
+    const uploaded = await fetch(
+      `${service.restUrl}/deals/${id}/documents?filename=a.txt&category=legal&confidentiality=public`,
+      {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${key.token}`, 'Content-Type': 'application/octet-stream' },
+        body: 'A text.',
+      },
+    );
+    expect([uploaded.status, await uploaded.text()]).toEqual([201, expect.any(String)]);
+    expect(await everything()).not.toEqual(before);
+    const { status, body } = await reset();
+    expect([status, body]).toEqual([200, { resetAt: expect.stringMatching(/^\d{4}-.*Z$/) }]);
+    expect(await everything()).toEqual(before);
+    expect((await ask('GET', `/contacts/${mine.id}`)).status).toBe(404);
+    expect((await onLive('GET', `/contacts/${ours.id}`)).status).toBe(200);
+    // A key of a repeated request stands for nothing any more.
+    expect((await ask('POST', '/contacts', { type: 'person', displayName: 'Another' }, again)).status).toBe(201);
+    expect(await service.sql(`select count(*)::int from users where sandbox_id = $1`, [await sandboxId()])).toEqual([
+      { count: 7 },
+    ]);
+  });
+
+  test('is done once for one idempotency key, and not for a live key', async () => {
+    const first = await ask('POST', '/sandbox/reset', undefined, { 'Idempotency-Key': 'reset-1' });
+    await ask('POST', '/contacts', { type: 'person', displayName: 'Kept' });
+    const second = await ask('POST', '/sandbox/reset', undefined, { 'Idempotency-Key': 'reset-1' });
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect((await list('/contacts')).some(({ displayName }) => displayName === 'Kept')).toBe(true);
+    const refused = await onLive('POST', '/sandbox/reset');
+    expect([refused.status, refused.body!.error.code]).toEqual([409, 'conflict']);
+  });
+});
