@@ -135,6 +135,12 @@ check(
      or exists (select from deals seen where seen.id = r.deal_id))
    order by r.at desc, r.id desc limit 500`,
   ({ scene }) => [scene.brokerage],
+  {
+    'in a brokerage with many deals of others': [
+      `insert into deals (organization_id, title) select d.organization_id, 'Of others ' || n
+         from (select distinct organization_id from deals) d, generate_series(1, 40) n`,
+    ],
+  },
 );
 
 check(

@@ -1,0 +1,59 @@
+-- compatible: the same records in the same order, read in another way.
+--
+-- Somebody who brokers ten thousand deals of a brokerage, and is no admin of it, had the last record of each of them looked up before the latest were
+-- known. Who brokers more than a fifth of the brokerage's deals has its records read in their order now, and those that are theirs kept, until there
+-- are enough: of what everything is asked for that is soon, and else it costs no more than a look at each deal.
+create or replace function app.audit_of_brokerage(brokerage uuid, by_user uuid, beginning text, done boolean, since timestamptz, before timestamptz,
+  after_at timestamptz, after_id uuid, most int)
+returns setof uuid
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  brokered constant uuid[] := app.deals_acting_as('broker');
+  seen constant uuid[] := app.deals_as('broker', 'seller', 'buyer', 'viewer');
+  fivefold constant int := 5 * cardinality(brokered);
+  within constant text := concat_ws(' and ', 'r.brokerage_id = $1',
+    case when since is not null then 'r.at >= $5' end,
+    case when before is not null then 'r.at < $6' end,
+    case when after_at is not null then '(r.at, r.id) < ($7, $8)' end);
+  asked constant text := concat_ws(' and ', 'true',
+    case when by_user is not null then 'r.user_id = $2' end,
+    case when beginning is not null then 'starts_with(r.action, $3)' end,
+    case when done is not null then '(r.outcome in (''done'', ''ok'')) = $4' end);
+  fits constant text := concat_ws(' and ', within, asked);
+  -- Looked up in a table that is made once: of an array the planner would estimate each element.
+  theirs constant text := '(r.deal_id in (select b.id from unnest($10) b (id))
+    or r.user_id = $11 and (r.deal_id is null or r.deal_id in (select s.id from unnest($12) s (id))))';
+  latest constant text := 'order by r.at desc, r.id desc limit ';
+begin
+  if me is null then
+    return;
+  end if;
+  if brokerage = any (app.brokerages_as('admin')) then
+    return query execute format('select r.id from public.audit_records r where %s %s $9', fits, latest)
+      using brokerage, by_user, beginning, done, since, before, after_at, after_id, most;
+    return;
+  end if;
+  if (select count(*) from (select from public.deals d where d.organization_id = brokerage limit fivefold) d) < fivefold then
+    return query execute format('select r.id from (select r.* from public.audit_records r where %s order by r.at desc, r.id desc offset 0) r
+        where %s and %s %s $9', within, asked, theirs, latest)
+      using brokerage, by_user, beginning, done, since, before, after_at, after_id, most, brokered, me, seen;
+    return;
+  end if;
+  return query execute format(
+    'with latest as materialized (
+       select d.id, r.at, r.id as record
+       from public.deals d cross join lateral (select r.at, r.id from public.audit_records r where r.deal_id = d.id and %1$s %2$s 1) r
+       where d.id = any ($10) and d.organization_id = $1),
+     busiest as materialized (select l.id from latest l order by l.at desc, l.record desc limit $9)
+     select f.id from (
+       select r.id, r.at from busiest b cross join lateral (
+         select r.id, r.at from public.audit_records r where r.deal_id = b.id and %1$s %2$s $9) r
+       union
+       (select r.id, r.at from public.audit_records r
+         where r.user_id = $11 and (r.deal_id is null or r.deal_id = any ($12)) and %1$s %2$s $9)) f
+     order by f.at desc, f.id desc limit $9', fits, latest)
+    using brokerage, by_user, beginning, done, since, before, after_at, after_id, most, brokered, me, seen;
+end
+$$;
