@@ -4,11 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import pg from 'pg';
 import type { Statement } from '../server/database/statement.ts';
 import { deal } from '../server/domain/deals/deals.ts';
 import { offers } from '../server/domain/offers/offers.ts';
 import { plPeriods } from '../server/domain/diligence/figures.ts';
 import { enterToRead } from '../server/domain/clients/tokens.ts';
+import { ClientBackends } from './backends.ts';
 import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
 import { request } from './load.ts';
@@ -125,6 +127,9 @@ async function calls(setting: Setting): Promise<void> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-bench-results-'));
   const ours = await start(setting);
   const services = [ours];
+  const watcher = new pg.Client(cluster.owner);
+  await watcher.connect();
+  const backends = new ClientBackends(watcher);
   try {
     const results: Record<string, unknown> = {};
     for (const asked of cases) results[asked.tool] = await answerOf(ours, data, asked);
@@ -143,21 +148,27 @@ async function calls(setting: Setting): Promise<void> {
         const limit = pgbench
           ? whole(await runPgbench(pgbench, cluster.server, script(asked, addressAt(setting.port)), load))
           : '–';
-        const compared = await inTurns(bench, name, connections, {
+        const sides = {
           bare: { service: bare, requests, expect: 200 },
           ours: { service: ours, requests, expect: 200 },
-        });
-        lines.push([name, String(connections), limit, ...cells(compared)]);
+        };
+        const compared = await inTurns(bench, name, connections, sides, backends);
+        const { postgres } = compared.ours;
+        lines.push([name, String(connections), limit, ...cells(compared), postgres === null ? '–' : whole(postgres)]);
       }
     }
     say(
       `\nTool calls: ${perDeal.offers} offers, ${perDeal.periods} periods; "bare" is the SDK alone, returning the same as a constant\n`,
     );
-    say(table(['', 'conc.', 'pgbench /s', ...comparisonHeads], lines));
+    say(table(['', 'conc.', 'pgbench /s', ...comparisonHeads, 'PostgreSQL µs'], lines));
+    say(
+      '\nCPU µs: processor time of Node.js for an answer; PostgreSQL µs: that of its backends for an answer of ours.',
+    );
     if (!pgbench) say('\npgbench is not installed here: its column is left out.');
     say(`\nPeak memory: ours ${ours.peakMemory()} MB, bare ${bare.peakMemory()} MB\n`);
   } finally {
     for (const service of services) await service.stop();
+    await watcher.end();
     await rm(directory, { recursive: true });
   }
 }

@@ -100,4 +100,16 @@ export const explained: readonly Explanation[] = [
     mutants: /^function participations: without "\(\( SELECT app\.barred_in/,
     why: 'Who is kept out of no brokerage is kept out of none of the deals: the condition saves looking at them.',
   },
+  {
+    mutants: /^function (notifications_in_sight|unread_notifications): without "perform app\.seal\(whole/,
+    why: 'A notification is about a record of its own deal, which can be opened as well when all deals of the person are looked at: it saves that look.',
+  },
+  {
+    mutants: /^function activity_in_sight: without "me is null or"/,
+    why: 'Nobody takes part in no deal, so that there is nothing to go through either way.',
+  },
+  {
+    mutants: /^function activity_in_sight: without "and l\.action not like 'tool:%'"/,
+    why: 'A call of a tool is about no record that could be opened: the next condition leaves it out, this one has the index used.',
+  },
 ];
