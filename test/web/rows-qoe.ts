@@ -4,8 +4,9 @@ import { expect } from 'vitest';
 import type { ChecklistRow } from '../../server/domain/diligence/checklist.ts';
 import type { CustomerRevenue, PlPeriod } from '../../server/domain/diligence/figures.ts';
 import type { Snapshot } from '../../server/domain/diligence/snapshots.ts';
+import { sum } from '../../web/src/lib/decimal.ts';
 import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
-import { isMonth } from '../../web/src/routes/deals/qoe/periods.ts';
+import { isMonth } from '../../web/src/lib/periods.ts';
 import { adjustmentCategories, checklistStates, snapshotStates, snapshotTypes } from '../../web/src/lib/states.ts';
 import { list, word, type Lines } from './rows-list.ts';
 import { connectPerson, type Person } from './rows-person.ts';
@@ -83,7 +84,14 @@ export const months = list<PlPeriod>({
   ],
 });
 
-type CustomerIn = CustomerRevenue & { readonly period: string };
+type CustomerIn = CustomerRevenue & { readonly period: string; readonly together: string };
+
+/** With each customer the share of all up to it. */
+const cumulated = (rows: readonly CustomerRevenue[]) =>
+  rows.map((one, at) => ({
+    ...one,
+    together: sum(rows.slice(0, at + 1).map(({ revenue_share: share }) => share ?? '0')),
+  }));
 
 export const customers = list<CustomerIn>({
   what: 'revenue by customer, period by period',
@@ -109,15 +117,19 @@ export const customers = list<CustomerIn>({
     const asked = person.customerPeriods.map(async (period) => {
       const input = { deal_id: person.deal, as_of_period: period };
       const rows = await person.rows<CustomerRevenue>('svc_qoe_customer_concentration', input);
-      return rows.map((one) => ({ ...one, period: one.period_end_date }));
+      return cumulated(rows).map((one) => ({ ...one, period: one.period_end_date }));
     });
-    return [...latest.map((one) => ({ ...one, period: 'the latest' })), ...(await Promise.all(asked)).flat()];
+    return [
+      ...cumulated(latest).map((one) => ({ ...one, period: 'the latest' })),
+      ...(await Promise.all(asked)).flat(),
+    ];
   },
-  facts: ({ period, customer_name, revenue_total, revenue_share, currency }) => [
+  facts: ({ period, customer_name, revenue_total, revenue_share, together, currency }) => [
     period,
     customer_name,
     formatMoney(revenue_total, currency),
     formatShare(revenue_share ?? '0'),
+    formatShare(together),
   ],
 });
 

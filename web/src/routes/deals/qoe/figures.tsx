@@ -2,20 +2,17 @@ import { useQuery } from '@tanstack/react-query';
 import { ChartColumn, ChartPie } from 'lucide-react';
 import { useState } from 'react';
 import { bridgeQuery, customersQuery, periodsQuery } from '../../../api/qoe.ts';
-import type { Day, Id, PlPeriod } from '../../../api/shapes.ts';
+import type { Day, Id } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
-import { BridgeChart, chartHeights, ConcentrationChart, MonthlyChart } from './charts/index.tsx';
+import { BridgeChart } from '../../../components/charts/bridge-chart.tsx';
+import { ConcentrationChart } from '../../../components/charts/concentration-chart.tsx';
+import { chartHeights } from '../../../components/charts/heights.ts';
+import { MonthlyChart } from '../../../components/charts/monthly-chart.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../../components/states.tsx';
 import { formatDay } from '../../../lib/format.ts';
-import { isMonth } from './periods.ts';
-
-/** The months where there are any, in the currency of the latest; else what there is. */
-function charted(periods: readonly PlPeriod[]): PlPeriod[] {
-  const months = periods.some(isMonth) ? periods.filter(isMonth) : periods;
-  return months.filter(({ currency }) => currency === months[0]?.currency);
-}
+import { charted, isMonth } from '../../../lib/periods.ts';
 
 /** Revenue and EBITDA by month. */
 export function PeriodsCard({ dealId }: { dealId: Id }) {

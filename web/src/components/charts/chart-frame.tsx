@@ -1,6 +1,7 @@
 import { ChartNoAxesColumn, Table2 } from 'lucide-react';
 import { useId, useState, type ReactNode } from 'react';
-import { cx } from '../../../../lib/cx.ts';
+import { cx } from '../../lib/cx.ts';
+import { Heading } from '../heading.tsx';
 
 export interface ChartColumn {
   header: string;
@@ -10,8 +11,8 @@ export interface ChartColumn {
 interface ChartFrameProps {
   title: string;
   description?: ReactNode;
-  /** What each colour stands for: a custom property such as "--chart-1". */
-  legend?: readonly { label: string; color: string; line?: boolean }[];
+  /** What each colour stands for: a custom property such as "--chart-1"; `faint` is a lighter shade of it. */
+  legend?: readonly { label: string; color: string; line?: boolean; faint?: boolean }[];
   /** The same as a table, for whoever reads rather than looks. */
   columns: readonly ChartColumn[];
   rows: readonly (readonly ReactNode[])[];
@@ -34,9 +35,9 @@ export function ChartFrame(props: ChartFrameProps) {
       <figcaption className="mb-3 flex flex-col gap-1.5">
         <div className="flex flex-wrap items-start justify-between gap-x-3 gap-y-2">
           <div className="min-w-0 flex-1 basis-40 self-center">
-            <h3 id={titleId} className="text-md font-semibold text-ink">
+            <Heading id={titleId} className="text-md font-semibold text-ink">
               {title}
-            </h3>
+            </Heading>
             {description && <p className="mt-0.5 text-sm text-faint">{description}</p>}
           </div>
           <div className="flex items-center gap-1.5">
@@ -54,12 +55,12 @@ export function ChartFrame(props: ChartFrameProps) {
         </div>
         {legend.length > 0 && (
           <p className="flex flex-wrap gap-x-4 gap-y-1 text-sm text-soft">
-            {legend.map(({ label, color, line }) => (
+            {legend.map(({ label, color, line, faint }) => (
               <span key={label} className="inline-flex items-center gap-1.5">
                 <span
                   aria-hidden
                   style={{ background: `var(${color})` }}
-                  className={cx('inline-block w-3 rounded-sm', line ? 'h-0.75' : 'h-3')}
+                  className={cx('inline-block w-3 rounded-sm', line ? 'h-0.75' : 'h-3', faint && 'opacity-25')}
                 />
                 {label}
               </span>

@@ -1,0 +1,151 @@
+import type { PlPeriod } from '../../api/shapes.ts';
+import { toPixels } from '../../lib/decimal.ts';
+import { formatMonth } from '../../lib/format.ts';
+import { isMonth } from '../../lib/periods.ts';
+import { ChartFrame } from './chart-frame.tsx';
+import { amountOf, moneyTick, Plot, widthOf } from './plot.tsx';
+import { scaleOf } from './scale.ts';
+import { Tip } from './tip.tsx';
+
+type Period = Pick<
+  PlPeriod,
+  'period_label' | 'period_start_date' | 'period_end_date' | 'currency' | 'revenue' | 'ebitda'
+>;
+
+export interface MonthlyChartProps {
+  /** In any order; all in one currency. */
+  periods: readonly Period[];
+  title?: string;
+}
+
+const height = 300;
+const edge = { top: 10, right: 8, bottom: 26, left: 60 };
+const floor = height - edge.bottom;
+
+/** Revenue as bars and EBITDA as a line, at a width in pixels. */
+function drawn(periods: readonly Period[], labels: readonly string[], currency: string, width: number) {
+  const revenues = periods.map(({ revenue }) => toPixels(revenue));
+  const earnings = periods.map(({ ebitda }) => (ebitda === null ? null : toPixels(ebitda)));
+  const money = scaleOf([...revenues, ...earnings.filter((value) => value !== null)], floor, edge.top);
+  const band = (width - edge.left - edge.right) / Math.max(1, periods.length);
+  const thick = Math.min(28, band * 0.72);
+  const middle = (place: number) => edge.left + (place + 0.5) * band;
+  // Every label, or every second, third, … so that none runs into the next.
+  const every = Math.ceil((Math.max(0, ...labels.map(widthOf)) + 16) / band);
+  const points = earnings.map((value, place) =>
+    value === null ? null : { place, x: middle(place), y: money.at(value) },
+  );
+  const line = points
+    .map((point, place) => point && `${points[place - 1] ? 'L' : 'M'}${point.x.toFixed(1)} ${point.y.toFixed(1)}`)
+    .filter(Boolean)
+    .join('');
+  const dots = periods.length <= 24 || earnings.every((_, place) => !points[place - 1]);
+  return {
+    zones: periods.map((_, place) => ({
+      x: edge.left + place * band,
+      y: edge.top,
+      width: band,
+      height: floor - edge.top,
+    })),
+    drawing: (
+      <>
+        {money.ticks.map((tick) => (
+          <g key={tick}>
+            <line
+              x1={edge.left}
+              x2={width - edge.right}
+              y1={money.at(tick)}
+              y2={money.at(tick)}
+              stroke={tick === 0 ? 'var(--edge)' : 'var(--chart-grid)'}
+            />
+            <text x={edge.left - 8} y={money.at(tick) + 4} textAnchor="end" fill="var(--faint)">
+              {moneyTick(tick, currency)}
+            </text>
+          </g>
+        ))}
+        {labels.map((label, place) =>
+          place % every === 0 ? (
+            <text
+              key={place}
+              x={Math.min(middle(place), width - widthOf(label) / 2)}
+              y={height - 6}
+              textAnchor="middle"
+              fill="var(--faint)"
+            >
+              {label}
+            </text>
+          ) : null,
+        )}
+        {revenues.map((value, place) => (
+          <rect
+            key={place}
+            x={middle(place) - thick / 2}
+            y={Math.min(money.at(value), money.at(0))}
+            width={thick}
+            height={Math.abs(money.at(value) - money.at(0))}
+            rx={Math.min(3, thick / 3)}
+            fill="var(--chart-1)"
+          />
+        ))}
+        {/* The line runs over the bars: an edge in the colour of the paper keeps the two apart. */}
+        <path d={line} fill="none" stroke="var(--surface)" strokeWidth={7} strokeLinecap="round" />
+        <path d={line} fill="none" stroke="var(--chart-2)" strokeWidth={3} strokeLinecap="round" />
+        {dots &&
+          points.map(
+            (point) =>
+              point && (
+                <circle
+                  key={point.place}
+                  cx={point.x}
+                  cy={point.y}
+                  r={Math.min(4, band / 3)}
+                  fill="var(--chart-2)"
+                  stroke="var(--surface)"
+                  strokeWidth={Math.min(2, band / 6)}
+                />
+              ),
+          )}
+      </>
+    ),
+  };
+}
+
+/** Revenue as bars and EBITDA as a line, month by month. */
+export function MonthlyChart({ periods, title = 'Revenue and EBITDA by month' }: MonthlyChartProps) {
+  const inOrder = periods.toSorted((a, b) => a.period_start_date.localeCompare(b.period_start_date));
+  const currency = inOrder[0]?.currency ?? 'USD';
+  const labels = inOrder.map((period) =>
+    isMonth(period) ? formatMonth(period.period_start_date) : period.period_label,
+  );
+  const tipOf = (place: number) => {
+    const period = inOrder[place];
+    if (!period) return null;
+    return (
+      <Tip
+        title={labels[place]}
+        rows={[
+          { label: 'Revenue', value: amountOf(period.revenue, currency), color: '--chart-1' },
+          { label: 'EBITDA', value: amountOf(period.ebitda, currency), color: '--chart-2' },
+        ]}
+      />
+    );
+  };
+  return (
+    <ChartFrame
+      title={title}
+      height={height}
+      legend={[
+        { label: 'Revenue', color: '--chart-1' },
+        { label: 'EBITDA', color: '--chart-2', line: true },
+      ]}
+      columns={[{ header: 'Period' }, { header: 'Revenue', align: 'end' }, { header: 'EBITDA', align: 'end' }]}
+      rows={inOrder.map((period) => [
+        period.period_label,
+        amountOf(period.revenue, currency),
+        amountOf(period.ebitda, currency),
+      ])}
+    >
+      <Plot label={title} height={height} draw={(width) => drawn(inOrder, labels, currency, width)} tip={tipOf} />
+    </ChartFrame>
+  );
+}
