@@ -3,33 +3,14 @@ import { ListChecks, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { conditionsQuery } from '../../../api/conditions.ts';
 import type { ClosingCondition } from '../../../api/shapes.ts';
-import { Badge } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
-import { ProgressBar } from '../../../components/progress-bar.tsx';
+import { ConditionsProgress } from '../../../components/conditions/condition-line.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
-import { formatCount } from '../../../lib/format.ts';
 import { ConditionDialog } from './condition-dialog.tsx';
 import { ConditionRow } from './condition-row.tsx';
 import { useDeal } from '../context.ts';
 import { TabPage } from '../tab-page.tsx';
-
-/** How many conditions are met, as words and as a bar. */
-function Progress({ conditions }: { conditions: readonly ClosingCondition[] }) {
-  const met = conditions.filter((one) => one.completed_at !== null).length;
-  const overdue = conditions.filter((one) => one.overdue).length;
-  return (
-    <div className="px-4 pt-4 pb-4 sm:px-5">
-      <p className="flex items-center gap-2.5">
-        <span className="font-medium text-ink">
-          {formatCount(met)} of {formatCount(conditions.length)} met
-        </span>
-        {overdue > 0 && <Badge tone="bad">{formatCount(overdue)} overdue</Badge>}
-      </p>
-      <ProgressBar label="Closing conditions met" done={met} of={conditions.length} className="mt-2.5 h-1.5" />
-    </div>
-  );
-}
 
 /** The conditions under which the sale closes: whose they are, until when, and how far. */
 export default function ClosingTab() {
@@ -49,7 +30,7 @@ export default function ClosingTab() {
           {({ items }) =>
             items.length > 0 ? (
               <>
-                <Progress conditions={items} />
+                <ConditionsProgress conditions={items} />
                 <ul className="divide-y divide-line border-t border-line">
                   {items.map((condition) => (
                     <ConditionRow key={condition.id} condition={condition} onEdit={() => setDialog({ condition })} />

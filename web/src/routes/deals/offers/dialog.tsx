@@ -11,7 +11,7 @@ import { compare, isDecimal } from '../../../lib/decimal.ts';
 import { formatMoney } from '../../../lib/format.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
-import { parts, sumOfParts, type Part } from './payload.ts';
+import { parts, sumOfParts, type Part } from '../../../components/offers/payload.ts';
 
 interface Values extends Record<Part, string> {
   purchase_price: string;

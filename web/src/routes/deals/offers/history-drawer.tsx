@@ -11,7 +11,7 @@ import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { useDeal } from '../context.ts';
 import { Decision } from './facts.tsx';
-import { otherTerms, parts } from './payload.ts';
+import { otherTerms, parts } from '../../../components/offers/payload.ts';
 
 interface Line {
   label: string;

@@ -17,7 +17,7 @@ import { Comparison } from './comparison.tsx';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { HistoryDrawer } from './history-drawer.tsx';
 import { OfferDialog } from './dialog.tsx';
-import { byPrice } from './payload.ts';
+import { byPrice } from '../../../components/offers/payload.ts';
 import { TabPage } from '../tab-page.tsx';
 
 /** Accepts an offer by granting its buyer exclusivity; the deal moves there by it. */

@@ -1,6 +1,6 @@
 /** What an offer consists of: its rows in a comparison, its parts, and what a person wrote beyond the fields we know. */
-import type { Decimal, Offer, OfferPayload } from '../../../api/shapes.ts';
-import { compare, isDecimal, sum } from '../../../lib/decimal.ts';
+import type { Decimal, Offer, OfferPayload } from '../../api/shapes.ts';
+import { compare, isDecimal, sum } from '../../lib/decimal.ts';
 
 export type Part = 'cash_at_close' | 'seller_note' | 'earnout' | 'rollover_equity';
 
@@ -41,7 +41,7 @@ export function sumOfParts(payload: Record<Part, Decimal | null | undefined>): D
 }
 
 /** The highest price among offers in one currency; null when they are in several, or there is no choice. */
-export function highestPrice(offers: readonly Offer[]): Decimal | null {
+export function highestPrice(offers: readonly Pick<Offer, 'payload'>[]): Decimal | null {
   const currencies = new Set(offers.map(({ payload }) => payload.currency));
   const prices = offers
     .map(({ payload }) => payload.purchase_price)
@@ -51,5 +51,5 @@ export function highestPrice(offers: readonly Offer[]): Decimal | null {
 }
 
 /** The offers with the highest price first. */
-export const byPrice = (offers: readonly Offer[]): Offer[] =>
+export const byPrice = <One extends Pick<Offer, 'payload'>>(offers: readonly One[]): One[] =>
   offers.toSorted((a, b) => compare(b.payload.purchase_price ?? '0', a.payload.purchase_price ?? '0'));

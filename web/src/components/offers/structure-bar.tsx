@@ -1,7 +1,7 @@
-import type { OfferPayload } from '../../../api/shapes.ts';
-import { cx } from '../../../lib/cx.ts';
-import { toPixels } from '../../../lib/decimal.ts';
-import { formatMoney } from '../../../lib/format.ts';
+import type { OfferPayload } from '../../api/shapes.ts';
+import { cx } from '../../lib/cx.ts';
+import { toPixels } from '../../lib/decimal.ts';
+import { formatMoney } from '../../lib/format.ts';
 import { parts } from './payload.ts';
 
 /** The colour of each part, in the order of {@link parts}. */
