@@ -148,7 +148,7 @@ const axe =
  * What axe finds wrong with the page as it is: the rule and the first element. Our pages have no frames. The `rules`
  * are all, or those that colours decide.
  */
-export async function violationsOn(page: Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
+export async function violationsOn(page: Pick<Page, 'evaluate'>, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
   // A page keeps axe until it is left: reading half a megabyte of script takes as long as a third of the checks.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe);
   const options = {

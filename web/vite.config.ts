@@ -1,11 +1,15 @@
-/** How the web application is built: into web/dist, every hashed file also as Brotli and gzip, fonts preloaded. */
+/**
+ * How the web application is built: into web/dist, every hashed file also as Brotli and gzip, fonts preloaded; and the views
+ * that MCP hosts show, beside it.
+ */
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type Plugin } from 'vite';
+import { build, defineConfig, type Plugin } from 'vite';
+import viewsConfig from './views.config.ts';
 
 const here = import.meta.dirname;
 
@@ -57,13 +61,29 @@ function compressed(): Plugin {
   };
 }
 
+/** Builds the views once everything else is in the folder: they are sent within messages, and never compressed. */
+function views(): Plugin {
+  return {
+    name: 'dealkeep:views-beside',
+    apply: 'build',
+    enforce: 'post',
+    closeBundle: {
+      sequential: true,
+      order: 'post',
+      async handler() {
+        await build({ ...viewsConfig, configFile: false });
+      },
+    },
+  };
+}
+
 const backend = process.env.DEALKEEP_ORIGIN ?? 'http://127.0.0.1:3000';
 // The backend takes changes from its own origin alone.
 const proxied = { target: backend, headers: { origin: backend } };
 
 export default defineConfig({
   root: here,
-  plugins: [react(), tailwindcss(), preloadFonts(), compressed()],
+  plugins: [react(), tailwindcss(), preloadFonts(), compressed(), views()],
   resolve: {
     // Radix locks scrolling with a <style> element, which the content security policy refuses; ours adopts a sheet.
     alias: { 'react-style-singleton': join(here, 'src/lib/style-singleton.ts') },

@@ -43,7 +43,7 @@ function within({ deal_id, finding_id, source_id }: Input): Within | null {
  * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
  * writing tool, the work, and the record, which a tool that reads leaves as it enters. That the token carries mcp:read goes without saying: every token does.
  */
-async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown): Promise<Record<string, unknown>> {
+async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown): Promise<CallToolResult> {
   const { database, config } = exchange.services;
   if (tool.feature && !config.features[tool.feature]) throw new ToolRefusal(featureNotAvailable(tool));
   // Before the input is looked at. The database asks again, in the transaction that writes.
@@ -54,9 +54,10 @@ async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown
   const before = [exchange.enterToCall(within(input), read), ...(plan.gate ? [plan.gate] : [])];
   const after = read ? [] : [record(exchange, tool, input, 'ok')];
   const found = await database.together(...before, ...plan.work, ...after);
-  const result = plan.answer(found.slice(before.length, before.length + plan.work.length));
+  const ours = found.slice(before.length, before.length + plan.work.length);
+  const result = plan.answer(ours);
   if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
-  return result;
+  return success(result, plan.beside(ours));
 }
 
 function factsOf({ services, holder }: Exchange, tool: Tool, input: Input): CallFacts {
@@ -113,7 +114,7 @@ async function call(exchange: Exchange, tool: Tool, given: unknown, span: OpenSp
   let result: CallToolResult;
   let outcome = 'ok';
   try {
-    result = success(await work(exchange, tool, input, given));
+    result = await work(exchange, tool, input, given);
   } catch (error) {
     const body = explain(exchange, tool, input, error);
     outcome = body.error;

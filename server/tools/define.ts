@@ -9,6 +9,7 @@ import type { Origin } from '../domain/audit/audited.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
 import { inputFaults, invalidInput } from './inputs.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';
+import type { ViewName } from './views.ts';
 import { inputSchema, outputSchema } from './schemas.ts';
 
 /** What a tool does to the world, for whoever decides whether to let it run unasked. All four are always said. */
@@ -64,6 +65,10 @@ export interface ToolDefinition<
   readonly work: (input: z.output<Input>, origin: Origin) => Work;
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
   readonly answer: (...found: Results<Work>) => z.input<Output> | null;
+  /** The picture that hosts with MCP Apps draw of a result. */
+  readonly view?: ViewName;
+  /** What the picture needs beside the result, by the keys of `_meta`; models do not read it. */
+  readonly beside?: (...found: Results<Work>) => Record<string, unknown> | undefined;
 }
 
 /** What one call of a tool will do. */
@@ -71,6 +76,7 @@ export interface Plan {
   readonly gate: Statement<unknown> | null;
   readonly work: readonly Statement<unknown>[];
   readonly answer: (found: readonly unknown[]) => Record<string, unknown> | null;
+  readonly beside: (found: readonly unknown[]) => Record<string, unknown> | undefined;
 }
 
 export interface Tool {
@@ -81,6 +87,7 @@ export interface Tool {
   /** As tools/list shows it. */
   readonly listed: ListedTool;
   readonly output: z.ZodObject;
+  readonly view: ViewName | undefined;
   /** Throws a {@link ToolRefusal} that names every fault of the input. */
   plan(input: unknown, origin: Origin): Plan;
 }
@@ -91,13 +98,14 @@ export function defineTool<
   Output extends z.ZodObject,
   const Work extends readonly Statement<unknown>[],
 >(definition: ToolDefinition<Input, Output, Work>): Tool {
-  const { name, title, description, annotations, input: schema, gate, work, answer } = definition;
+  const { name, title, description, annotations, input: schema, gate, work, answer, beside } = definition;
   return {
     name,
     scope: definition.scope,
     feature: definition.feature,
     denied: definition.denied,
     output: definition.output,
+    view: definition.view,
     listed: {
       name,
       title,
@@ -113,6 +121,7 @@ export function defineTool<
         gate: gate?.(name, parsed.data) ?? null,
         work: work(parsed.data, origin),
         answer: (found) => answer(...(found as Results<Work>)),
+        beside: (found) => beside?.(...(found as Results<Work>)),
       };
     },
   };

@@ -4,12 +4,14 @@ import {
   createMcpHandler,
   isLegacyRequest,
   PROTOCOL_VERSION_META_KEY,
+  type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Logger } from '../log.ts';
 import { isObject, type Exchange } from './exchange.ts';
 import { methodOf } from './message.ts';
-import { serverFor } from './server.ts';
+import { openServer } from './server.ts';
+import type { StaticResource } from './views.ts';
 
 /** Answers one message, or (from clients of early 2025) an array of them, that came with `request`. */
 export type Protocol = (request: Request, message: unknown, exchange: Exchange) => Promise<Response>;
@@ -49,14 +51,13 @@ function accepting(request: Request): Request {
   return new Request(request.url, { method: 'POST', headers });
 }
 
-async function answerOlder(request: Request, message: unknown, exchange: Exchange): Promise<Response> {
+async function answerOlder(request: Request, message: unknown, server: Server): Promise<Response> {
   const messages = withoutCancelling(message);
   if (Array.isArray(messages) && messages.length === 0) return new Response(null, { status: 202 });
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,
     enableJsonResponse: true,
   });
-  const server = serverFor(exchange);
   await server.connect(transport);
   try {
     return await transport.handleRequest(accepting(request), { parsedBody: messages });
@@ -65,8 +66,9 @@ async function answerOlder(request: Request, message: unknown, exchange: Exchang
   }
 }
 
-/** The protocol; what it reports besides its answers goes to the log. */
-export function openProtocol(log: Logger): Protocol {
+/** The protocol, with these views of results; what it reports besides its answers goes to the log. */
+export function openProtocol(log: Logger, views: readonly StaticResource[]): Protocol {
+  const serverFor = openServer(views);
   const exchanges = new WeakMap<Request, Exchange>();
   const newer = createMcpHandler(
     ({ requestInfo }) => {
@@ -79,7 +81,7 @@ export function openProtocol(log: Logger): Protocol {
   return async (request, given, exchange) => {
     const message = withObjects(given, exchange);
     const older = !isNewer(message) && (await isLegacyRequest(request, message));
-    if (older) return answerOlder(request, message, exchange);
+    if (older) return answerOlder(request, message, serverFor(exchange));
     exchanges.set(request, exchange);
     return newer.fetch(request, { parsedBody: message });
   };

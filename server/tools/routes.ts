@@ -13,6 +13,7 @@ import { corsHeaders, originCheck, preflightHeaders } from './origins.ts';
 import { openProtocol } from './protocol.ts';
 import { cardPaths, serveCard } from './server-card.ts';
 import { writeRpcError } from './rpc-error.ts';
+import { readViews } from './views.ts';
 
 /** What is known of a request by the time that something is wrong with it. */
 interface Progress {
@@ -53,7 +54,7 @@ function isForTools(c: Context): boolean {
 export function toolServerRoutes(services: Services): Hono {
   const { config, log } = services;
   const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
-  const protocol = openProtocol(log);
+  const protocol = openProtocol(log, readViews(config.baseUrl));
   const holders = openHolders<Holder>();
 
   async function holderOf(exchange: Exchange, digest: Buffer, path: ResourcePath): Promise<Holder> {

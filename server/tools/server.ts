@@ -1,6 +1,7 @@
 /** The tool server as the protocol sees it: what it is, which tools it has, and how one is called. */
 
 import {
+  CLIENT_CAPABILITIES_META_KEY,
   ProtocolError,
   ProtocolErrorCode,
   Server,
@@ -12,12 +13,12 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import about from '../../package.json' with { type: 'json' };
 import { callTool } from './call.ts';
 import { catalog } from './catalog/index.ts';
-import type { Exchange } from './exchange.ts';
+import { isObject, type Exchange } from './exchange.ts';
+import { extension, uriOf, type StaticResource } from './views.ts';
 
 // Everything that does not depend on who calls is made here, once.
 /** Who the server says it is. */
 export const identity = { name: 'dealkeep', title: 'Dealkeep', version: about.version };
-const listed = { tools: catalog.map((tool) => tool.listed) };
 const byName = new Map(catalog.map((tool) => [tool.name, tool]));
 
 // The list is the same for everybody and changes with a release; who asks is still nobody else's business.
@@ -30,8 +31,14 @@ export const protocolVersions: readonly string[] = ['2026-07-28', ...initialized
 
 const options: ServerOptions = {
   supportedProtocolVersions: initialized,
-  capabilities: { tools: { listChanged: false } },
-  cacheHints: { 'tools/list': fiveMinutes, 'server/discover': fiveMinutes },
+  capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
+  cacheHints: {
+    'tools/list': fiveMinutes,
+    'resources/list': fiveMinutes,
+    'resources/templates/list': fiveMinutes,
+    'resources/read': fiveMinutes,
+    'server/discover': fiveMinutes,
+  },
   jsonSchemaValidator: new AjvJsonSchemaValidator(),
 };
 
@@ -67,20 +74,52 @@ class PlainServer extends Server {
   }
 }
 
-/** A server for this one request. */
-export function serverFor(exchange: Exchange): Server {
-  const server = new PlainServer(identity, options);
-  server.setRequestHandler('tools/list', ({ params }) => {
-    if (params?.cursor !== undefined) {
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The list of tools is one page: leave cursor out.');
-    }
-    return listed;
+/** Throws when a page other than the first is asked for. */
+function refuseCursor(what: string, cursor: string | undefined): void {
+  if (cursor === undefined) return;
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The list of ${what} is one page: leave cursor out.`);
+}
+
+/** Whether a client says in its request what it can do, and showing views is not among it. Clients of 2025 do not say. */
+function showsNoViews(envelope: Readonly<Record<string, unknown>> = {}): boolean {
+  const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY];
+  return isObject(capabilities) && !(isObject(capabilities['extensions']) && extension in capabilities['extensions']);
+}
+
+/** Gives the server for one request. `views` are the resources that draw what tools answer. */
+export function openServer(views: readonly StaticResource[]): (exchange: Exchange) => Server {
+  const tools = catalog.map((tool) => tool.listed);
+  const resources = new Map(views.map((view) => [view.listed.uri, view]));
+  const drawn = catalog.map(({ listed, view }) => {
+    const resourceUri = view && uriOf(view);
+    return resourceUri && resources.has(resourceUri) ? { ...listed, _meta: { ui: { resourceUri } } } : listed;
   });
-  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
-    const tool = byName.get(params.name);
-    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${shown(params.name)}`);
-    const { misfits } = exchange;
-    return callTool(exchange, tool, misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {}));
-  });
-  return server;
+  return (exchange) => {
+    const server = new PlainServer(identity, options);
+    server.setRequestHandler('tools/list', ({ params }, { mcpReq }) => {
+      refuseCursor('tools', params?.cursor);
+      return { tools: showsNoViews(mcpReq.envelope) ? tools : drawn };
+    });
+    server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
+      const tool = byName.get(params.name);
+      if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${shown(params.name)}`);
+      const { misfits } = exchange;
+      return callTool(exchange, tool, misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {}));
+    });
+    server.setRequestHandler('resources/list', ({ params }) => {
+      refuseCursor('resources', params?.cursor);
+      return { resources: views.map(({ listed }) => listed) };
+    });
+    server.setRequestHandler('resources/templates/list', ({ params }) => {
+      refuseCursor('templates', params?.cursor);
+      return { resourceTemplates: [] };
+    });
+    server.setRequestHandler('resources/read', ({ params }) => {
+      const found = resources.get(params.uri);
+      if (!found) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown resource: ${shown(params.uri)}`);
+      const { uri, mimeType, _meta } = found.listed;
+      return { contents: [{ uri, mimeType, text: found.text, _meta }] };
+    });
+    return server;
+  };
 }

@@ -64,12 +64,16 @@ function readBuiltFile(directory: string, name: string): BuiltFile {
   return { type: types[path.extname(name)] ?? 'application/octet-stream', etag, bodies };
 }
 
+/** What hosts show of tools' results is no page of ours: the tool server gives it out. */
+const views = `views${path.sep}`;
+
 /** Every file of the build by its path below the origin; empty when nothing is built. */
 function readBuild(directory: string): ReadonlyMap<string, BuiltFile> {
   if (!existsSync(path.join(directory, 'index.html'))) return new Map();
   const names = readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/\.(br|gz)$/.test(entry.name))
-    .map((entry) => path.relative(directory, path.join(entry.parentPath, entry.name)));
+    .map((entry) => path.relative(directory, path.join(entry.parentPath, entry.name)))
+    .filter((name) => !name.startsWith(views));
   return new Map(names.map((name) => [`/${name.split(path.sep).join('/')}`, readBuiltFile(directory, name)]));
 }
 

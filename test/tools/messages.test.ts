@@ -265,7 +265,7 @@ describe('what a client sends and takes', () => {
       );
       expect(body?.result).toMatchObject({
         protocolVersion,
-        capabilities: { tools: { listChanged: false } },
+        capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
         serverInfo: { name: 'dealkeep', title: 'Dealkeep' },
       });
     }
@@ -278,7 +278,7 @@ describe('what a client sends and takes', () => {
       const { body } = await send(service, access.token, message('initialize', asked));
       expect(body?.result).toEqual({
         protocolVersion: '2025-11-25',
-        capabilities: { tools: { listChanged: false } },
+        capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
         serverInfo: { name: 'dealkeep', title: 'Dealkeep', version: expect.any(String) },
       });
       if (protocolVersion === '2026-07-28') return;
@@ -290,7 +290,7 @@ describe('what a client sends and takes', () => {
   );
 
   test('lists and discovery say how long they hold, and for whom', async () => {
-    for (const method of ['tools/list', 'server/discover']) {
+    for (const method of ['tools/list', 'resources/list', 'resources/templates/list', 'server/discover']) {
       const { body } = await send(service, access.token, message(method, { _meta: modern }), {
         headers: modernHeaders(method),
       });

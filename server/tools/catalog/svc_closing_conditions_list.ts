@@ -15,4 +15,5 @@ export const svcClosingConditionsList = defineTool({
   output: z.strictObject({ closing_conditions: z.array(closingCondition) }),
   work: ({ deal_id }) => [closingConditions(deal_id)],
   answer: (closing_conditions) => ({ closing_conditions }),
+  view: 'conditions',
 });

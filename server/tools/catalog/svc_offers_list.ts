@@ -15,4 +15,5 @@ export const svcOffersList = defineTool({
   output: z.strictObject({ offers: z.array(offer) }),
   work: ({ deal_id }) => [offers(deal_id)],
   answer: (found) => ({ offers: found }),
+  view: 'offers',
 });

@@ -15,4 +15,5 @@ export const svcQoeCustomerConcentration = defineTool({
   output: z.strictObject({ customers: z.array(customerRevenueRow) }),
   work: ({ deal_id, as_of_period = null }) => [customerConcentration(deal_id, as_of_period)],
   answer: (customers) => ({ customers }),
+  view: 'customers',
 });

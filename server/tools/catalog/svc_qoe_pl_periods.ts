@@ -15,4 +15,5 @@ export const svcQoePlPeriods = defineTool({
   output: z.strictObject({ periods: z.array(plPeriodRow) }),
   work: ({ deal_id, start_date = null, end_date = null }) => [plPeriods(deal_id, start_date, end_date)],
   answer: (periods) => ({ periods }),
+  view: 'monthly',
 });

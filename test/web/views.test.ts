@@ -1,0 +1,280 @@
+/** The views of tools' results as a host shows them: drawn, by keyboard, in either theme, at any width, and asking nobody for anything. */
+
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
+import { openBrowser, settled, violationsOn } from '../browser.ts';
+import { openService, type TestService } from '../harness.ts';
+import { addToken, send } from '../tools/scene.ts';
+import { openHost, type Host } from './views-host.ts';
+
+type Row = Record<string, string | null>;
+interface Result {
+  structuredContent: Record<string, Row[]>;
+  _meta?: Record<string, unknown>;
+}
+interface Drawn {
+  readonly html: string;
+  readonly result: Result;
+}
+
+let service: TestService;
+let browser: Browser;
+let host: Host;
+let deal: string;
+const drawn = new Map<string, Drawn>();
+
+const of = (name: string): Drawn => {
+  const found = drawn.get(name);
+  if (!found) throw new Error(`There is no view ${name}.`);
+  return found;
+};
+const rowsOf = (name: string, list: string): Row[] => of(name).result.structuredContent[list] ?? [];
+
+/** Shows a view with the demo's result, or with another. */
+async function show(name: string, given: { result?: unknown; input?: object; context?: object } = {}): Promise<void> {
+  const { html, result } = of(name);
+  const shown = { html, result, input: { deal_id: deal }, context: { theme: 'light' }, ...given };
+  await host.show(shown as Parameters<Host['show']>[0]);
+}
+
+beforeAll(async () => {
+  service = await openService({ demo: true });
+  deal = service.demo.deals.with_everything;
+  const { token } = await addToken(service, service.demo.people.broker.user_id);
+  const ask = async (method: string, params: object = {}) => {
+    const { body } = await send(service, token, { jsonrpc: '2.0', id: 1, method, params });
+    return body?.result as unknown;
+  };
+  const { tools } = (await ask('tools/list')) as { tools: { name: string; _meta?: { ui: { resourceUri: string } } }[] };
+  for (const { name, ...tool } of tools) {
+    const uri = tool['_meta']?.ui.resourceUri;
+    if (uri === undefined) continue;
+    const { contents } = (await ask('resources/read', { uri })) as { contents: { text: string }[] };
+    const result = (await ask('tools/call', { name, arguments: { deal_id: deal } })) as Result;
+    drawn.set(uri.replace(/.*\//, ''), { html: contents[0]?.text ?? '', result });
+  }
+  browser = await openBrowser();
+  host = await openHost(browser);
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await service?.close();
+});
+
+/** Nothing was asked of the network, the bridge took every message, and nothing failed. */
+async function expectQuiet(): Promise<void> {
+  expect([host.complaints, (await host.heard()).faults]).toEqual([[], []]);
+}
+
+/** Presses Tab until what is focused in the view has this name. */
+async function tabTo(name: string | RegExp): Promise<void> {
+  const wanted = host.view.locator(':focus').and(host.view.getByRole('button', { name }));
+  for (let presses = 0; presses < 12; presses += 1) {
+    await host.page.keyboard.press('Tab');
+    if ((await wanted.count()) > 0) return;
+  }
+  throw new Error(`The keyboard does not reach ${name}.`);
+}
+
+/** The cells of the table that a chart turns into by keyboard. */
+async function tableOf(name: string): Promise<string[][]> {
+  await show(name);
+  await host.view.getByRole('figure').waitFor();
+  await tabTo(/^Table/);
+  await host.page.keyboard.press('Enter');
+  await host.view.getByRole('table').waitFor();
+  const rows = await host.view.getByRole('row').all();
+  const cells = await Promise.all(rows.map((row) => row.getByRole('cell').allInnerTexts()));
+  return cells.filter((row) => row.length > 0);
+}
+
+const money = (amount: string | null | undefined, currency: string | null | undefined): string =>
+  amount === null || amount === undefined ? '–' : formatMoney(amount, currency);
+
+describe('a host draws', { timeout: 60_000 }, () => {
+  test.each(['monthly', 'bridge', 'customers', 'offers', 'conditions'])(
+    '%s, light and dark, wide and narrow, and axe finds nothing wrong',
+    async (name) => {
+      await host.page.setViewportSize({ width: 900, height: 800 });
+      await show(name);
+      await host.view.getByRole('button', { name: 'Open in Dealkeep' }).waitFor();
+      const frame = host.frame();
+      expect(await violationsOn(frame)).toEqual([]);
+      const background = () => frame.evaluate('getComputedStyle(document.body).backgroundColor');
+      const light = await background();
+      await host.change({ theme: 'dark' });
+      await frame.evaluate(settled);
+      expect(await background()).not.toBe(light);
+      expect(await violationsOn(frame, 'colours')).toEqual([]);
+      await host.page.setViewportSize({ width: 320, height: 800 });
+      await expect.poll(() => frame.evaluate('innerWidth')).toBe(320);
+      expect(await frame.evaluate('document.documentElement.scrollWidth')).toBe(320);
+      // The host makes the frame as tall as the view says it is.
+      const left = 'document.documentElement.scrollHeight - innerHeight';
+      await expect.poll(() => frame.evaluate(left), { timeout: 15_000 }).toBe(0);
+      await host.page.setViewportSize({ width: 900, height: 800 });
+      await expectQuiet();
+    },
+  );
+});
+
+describe('by keyboard, a reader has', { timeout: 60_000 }, () => {
+  test('every month of the books in a table, and each in the drawing', async () => {
+    const periods = rowsOf('monthly', 'periods').toReversed();
+    const expected = periods.map(({ period_label, revenue, ebitda, currency }) => [
+      period_label,
+      money(revenue, currency),
+      money(ebitda, currency),
+    ]);
+    expect(await tableOf('monthly')).toEqual(expected);
+    await host.page.keyboard.press('Enter');
+    await host.page.keyboard.press('Tab');
+    await host.page.keyboard.press('End');
+    const tip = host.view.getByRole('status');
+    await expect.poll(() => tip.innerText()).toContain(expected.at(-1)?.[1]);
+    await host.page.keyboard.press('ArrowLeft');
+    await expect.poll(() => tip.innerText()).toContain(expected.at(-2)?.[1]);
+    await host.page.keyboard.press('Escape');
+    await expect.poll(() => tip.count()).toBe(0);
+  });
+
+  test('the way from reported to adjusted EBITDA', async () => {
+    const bridge = of('bridge').result['_meta']?.['dealkeep/ebitda_bridge'] as Row;
+    const rows = await tableOf('bridge');
+    expect(rows[0]).toEqual(['Reported', money(bridge['reported_ebitda'], bridge['currency'])]);
+    expect(rows.at(-1)).toEqual(['Adjusted', money(bridge['adjusted_ebitda'], bridge['currency'])]);
+    expect(rows).toHaveLength(2 + (bridge['adjustments']?.length ?? 0));
+  });
+
+  test('the customers with their shares, one by one and together', async () => {
+    const customers = rowsOf('customers', 'customers');
+    const rows = await tableOf('customers');
+    expect(rows.map((row) => row.slice(0, 3))).toEqual(
+      customers.map(({ customer_name, revenue_total, revenue_share, currency }) => [
+        customer_name,
+        money(revenue_total, currency),
+        formatShare(revenue_share ?? '0'),
+      ]),
+    );
+    const shares = customers.map(({ revenue_share }) => BigInt(Math.round(Number(revenue_share) * 1e6)));
+    const third = shares.slice(0, 3).reduce((all, share) => all + share, 0n);
+    expect(rows[2]?.[3]).toBe(formatShare(`0.${String(third).padStart(6, '0')}`));
+  });
+
+  test('the latest offer of each buyer side by side, the highest first', async () => {
+    await show('offers');
+    const table = host.view.getByRole('table');
+    await table.waitFor();
+    const current = rowsOf('offers', 'offers').filter((offer) => (offer['is_current'] as unknown) === true);
+    const prices = current
+      .map(({ payload }) => payload as unknown as Row)
+      .toSorted((a, b) => Number(b['purchase_price']) - Number(a['purchase_price']));
+    const row = table.getByRole('row').filter({ has: host.view.getByRole('rowheader', { name: 'Price' }) });
+    const cells = await row.getByRole('cell').allInnerTexts();
+    expect(cells).toHaveLength(prices.length);
+    for (const [place, payload] of prices.entries())
+      expect(cells[place]).toContain(money(payload['purchase_price'], payload['currency']));
+  });
+
+  test('the conditions, what is overdue first and what is met last', async () => {
+    await show('conditions');
+    const items = host.view.getByRole('listitem');
+    await items.first().waitFor();
+    const conditions = rowsOf('conditions', 'closing_conditions');
+    const texts = await items.allInnerTexts();
+    expect(texts).toHaveLength(conditions.length);
+    for (const { name } of conditions) expect(texts.join('\n')).toContain(name);
+    expect(texts[0]).toContain('Overdue');
+    expect(texts.at(-1)).toMatch(/Met|Waived/);
+  });
+
+  test('the way to the page, which the host opens', async () => {
+    await show('offers');
+    await tabTo('Open in Dealkeep');
+    await host.page.keyboard.press('Enter');
+    const url = `${service.config.baseUrl}/deals/${deal}/offers`;
+    await expect.poll(async () => (await host.heard()).links).toEqual([url]);
+    await show('offers', { input: { deal_id: '../settings' } });
+    await host.view.getByRole('table').waitFor();
+    expect(await host.view.getByRole('button', { name: 'Open in Dealkeep' }).count()).toBe(0);
+    await expectQuiet();
+  });
+});
+
+describe('a view', { timeout: 60_000 }, () => {
+  const style = (property: string) =>
+    host.frame().evaluate<string>(`getComputedStyle(document.body).getPropertyValue('${property}')`);
+
+  test('takes the colours and the type of the host, and from it nothing but colours and type', async () => {
+    const variables = {
+      '--color-background-primary': 'rgb(1, 2, 3)',
+      '--color-text-primary': 'rgb(250, 251, 252)',
+      '--color-border-primary': 'url(http://elsewhere.test/x.png)',
+      '--font-sans': 'Georgia',
+    };
+    await show('conditions', { context: { theme: 'dark', styles: { variables } } });
+    await host.view.getByRole('list').waitFor();
+    expect([await style('background-color'), await style('color'), await style('font-family')]).toEqual([
+      'rgb(1, 2, 3)',
+      'rgb(250, 251, 252)',
+      'Georgia',
+    ]);
+    expect(await style('--line')).not.toContain('url');
+    await host.change({ theme: 'dark', styles: { variables: { '--color-background-primary': 'rgb(9, 9, 9)' } } });
+    await expect.poll(() => style('background-color')).toBe('rgb(9, 9, 9)');
+    await expectQuiet();
+  });
+
+  test.each([
+    ['is on its way', undefined, 'One moment…'],
+    [
+      'was refused',
+      { isError: true, content: [], structuredContent: { error: 'busy', message: 'Try again.' } },
+      'Try again.',
+    ],
+    ['is empty', { content: [], structuredContent: { offers: [] } }, 'There are no offers to compare.'],
+    ['is nothing that it knows', { content: [{ type: 'text', text: 'no JSON' }] }, 'There are no offers to compare.'],
+  ])('says so where its result %s', async (_what, result, words) => {
+    await show('offers', { result });
+    await expect.poll(() => host.view.getByRole('status').innerText()).toBe(words);
+    await expectQuiet();
+  });
+
+  test('reads a result that came as text alone', async () => {
+    const { structuredContent } = of('conditions').result;
+    await show('conditions', { result: { content: [{ type: 'text', text: JSON.stringify(structuredContent) }] } });
+    await host.view.getByRole('listitem').first().waitFor();
+  });
+
+  test('draws whatever people wrote as text, and leaves out what does not fit', async () => {
+    const hostile = `<img src=x onerror="parent.postMessage('x','*')"></script><script>alert(1)</script>`;
+    const payload = {
+      purchase_price: '12e9',
+      cash_at_close: '9007199254740993.0001',
+      currency: hostile,
+      target_close_date: 'tomorrow',
+      expires_at: '2026-99-99',
+      terms: hostile,
+      [hostile]: { deep: [hostile] },
+      financing_contingency: 'yes',
+    };
+    const offers = [1, 2].map((id) => ({ id: String(id), is_current: true, submitted_at: 'never', payload }));
+    await show('offers', { result: { content: [], structuredContent: { offers: [...offers, null, 7, [hostile]] } } });
+    await host.view.getByRole('table').waitFor();
+    const text = await host.view.getByRole('main').innerText();
+    expect(text).toContain(hostile);
+    expect(text).toContain('9,007,199,254,740,993.0001');
+    expect(await host.view.locator('img').count()).toBe(0);
+    const customers = [hostile, 'A'.repeat(500)].map((customer_name) => ({
+      customer_name,
+      currency: 'EURO',
+      revenue_total: '1'.repeat(40),
+      revenue_share: '0.5',
+    }));
+    await show('customers', { result: { content: [], structuredContent: { customers } } });
+    await host.view.getByRole('figure').waitFor();
+    expect(await host.frame().evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await expectQuiet();
+  });
+});

@@ -1,0 +1,258 @@
+import { useState } from 'react';
+import { StatePill } from '../components/badge.tsx';
+import { BridgeChart } from '../components/charts/bridge-chart.tsx';
+import { ConcentrationChart } from '../components/charts/concentration-chart.tsx';
+import { MonthlyChart } from '../components/charts/monthly-chart.tsx';
+import { ConditionLine, ConditionsProgress } from '../components/conditions/condition-line.tsx';
+import { ComparisonTable } from '../components/offers/comparison-table.tsx';
+import { byPrice, highestPrice } from '../components/offers/payload.ts';
+import { OfferSheet } from '../components/offers/sheet.tsx';
+import { Price, ValidUntil } from '../components/offers/terms.tsx';
+import { ProgressBar } from '../components/progress-bar.tsx';
+import { Time } from '../components/time.tsx';
+import { sum } from '../lib/decimal.ts';
+import { formatCount, formatDay } from '../lib/format.ts';
+import { charted, isMonth } from '../lib/periods.ts';
+import { conditionStates } from '../lib/states.ts';
+import { useBreakpoint } from '../lib/use-media.ts';
+import { useNow } from '../lib/use-now.ts';
+import type { ViewName } from './names.ts';
+import {
+  bridgeIn,
+  checklistIn,
+  conditionsIn,
+  customersIn,
+  offersIn,
+  periodsIn,
+  type ConditionIn,
+  type Customer,
+  type OfferIn,
+  type Period,
+} from './results.ts';
+import type { Picture } from './view.tsx';
+
+/** The periods of each snapshot, that with the latest period first. */
+function bySnapshot(periods: readonly Period[]): Period[][] {
+  const snapshots = Map.groupBy(periods, ({ snapshot_id }) => snapshot_id);
+  const last = (of: readonly Period[]) =>
+    of
+      .map(({ period_end_date }) => period_end_date)
+      .toSorted()
+      .at(-1) ?? '';
+  return [...snapshots.values()].toSorted((a, b) => last(b).localeCompare(last(a)) || b.length - a.length);
+}
+
+function spanOf(periods: readonly Period[]): string {
+  const first = periods.map((period) => period.period_start_date).toSorted()[0] ?? '';
+  const last =
+    periods
+      .map((period) => period.period_end_date)
+      .toSorted()
+      .at(-1) ?? '';
+  return `${formatDay(first)} – ${formatDay(last)}`;
+}
+
+/** Revenue and EBITDA by month, of one snapshot of the books; another can be chosen where there are several. */
+function Months({ periods }: { periods: readonly Period[] }) {
+  const snapshots = bySnapshot(periods);
+  const [chosen, choose] = useState(0);
+  const shown = charted(snapshots[chosen] ?? snapshots[0] ?? []);
+  return (
+    <>
+      <MonthlyChart
+        periods={shown}
+        title={shown.every(isMonth) ? 'Revenue and EBITDA by month' : 'Revenue and EBITDA by period'}
+      />
+      {snapshots.length > 1 && (
+        <label className="mt-3 flex flex-wrap items-center gap-2 text-sm text-soft">
+          Books
+          <select
+            value={chosen}
+            onChange={({ currentTarget }) => choose(Number(currentTarget.value))}
+            className="min-h-9 max-w-full rounded-md border border-edge bg-surface px-2 text-ink"
+          >
+            {snapshots.map((snapshot, place) => (
+              <option key={snapshot[0]?.snapshot_id} value={place}>
+                {place + 1}: {spanOf(snapshot)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+    </>
+  );
+}
+
+function Checklist({ done, of }: { done: number; of: number }) {
+  return (
+    <div className="mt-4 border-t border-line pt-4">
+      <p className="font-medium text-ink">
+        Checklist: {formatCount(done)} of {formatCount(of)} completed
+      </p>
+      <ProgressBar label="Checklist completed" done={done} of={of} className="mt-2.5 h-1.5" />
+    </div>
+  );
+}
+
+interface CustomersProps {
+  customers: readonly Customer[];
+  period: string | null;
+}
+
+function Customers({ customers, period }: CustomersProps) {
+  // Shares are of all customers of the period; the tool lists the largest of them.
+  const top = (count: number) => {
+    const shares = customers.slice(0, count).map(({ revenue_share }) => revenue_share);
+    return shares.every((share) => share !== null) ? sum(shares) : null;
+  };
+  return (
+    <>
+      <ConcentrationChart concentration={{ items: customers, top_1: top(1), top_5: top(5), top_10: top(10) }} />
+      {period && <p className="mt-3 text-sm text-faint">{period}</p>}
+    </>
+  );
+}
+
+function Note({ offer: { submitted_at, revision } }: { offer: OfferIn }) {
+  return (
+    <>
+      {submitted_at && (
+        <>
+          Submitted <Time at={submitted_at} as="date" />
+          {', '}
+        </>
+      )}
+      revision {formatCount(revision)}
+    </>
+  );
+}
+
+/** Each buyer's latest offer, the highest first: side by side, or below each other where there is no room for that. */
+function Offers({ offers }: { offers: readonly OfferIn[] }) {
+  const inOrder = byPrice(offers);
+  const highest = highestPrice(offers);
+  const narrow = useBreakpoint() === null;
+  if (!narrow && offers.length > 1) {
+    return (
+      <ComparisonTable
+        offers={inOrder.map((offer) => ({
+          id: offer.id,
+          name: offer.buyer,
+          note: <Note offer={offer} />,
+          payload: offer.payload,
+        }))}
+        above={[
+          {
+            key: 'price',
+            label: 'Price',
+            cells: inOrder.map(({ id, payload }) => <Price key={id} payload={payload} highest={highest} />),
+          },
+        ]}
+        standing={{
+          key: 'standing',
+          label: 'Valid until',
+          cells: inOrder.map(({ id, payload }) => <ValidUntil key={id} current until={payload.expires_at} />),
+        }}
+      />
+    );
+  }
+  return (
+    <ul className="flex flex-col gap-4">
+      {inOrder.map((offer) => (
+        <li key={offer.id} className="rounded-xl border border-line">
+          <OfferSheet
+            label={`Offer of ${offer.buyer}`}
+            name={offer.buyer}
+            note={<Note offer={offer} />}
+            price={<Price payload={offer.payload} highest={highest} />}
+            payload={offer.payload}
+            standing={<ValidUntil current until={offer.payload.expires_at} />}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Those that are not met first, the earliest deadline first. */
+const byUrgency = (conditions: readonly ConditionIn[]): ConditionIn[] =>
+  conditions.toSorted(
+    (a, b) =>
+      Number(a.completed_at !== null) - Number(b.completed_at !== null) ||
+      (a.deadline ?? '9999').localeCompare(b.deadline ?? '9999'),
+  );
+
+function Conditions({ answer }: { answer: Readonly<Record<string, unknown>> }) {
+  const now = new Date(useNow('half-minute'));
+  const two = (part: number) => String(part).padStart(2, '0');
+  const conditions = conditionsIn(answer, `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`);
+  return (
+    <section aria-label="Closing conditions" className="-mx-4 -mt-4">
+      <ConditionsProgress conditions={conditions} />
+      <ul className="divide-y divide-line border-y border-line">
+        {byUrgency(conditions).map((condition) => (
+          <ConditionLine key={condition.id} condition={condition} owner={condition.owner}>
+            <StatePill look={conditionStates[condition.status]} />
+          </ConditionLine>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Every view. */
+export const pictures: Readonly<Record<ViewName, Picture>> = {
+  monthly: {
+    title: 'Revenue and EBITDA',
+    page: 'qoe',
+    draw: ({ answer }) => {
+      const periods = periodsIn(answer);
+      return periods.length > 0 ? <Months periods={periods} /> : null;
+    },
+    empty: 'There are no profit-and-loss periods to draw.',
+  },
+  bridge: {
+    title: 'Quality of earnings',
+    page: 'qoe',
+    draw: ({ answer, result }) => {
+      const bridge = bridgeIn(result);
+      const checklist = checklistIn(answer);
+      if (bridge === null && checklist.of === 0) return null;
+      return (
+        <>
+          {bridge && <BridgeChart bridge={bridge} title={`From reported to adjusted EBITDA, ${bridge.period_label}`} />}
+          {checklist.of > 0 && <Checklist {...checklist} />}
+        </>
+      );
+    },
+    empty: 'There are no figures to draw.',
+  },
+  customers: {
+    title: 'Customers',
+    page: 'qoe',
+    draw: ({ answer }) => {
+      const { customers, first, last } = customersIn(answer);
+      const period = first && last ? `${formatDay(first)} – ${formatDay(last)}` : null;
+      return customers.length > 0 ? <Customers customers={customers} period={period} /> : null;
+    },
+    empty: 'There is no revenue by customer to draw.',
+  },
+  offers: {
+    title: 'Offers',
+    page: 'offers',
+    draw: ({ answer }) => {
+      const offers = offersIn(answer);
+      return offers.length > 0 ? <Offers offers={offers} /> : null;
+    },
+    empty: 'There are no offers to compare.',
+  },
+  conditions: {
+    title: 'Closing conditions',
+    page: 'closing',
+    draw: ({ answer }) =>
+      Array.isArray(answer['closing_conditions']) && answer['closing_conditions'].length > 0 ? (
+        <Conditions answer={answer} />
+      ) : null,
+    empty: 'There are no closing conditions.',
+  },
+};

@@ -1,0 +1,97 @@
+import { ExternalLink } from 'lucide-react';
+import { Component, type ReactNode } from 'react';
+import { HeadingLevel } from '../components/heading.tsx';
+import { openLink, useTold, type Told, type ToolResult } from './host.ts';
+import { answerOf } from './results.ts';
+
+function Quiet({ children }: { children: ReactNode }) {
+  return (
+    <p role="status" className="px-4 py-6 text-center text-soft">
+      {children}
+    </p>
+  );
+}
+
+interface PictureProps {
+  answer: Readonly<Record<string, unknown>>;
+  result: ToolResult;
+}
+
+/** A picture of one tool's results. */
+export interface Picture {
+  /** What it is of. */
+  readonly title: string;
+  /** The page that shows the same, below the deal's. */
+  readonly page: string;
+  /** Draws it; null where there is nothing to draw. */
+  readonly draw: (props: PictureProps) => ReactNode;
+  /** What is said where there is nothing to draw. */
+  readonly empty: string;
+}
+
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** The page of the deal; null unless both the service's address and the deal are known. The server writes its address into the file. */
+function pageOf(page: string, deal: unknown): string | null {
+  const { origin } = document.documentElement.dataset;
+  return origin && typeof deal === 'string' && uuid.test(deal) ? `${origin}/deals/${deal}/${page}` : null;
+}
+
+function Drawn({ picture, result, input }: { picture: Picture; result: ToolResult; input: Told['input'] }) {
+  const { opensLinks } = useTold();
+  const answer = answerOf(result);
+  if (result.isError === true) {
+    const { message } = answer;
+    return <Quiet>{typeof message === 'string' ? message : 'There is no result to show.'}</Quiet>;
+  }
+  const page = pageOf(picture.page, input['deal_id']);
+  return (
+    <div className="p-4">
+      {picture.draw({ answer, result }) ?? <Quiet>{picture.empty}</Quiet>}
+      {page !== null && opensLinks && (
+        <p className="mt-3 text-right">
+          <button
+            type="button"
+            onClick={() => void openLink(page)}
+            className="inline-flex items-center gap-1.5 rounded-md px-2 py-1 text-sm text-soft hover:bg-hover hover:text-ink coarse:min-h-11"
+          >
+            Open in Dealkeep
+            <ExternalLink className="size-3.5" aria-hidden />
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A picture with everything around it: what stands there until there is a result, or instead of it, and the way to the page. */
+export function View({ picture }: { picture: Picture }) {
+  const { input, result, cancelled } = useTold();
+  return (
+    <HeadingLevel.Provider value={2}>
+      <main>
+        <h1 className="sr-only">{picture.title}</h1>
+        {cancelled ? (
+          <Quiet>The call was cancelled.</Quiet>
+        ) : result === null ? (
+          <Quiet>One moment…</Quiet>
+        ) : (
+          <Guard>
+            <Drawn picture={picture} result={result} input={input} />
+          </Guard>
+        )}
+      </main>
+    </HeadingLevel.Provider>
+  );
+}
+
+/** What cannot be drawn leaves the rest of the conversation as it is: the answer stands there in words. */
+class Guard extends Component<{ children: ReactNode }, { failed: boolean }> {
+  override readonly state = { failed: false };
+  static getDerivedStateFromError(): { failed: boolean } {
+    return { failed: true };
+  }
+  override render(): ReactNode {
+    return this.state.failed ? <Quiet>This result cannot be drawn.</Quiet> : this.props.children;
+  }
+}
