@@ -1571,7 +1571,6 @@ CREATE POLICY oneself ON public.users FOR SELECT TO dealkeep_server
 CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
 CREATE TRIGGER end_calendar_link AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN (new.suspended_at IS NOT NULL) EXECUTE FUNCTION app.end_calendar_link_of();
-CREATE TRIGGER forget_in_requests AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (old.erased_at IS NULL AND new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_in_requests();
 CREATE TRIGGER forget_in_sandboxes AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (old.erased_at IS NULL AND new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_in_sandboxes();
 CREATE TRIGGER forget_reminders AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_reminders();
 CREATE TRIGGER forget_visits AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_visits();
@@ -5348,6 +5347,27 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.delivery_state()
+ RETURNS TABLE(changes_waiting bigint, changes_since timestamp with time zone, deliveries_waiting bigint, deliveries_failing bigint, oldest_delivery_at timestamp with time zone, webhooks_on bigint, webhooks_failed bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select greatest(0, case when o.is_called then o.last_value else o.last_value - 1 end - s.published), s.mark_at,
+    w.waiting, w.failing, w.oldest, w.turned_on, w.failed
+  from vault.change_stream s
+  cross join vault.change_order o
+  cross join (
+    select coalesce(sum(d.waiting), 0)::bigint as waiting, coalesce(sum(d.failing), 0)::bigint as failing, min(d.oldest) as oldest,
+      count(*) filter (where e.state = 'on') as turned_on, count(*) filter (where e.off_reason = 'failing') as failed
+    from public.webhook_endpoints e
+    left join lateral (
+      select count(*) as waiting, count(*) filter (where q.attempts > 0) as failing, min(q.created_at) as oldest
+      from public.webhook_deliveries q
+      where q.endpoint_id = e.id and q.state = 'waiting' and e.state = 'on' and app.is_key_in_force(e.key_id)) d on true) w
+$function$;
+GRANT EXECUTE ON FUNCTION app.delivery_state() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.deny_client(client_id uuid, redirect_uri text, scopes text[], address inet, request_id text)
  RETURNS text
  LANGUAGE plpgsql
@@ -6075,8 +6095,12 @@ begin
   update public.contacts c
     set display_name = case when c.type = 'person' then pseudonym else c.display_name end,
       phone = case when c.type = 'company' then c.phone end, email = null,
-      archived_at = case when c.type = 'person' then coalesce(c.archived_at, now) else c.archived_at end
+      archived_at = case when c.type = 'person' then coalesce(c.archived_at, now) else c.archived_at end,
+      external_id = case when c.type = 'company' then c.external_id end
     where lower(c.email) = erased.email;
+  -- First answers that name them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice.
+  update vault.idempotency_keys k set answer = null
+    where k.answer is not null and (strpos(lower(k.answer), erased.email) > 0 or strpos(k.answer, to_json(erased.name)::text) > 0);
 
   -- What they sign in with, and what lets others in as them.
   delete from vault.passwords p where p.user_id = person;
@@ -6485,21 +6509,6 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
-
-CREATE OR REPLACE FUNCTION app.forget_in_requests()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  update public.contacts c set external_id = null
-    where lower(c.email) = old.email and c.type = 'person' and c.external_id is not null;
-  update vault.idempotency_keys k set answer = null
-    where k.answer is not null and (strpos(lower(k.answer), old.email) > 0 or strpos(k.answer, to_json(old.name)::text) > 0);
-  return null;
-end
-$function$;
 
 CREATE OR REPLACE FUNCTION app.forget_in_sandboxes()
  RETURNS trigger
@@ -12722,6 +12731,8 @@ $procedure$;
 -- 2a21f17a77e667c72b4087bec3620bdc5c3634b6a96843e6d2dadf602fbc93fb  088_forgotten_by_requests.sql
 -- ab4a4212b117549a37e91fd975ef49401421cdc2c21e1ccff6107e950b576646  089_sandboxes.sql
 -- 7bfff816f1e485846a8a7fb908c6c09d1397af0cfb40575fafd8f2a20cac5ea8  092_deliveries_in_order.sql
+-- 24bd965c6e59e1b1308bdfcf8f1a38d59fba91b4df08f8f3907374b1b5ef1343  093_erasing_in_one_place.sql
+-- 0f3b7d8decda56a43625e1442ff2cb811b83003d906380a365ef134e9ee16e34  094_delivery_state.sql
 -- 72ea79f1356c065a69440715c3cab4d11196440d2ad771eafecfcfa0919a5618  095_contacts_by_type_and_name.sql
 -- a197a7d984261fa5e027aae7a574ef5456d1d9cfdf39f6e714be719254fbc0f2  096_audit_of_large_brokerages.sql
 -- 3d35d04243e34061d79cc6b8a95624a601ac46815252f773dfbb10c1a82b80f1  098_clients_by_document.sql

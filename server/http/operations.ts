@@ -10,7 +10,14 @@ import type { Services } from '../services.ts';
 import { NotWritable } from '../database/errors.ts';
 import { missingMigrations, migrationFiles } from '../database/migrate.ts';
 import { row } from '../database/statement.ts';
-import { mailCounts, serviceState, type MailCounts, type ServiceState } from '../domain/service/status.ts';
+import {
+  deliveryState,
+  mailCounts,
+  serviceState,
+  type DeliveryState,
+  type MailCounts,
+  type ServiceState,
+} from '../domain/service/status.ts';
 import { clientAddress } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -29,9 +36,10 @@ const readingMillis = { kept: 10_000, awaited: 500 } as const;
 interface Reading {
   readonly mails: MailCounts;
   readonly state: ServiceState | null;
+  readonly deliveries: DeliveryState | null;
 }
 
-/** Reads how mails, events and backups fare, not more often than that; null where the database does not say it in time. */
+/** Reads how mails, events, webhooks and backups fare, not more often than that; null where the database does not say it in time. */
 function readingOf(database: Services['database']): () => Promise<Reading | null> {
   let known: Reading | null = null;
   let readAt = -Infinity;
@@ -39,10 +47,10 @@ function readingOf(database: Services['database']): () => Promise<Reading | null
   return async () => {
     if (performance.now() - readAt < readingMillis.kept) return known;
     asking ??= database
-      .together(mailCounts(), serviceState())
-      .then(([mails, state]) => {
+      .together(mailCounts(), serviceState(), deliveryState())
+      .then(([mails, state, deliveries]) => {
         readAt = performance.now();
-        return (known = { mails, state });
+        return (known = { mails, state, deliveries });
       })
       .catch(() => null)
       .finally(() => (asking = undefined));
@@ -95,10 +103,42 @@ function measureService({ database, config, clock }: Services, registers: Regist
     },
     ['state'],
   );
-  gauge('dealkeep_event_oldest_seconds', 'How long the oldest event that waits has waited.', (of, { state }) => {
-    const at = state?.oldest_event_at ?? null;
-    of.set(at === null ? 0 : Math.max(0, clock().getTime() / 1000 - secondsOf(at)));
-  });
+  const sinceThen = (at: string | null | undefined): number =>
+    at == null ? 0 : Math.max(0, clock().getTime() / 1000 - secondsOf(at));
+  gauge('dealkeep_event_oldest_seconds', 'How long the oldest event that waits has waited.', (of, { state }) =>
+    of.set(sinceThen(state?.oldest_event_at)),
+  );
+  gauge('dealkeep_changes_waiting', 'Changes that other systems are not told of yet.', (of, { deliveries }) =>
+    of.set(deliveries?.changes_waiting ?? 0),
+  );
+  gauge(
+    'dealkeep_changes_waiting_seconds',
+    'For how long changes have waited for transactions that are under way.',
+    (of, { deliveries }) => of.set(sinceThen(deliveries?.changes_since)),
+  );
+  gauge(
+    'dealkeep_webhooks',
+    'Webhooks that are on, and those that were switched off because nothing was taken.',
+    (of, { deliveries }) => {
+      of.set({ state: 'on' }, deliveries?.webhooks_on ?? 0);
+      of.set({ state: 'failed' }, deliveries?.webhooks_failed ?? 0);
+    },
+    ['state'],
+  );
+  gauge(
+    'dealkeep_webhook_deliveries',
+    'Deliveries that wait for webhooks that are on, and those of them that have failed so far.',
+    (of, { deliveries }) => {
+      of.set({ state: 'waiting' }, deliveries?.deliveries_waiting ?? 0);
+      of.set({ state: 'failing' }, deliveries?.deliveries_failing ?? 0);
+    },
+    ['state'],
+  );
+  gauge(
+    'dealkeep_webhook_delivery_oldest_seconds',
+    'How long the oldest delivery that waits has waited.',
+    (of, { deliveries }) => of.set(sinceThen(deliveries?.oldest_delivery_at)),
+  );
   gauge(
     'dealkeep_backup_last_success_timestamp_seconds',
     'When a backup was last made, on any node, in Unix time; 0 for never.',

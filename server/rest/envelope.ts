@@ -96,10 +96,14 @@ function ours(c: Context, problem: Problem): Problem {
   return new Problem(status, code, summary(details as readonly Detail[]), { details: { faults }, headers });
 }
 
-/** Answers with the envelope of a problem. */
+/** Where the reference tells of a code of ours (RFC 8288, section 3; `help` of HTML). Its anchors have hyphens. */
+const helpWith = (code: string): string => `</api/v1/docs#description/${code.replaceAll('_', '-')}>; rel="help"`;
+
+/** Answers with the envelope of a problem, and leads to the paragraph of the guide about it. */
 export const writeEnvelope: WriteProblem = (c, problem) => {
   const written = ours(c, problem);
   setHeaders(c, written);
   const { code, message, details } = written;
+  c.header('Link', helpWith(code));
   return c.json({ error: details === undefined ? { code, message } : { code, message, details } }, written.status);
 };

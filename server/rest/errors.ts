@@ -191,6 +191,11 @@ export const headers: Readonly<Record<string, Json>> = {
     '"Jq1rVZ3x0yqf2mGd8eHn5Tb7uLk"',
   ),
   'Retry-After': header('Seconds to wait before trying again.', 'integer', 23),
+  Link: header(
+    'Leads to what the guide says of the error.',
+    'string',
+    '</api/v1/docs#description/validation-error>; rel="help"',
+  ),
   'WWW-Authenticate': header('What is asked for (RFC 6750).', 'string', 'Bearer realm="dealkeep"'),
 };
 

@@ -68,7 +68,7 @@ function eitherOf(names: readonly string[], failures: Failures, parts: Parts): J
   const examples = Object.assign({}, ...those.map((failure) => failure.examples)) as Record<string, unknown>;
   return {
     description: those.map(({ description }) => description).join(' Or: '),
-    headers: headersOf(['X-Request-Id', ...always]),
+    headers: headersOf(['X-Request-Id', 'Link', ...always]),
     content: { 'application/json': { ...json(errorEnvelope, parts, examples), schema: { anyOf: schemas } } },
   };
 }
@@ -204,7 +204,7 @@ export function openApiDocument(
       name,
       {
         description,
-        headers: headersOf(['X-Request-Id', ...own], sometimes),
+        headers: headersOf(['X-Request-Id', 'Link', ...own], sometimes),
         content: { 'application/json': json(schema, parts, examples) },
       },
     ],

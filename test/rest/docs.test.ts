@@ -7,6 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { errorCodes, operationErrors } from '../../server/rest/envelope.ts';
 import { openBrowser } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { brokerage } from './scene.ts';
@@ -67,6 +68,25 @@ test('the reference shows the guide and every operation, tries one out, and asks
   expect(questions).toEqual(['This changes what your brokerage works with. Send it?']);
   expect([...hosts]).toEqual([new URL(service.origin).host]);
   expect(problems).toEqual([]);
+}, 120_000);
+
+test('every error leads to its paragraph of the guide', async () => {
+  const guide = await (await fetch(`${service.restUrl}/docs/guide.md`)).text();
+  const told = [...guide.matchAll(/^### ([a-z_]+)$/gm)].map(([, code]) => code);
+  expect(told.toSorted()).toEqual([...new Set([...errorCodes, ...Object.keys(operationErrors)])].toSorted());
+  const answer = await fetch(`${service.restUrl}/contacts`);
+  const link = /^<(.*)>; rel="help"$/.exec(answer.headers.get('link') ?? '')?.[1];
+  expect(link).toBe('/api/v1/docs#description/invalid-token');
+  const page = await browser.newPage();
+  await page.goto(new URL(link!, service.origin).href);
+  const heading = page.locator('h3[id$="description/invalid-token"]');
+  await heading.waitFor({ timeout: 60_000 });
+  expect(await heading.textContent()).toContain('invalid_token');
+  // The reader has scrolled there: it is within the window.
+  await expect
+    .poll(async () => Math.abs((await heading.boundingBox())?.y ?? 10_000), { timeout: 60_000 })
+    .toBeLessThan(700);
+  await page.close();
 }, 120_000);
 
 test('the guide of the reference is docs/rest.md, without how the service is built', async () => {

@@ -164,6 +164,50 @@ test('finds a schema that is behind, a table that its owner is past, clocks that
   expect(wrong(asOwner.findings)[0]).toMatch(/^database: dealkeep_owner owns .*, and an owner can switch/);
 });
 
+test('finds a transaction that holds changes back, deliveries that wait, and webhooks that were switched off', async () => {
+  const { rows: keys } = await owner.query<{ id: string; brokerage_id: string }>(
+    'select k.id, k.brokerage_id from api_keys k where app.is_key_in_force(k.id) limit 1',
+  );
+  const { id: key, brokerage_id: brokerage } = keys[0]!;
+  const endpoint = `insert into webhook_endpoints (brokerage_id, key_id, url, place, history, state, off_reason, off_since)
+    select $1, $2, 'https://hooks.example.com/', s.published, s.history, $3, $4, case when $4::text is not null then app.now() end
+    from vault.change_stream s returning id`;
+  const holding = await owner.query<{ id: string }>(endpoint, [brokerage, key, 'on', null]);
+  await owner.query(endpoint, [brokerage, key, 'off', 'failing']);
+  await owner.query(
+    `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, attempts, created_at, next_attempt_at)
+     values ($1, gen_random_uuid(), 'contact.created', 'contact', gen_random_uuid(), app.now(), 2, app.now() - interval '3 hours', app.now() + interval '9 hours')`,
+    [holding.rows[0]!.id],
+  );
+  const connection = (await runningConnections(DATA_DIR))?.owner;
+  const open = new pg.Client({ ...connection, database: 'dealkeep' });
+  await open.connect();
+  try {
+    await open.query('begin');
+    await open.query('select pg_current_xact_id()');
+    await owner.query(`update contacts set phone = phone where id = (select id from contacts limit 1)`);
+    // The service that runs publishes once a second.
+    await expect
+      .poll(async () => (await owner.query('select from vault.change_stream where mark is not null')).rowCount, {
+        timeout: 60_000,
+      })
+      .toBe(1);
+    await owner.query(`update vault.change_stream set mark_at = mark_at - interval '2 hours'`);
+    const { findings } = await doctor();
+    expect(wrong(findings)).toEqual([
+      expect.stringMatching(
+        /^queues: For 12\d minutes other systems have been told of no change: a transaction that began before them is still under way\.$/,
+      ),
+      'queues: 1 deliveries of webhooks wait, 1 of which have failed so far; the oldest has waited for 180 minutes.',
+      'queues: 1 webhooks were switched off because nothing was taken for three days.',
+    ]);
+  } finally {
+    await open.query('rollback');
+    await open.end();
+    await owner.query('delete from webhook_endpoints');
+  }
+});
+
 test('finds mails that wait or were given up, and events that people could not be told of', async () => {
   // The service that runs takes what is due: these are tried again in a while.
   const later = `app.now() + interval '9 hours'`;

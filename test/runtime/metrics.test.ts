@@ -8,6 +8,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../server/app.ts';
 import { scheduledJobs, startScheduledJobs } from '../../server/scheduled-jobs.ts';
+import { brokerage } from '../rest/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addPerson, addToken } from '../tools/scene.ts';
 
@@ -158,6 +159,45 @@ test('mails, events and backups are told', async () => {
   await expect.poll(told).toContain('dealkeep_mails{state="waiting"} 1\n');
   expect(await told()).toContain('dealkeep_mails{state="given_up"} 1\n');
   expect(await told()).toMatch(/^dealkeep_mail_oldest_seconds /m);
+  await other.close();
+});
+
+test('changes that are held back and webhooks are told', async () => {
+  const other = await openService();
+  const tenant = await brokerage(other);
+  const key = await tenant.key();
+  const endpoint = `insert into webhook_endpoints (brokerage_id, key_id, url, place, history, state, off_reason, off_since)
+    values ($1, $2, 'https://hooks.example.com/', 0, gen_random_uuid(), $3, $4, case when $4::text is not null then app.now() end) returning id`;
+  const [on] = await other.sql<{ id: string }>(endpoint, [tenant.id, key.id, 'on', null]);
+  const [off] = await other.sql<{ id: string }>(endpoint, [tenant.id, key.id, 'off', 'failing']);
+  for (const [webhook, attempts] of [
+    [on!.id, 0],
+    [on!.id, 2],
+    [off!.id, 1],
+  ])
+    await other.sql(
+      `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, attempts, created_at)
+       values ($1, gen_random_uuid(), 'contact.created', 'contact', gen_random_uuid(), app.now(), $2, app.now() - interval '2 hours')`,
+      [webhook, attempts],
+    );
+  // As the publisher leaves it while a transaction is under way.
+  await other.sql(`select nextval('vault.change_order')`);
+  await other.sql(
+    `update vault.change_stream set origin = 'held', mark = published + 1, mark_xid = '9999999999'::xid8, mark_at = app.now() - interval '1 hour'`,
+  );
+  const told = async () => (await fetch(`${other.origin}/metrics`)).text();
+  await expect.poll(told, { timeout: 30_000 }).toContain('dealkeep_webhook_deliveries{state="waiting"} 2\n');
+  const found = await told();
+  for (const line of [
+    'dealkeep_webhook_deliveries{state="failing"} 1',
+    'dealkeep_webhooks{state="on"} 1',
+    'dealkeep_webhooks{state="failed"} 1',
+  ])
+    expect(found).toContain(`${line}\n`);
+  const valueOf = (name: string) => Number(new RegExp(`^${name} (.*)$`, 'm').exec(found)?.[1]);
+  expect(valueOf('dealkeep_changes_waiting')).toBeGreaterThanOrEqual(1);
+  expect(valueOf('dealkeep_changes_waiting_seconds')).toBeGreaterThanOrEqual(3_600);
+  expect(valueOf('dealkeep_webhook_delivery_oldest_seconds')).toBeGreaterThanOrEqual(7_200);
   await other.close();
 });
 

@@ -1,10 +1,39 @@
-/** What waits: mails to be sent, and events to be told of. */
+/** What waits: mails to be sent, events to be told of, changes and webhooks. */
 
 import type pg from 'pg';
 import type { Findings } from './finding.ts';
 
 /** How long the oldest may wait, in seconds. */
 const longest = 3_600;
+
+/** How long changes may wait for transactions that are under way, in seconds. */
+const longestTransaction = 600;
+
+/** Changes that other systems are to be told of, and deliveries of webhooks. */
+async function checkDeliveries(server: pg.Client, findings: Findings): Promise<void> {
+  const { rows } = await server.query<Record<'held' | 'waiting' | 'failing' | 'oldest' | 'failed', number>>(
+    `select coalesce(extract(epoch from app.now() - d.changes_since), 0)::float8 as held, d.deliveries_waiting::int as waiting,
+       d.deliveries_failing::int as failing, coalesce(extract(epoch from app.now() - d.oldest_delivery_at), 0)::float8 as oldest,
+       d.webhooks_failed::int as failed
+     from app.delivery_state() d`,
+  );
+  const { held, waiting, failing, oldest, failed } = rows[0]!;
+  if (held > longestTransaction)
+    findings.warning(
+      `For ${Math.round(held / 60)} minutes other systems have been told of no change: a transaction that began before them is still under way.`,
+      'select pid, usename, state, xact_start, query from pg_stat_activity where backend_xid is not null order by xact_start shows it: end it by pg_terminate_backend(pid), and set idle_in_transaction_session_timeout.',
+    );
+  if (oldest > longest)
+    findings.warning(
+      `${waiting} deliveries of webhooks wait, ${failing} of which have failed so far; the oldest has waited for ${Math.round(oldest / 60)} minutes.`,
+      'The page Webhooks of the settings shows their admins what each receiver answers. When none receives anything, see that a node runs and reaches the Internet.',
+    );
+  if (failed > 0)
+    findings.warning(
+      `${failed} webhooks were switched off because nothing was taken for three days.`,
+      'The admins of their brokerages have a mail about it. Switched on again in the settings, each goes on where it stopped.',
+    );
+}
 
 /** `owner`: the connection that reads why something failed, where there is one. */
 export async function checkQueues(server: pg.Client, owner: pg.Client | null, findings: Findings): Promise<void> {
@@ -46,5 +75,6 @@ export async function checkQueues(server: pg.Client, owner: pg.Client | null, fi
       `The oldest event of which people are to be told has waited for ${Math.round(event_seconds / 60)} minutes.`,
       'See that a node runs, and look in its log for "telling people of what happened failed".',
     );
-  if (findings.list.length === before) findings.ok('No mail and no event waits too long, and none was given up.');
+  await checkDeliveries(server, findings);
+  if (findings.list.length === before) findings.ok('No mail, event or delivery waits too long, and none was given up.');
 }

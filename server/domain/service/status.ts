@@ -62,6 +62,52 @@ const state = row<ServiceState, []>(
 /** How the queue of events and backups fare, of all brokerages and nodes: for operators alone. */
 export const serviceState = (): Statement<ServiceState | null> => state();
 
+export interface DeliveryState {
+  /** Changes that other systems are not told of yet, and since when some of them wait for transactions that are under way. */
+  changes_waiting: number;
+  changes_since: string | null;
+  /** Deliveries that wait for webhooks that are on, and those of them that have failed so far. */
+  deliveries_waiting: number;
+  deliveries_failing: number;
+  oldest_delivery_at: string | null;
+  webhooks_on: number;
+  /** Switched off because nothing was taken for three days. */
+  webhooks_failed: number;
+}
+
+const deliveries = row<DeliveryState, []>(
+  'delivery_state',
+  `select changes_waiting::float8, changes_since, deliveries_waiting::float8, deliveries_failing::float8, oldest_delivery_at,
+     webhooks_on::float8, webhooks_failed::float8
+   from app.delivery_state()`,
+);
+
+/** How changes and webhooks fare, of all brokerages and nodes: for operators alone. */
+export const deliveryState = (): Statement<DeliveryState | null> => deliveries();
+
+export interface WebhookStatus {
+  waiting: number;
+  /** Of those that wait, how many have failed so far. */
+  failing: number;
+  oldest_at: string | null;
+  switched_off: number;
+}
+
+/** How the webhooks of the brokerage fare: as nothing to everybody but its admins. */
+export const webhookStatus = (brokerageId: string): Statement<WebhookStatus> =>
+  mapped(ofWebhooks(brokerageId), (found) => found ?? { waiting: 0, failing: 0, oldest_at: null, switched_off: 0 });
+
+const ofWebhooks = row<WebhookStatus, [brokerageId: string]>(
+  'webhook_status',
+  `select coalesce(sum(w.waiting), 0)::float8 as waiting, coalesce(sum(w.failing), 0)::float8 as failing, min(w.oldest) as oldest_at,
+     count(*) filter (where e.off_reason = 'failing')::float8 as switched_off
+   from webhook_endpoints e
+   left join lateral (
+     select count(*) as waiting, count(*) filter (where d.attempts > 0) as failing, min(d.created_at) as oldest
+     from webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting' and e.state = 'on') w on true
+   where e.brokerage_id = $1`,
+);
+
 export interface JobStatus {
   /** A {@link JobName}, or what another release that works on this database calls a job of its own. */
   job: string;

@@ -3,7 +3,14 @@
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
 import { brokerageOfCaller } from '../../domain/people/brokerages.ts';
-import { backupJob, backupStatus, databaseVersions, jobStatus, queueStatus } from '../../domain/service/status.ts';
+import {
+  backupJob,
+  backupStatus,
+  databaseVersions,
+  jobStatus,
+  queueStatus,
+  webhookStatus,
+} from '../../domain/service/status.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { version } from '../../measures.ts';
@@ -15,7 +22,7 @@ export function statusRoutes(services: Services) {
   const named = (schema: string) => schema.replace(/\.sql$/, '');
   return new Hono().get('/brokerages/:id/status', async (c) => {
     const id = pathId(c);
-    const [brokerage, queues, jobs, backup, database] = await asPerson(
+    const [brokerage, queues, jobs, backup, database, webhooks] = await asPerson(
       services,
       c,
       brokerageOfCaller(id),
@@ -23,6 +30,7 @@ export function statusRoutes(services: Services) {
       jobStatus(id),
       backupStatus(id),
       databaseVersions(),
+      webhookStatus(id),
     );
     if (!brokerage) throw nothingThere();
     if (!queues || !backup || !database) throw notAllowed();
@@ -45,6 +53,7 @@ export function statusRoutes(services: Services) {
         failing: queues.events_failing,
         oldest_at: queues.oldest_event_at,
       },
+      webhooks,
       backup: { every_seconds: backups.everyMillis === undefined ? null : backups.everyMillis / 1000, ...backup },
       // Where exactly, is the operator's: bucket, address and directory stay out.
       store: s3 ? ('bucket' as const) : ('directory' as const),

@@ -113,7 +113,7 @@ export default function StatusSettings() {
       )}
       {id !== null && (
         <Loaded query={query} skeleton={<SkeletonText lines={8} />}>
-          {({ versions, mail, notifications, backup, jobs, store }) => (
+          {({ versions, mail, notifications, webhooks, backup, jobs, store }) => (
             <>
               <Card title="Mail of the brokerage">
                 <Facts>
@@ -134,6 +134,22 @@ export default function StatusSettings() {
               <Card title="Notifications of the brokerage’s deals">
                 <Facts>
                   <QueueFacts queue={notifications} />
+                </Facts>
+              </Card>
+              <Card title="Webhooks of the brokerage">
+                <Facts>
+                  <QueueFacts queue={webhooks} />
+                  <Fact label="Switched off for not answering">
+                    {webhooks.switched_off}
+                    {webhooks.switched_off + webhooks.failing > 0 && (
+                      <>
+                        {' · '}
+                        <Link to={paths.webhooks} className="text-accent hover:underline">
+                          Look at them
+                        </Link>
+                      </>
+                    )}
+                  </Fact>
                 </Facts>
               </Card>
               <Backups backup={backup} />
