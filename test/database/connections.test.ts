@@ -127,7 +127,7 @@ describe('a connection that breaks', () => {
   test('by falling silent', async () => {
     const network = await startNetwork(connection());
     onTestFinished(network.stop);
-    const database = open({ connection: network.connection, silenceMillis: 300 });
+    const database = open({ connection: network.connection, silenceMillis: 2_000 });
     await database.run(one());
     network.state.silent = true;
     await expect(database.run(one())).rejects.toBeInstanceOf(Unavailable);
@@ -173,7 +173,7 @@ describe.skipIf(!pooler)('behind PgBouncer in transaction mode', () => {
   test('runs stay whole while 16 connections share two', async () => {
     const bouncer = await startPooler(connection());
     onTestFinished(bouncer.stop);
-    const database = open({ connection: bouncer.connection, prepare: false, poolSize: 16 });
+    const database = open({ connection: bouncer.connection, prepare: false, poolSize: 16, waitMillis: 60_000 });
     const wrong = [divide(0), echo('\0'), link(1, -1)];
     const pids = new Set<number | undefined>();
     let kept = 0;
@@ -202,5 +202,5 @@ describe.skipIf(!pooler)('behind PgBouncer in transaction mode', () => {
       }),
     );
     expect([await countJottings(), pids.size]).toEqual([kept, 2]);
-  }, 30_000);
+  }, 60_000);
 });

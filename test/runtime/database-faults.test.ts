@@ -26,7 +26,7 @@ const contact = { type: 'person', displayName: 'Somebody' };
 
 test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when to try again', async () => {
   const network = await startNetwork(service.connections.server);
-  const node = await startNode(service, network.connection, { silenceMillis: 500 });
+  const node = await startNode(service, network.connection, { silenceMillis: 2_000 });
   onTestFinished(node.stop);
   const ask = as(key, `${node.origin}/api/v1`);
   expect((await ask('GET', '/contacts')).status).toBe(200);

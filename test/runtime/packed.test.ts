@@ -41,7 +41,8 @@ test('the packed file holds what runs, its pages, deploy and docs, and nothing o
   // One for each migration, in order: a release that lacks one would refuse its own database.
   const migrations = globSync('database/migrations/*.sql', { cwd: root }).toSorted();
   expect(files.filter((file) => file.startsWith('database/')).toSorted()).toEqual(migrations);
-});
+  // npm reads the whole tree for it.
+}, 120_000);
 
 test('what is installed beside the packed file is Node.js and PostgreSQL alone, each for its platform', () => {
   const { dependencies = {}, optionalDependencies } = JSON.parse(

@@ -37,7 +37,8 @@ afterAll(() => service.close());
 test('the database goes away in the middle of a call, stays away, and comes back', async () => {
   const network = await startNetwork(service.connections.server);
   onTestFinished(network.stop);
-  const node = await startNode(service, network.connection, { silenceMillis: 500 });
+  // Longer than a busy machine takes to answer.
+  const node = await startNode(service, network.connection, { silenceMillis: 2_000 });
   onTestFinished(node.stop);
   const { token } = scene.people['exclusive buyer'];
   expect((await send(node, token, get())).status).toBe(200);

@@ -250,8 +250,12 @@ test('thousands of documents scroll, and a phone shows them without a jump sidew
   const page = await roomOf('seller', { width: 390 });
   await rows(page).first().waitFor();
   expect(await rows(page).count()).toBeLessThan(60);
-  await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
-  await row(page, 'public.pdf').first().waitFor();
+  // How long the list is is known better the further somebody has gone in it.
+  const atTheEnd = async () => {
+    await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
+    return row(page, 'public.pdf').count();
+  };
+  await expect.poll(atTheEnd, { timeout: 30_000 }).toBeGreaterThan(0);
   expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
   await expectAccessible(page);
 }, 60_000);

@@ -184,7 +184,10 @@ describe('what changes elsewhere', () => {
   test('shows without a reload', async () => {
     const deal = demo.deals.with_everything;
     const { page } = await visit('seller', `/deals/${deal}`);
-    await page.waitForTimeout(1_000);
+    // It hears of changes from when its stream of them has begun.
+    const hears = page.waitForResponse((answer) => answer.url().endsWith('/api/web/events'));
+    await page.reload();
+    await hears;
     const broker = await signInAs(service, demo.people.broker.user_id);
     const title = `Renamed at ${Date.now()}`;
     const { body } = await broker.ask(`/deals/${deal}`, { title }, 'PATCH');
