@@ -224,17 +224,14 @@ function ofDocument({ document, known }: Extract<AskingClient, { kind: 'document
 export function consentPage(c: Context, { session, person, brokerages, client, request, here }: Consenting): Response {
   const { host } = new URL(request.redirectUri);
   const name = client.kind === 'document' ? client.document.name : (client.client.name ?? 'This client');
+  const from =
+    client.kind === 'document' && html`from <span class="host">${new URL(client.document.url).hostname}</span>`;
   const loopback = html`<p class="notice warn">
     The answer goes to a program on this computer. Any program here could be waiting for it: allow this only if you have
     just started the connection yourself.
   </p>`;
   const body = html`${lockup(name)}
-    <h1>
-      Let
-      <bdi>${name}</bdi
-      >${client.kind === 'document' && html` from <span class="host">${new URL(client.document.url).hostname}</span>`}
-      use Dealkeep in your name?
-    </h1>
+    <h1>Let <bdi>${name}</bdi> ${from} use Dealkeep in your name?</h1>
     <form method="post" action="${endpoints.authorize}">
       ${csrfField(session)}
       <input type="hidden" name="request" value="${sealRequest(session, request)}" />
