@@ -67,11 +67,19 @@ async function expectQuiet(): Promise<void> {
   expect([host.complaints, (await host.heard()).faults]).toEqual([[], []]);
 }
 
-/** Presses Tab until what is focused in the view has this name. */
+/** Presses Tab until what is focused in the view has this name. The focus goes from frame to frame by messages: it is waited for. */
 async function tabTo(name: string | RegExp): Promise<void> {
+  const place = 'document.hasFocus() ? [...document.all].indexOf(document.activeElement) : -1';
+  const where = () => host.frame().evaluate<number>(place);
   const wanted = host.view.locator(':focus').and(host.view.getByRole('button', { name }));
   for (let presses = 0; presses < 12; presses += 1) {
+    const before = await where();
     await host.page.keyboard.press('Tab');
+    // It may also have left the view for the host.
+    await expect
+      .poll(where, { timeout: 3_000 })
+      .not.toBe(before)
+      .catch(() => {});
     if ((await wanted.count()) > 0) return;
   }
   throw new Error(`The keyboard does not reach ${name}.`);
@@ -109,7 +117,7 @@ describe('a host draws', { timeout: 60_000 }, () => {
       expect(await violationsOn(frame, 'colours')).toEqual([]);
       await host.page.setViewportSize({ width: 320, height: 800 });
       await expect.poll(() => frame.evaluate('innerWidth')).toBe(320);
-      expect(await frame.evaluate('document.documentElement.scrollWidth')).toBe(320);
+      await expect.poll(() => frame.evaluate('document.documentElement.scrollWidth')).toBe(320);
       // The host makes the frame as tall as the view says it is.
       const left = 'document.documentElement.scrollHeight - innerHeight';
       await expect.poll(() => frame.evaluate(left), { timeout: 15_000 }).toBe(0);
@@ -129,6 +137,7 @@ describe('by keyboard, a reader has', { timeout: 60_000 }, () => {
     ]);
     expect(await tableOf('monthly')).toEqual(expected);
     await host.page.keyboard.press('Enter');
+    await host.view.getByRole('application').locator('svg').waitFor();
     await host.page.keyboard.press('Tab');
     await host.page.keyboard.press('End');
     const tip = host.view.getByRole('status');
@@ -274,7 +283,7 @@ describe('a view', { timeout: 60_000 }, () => {
     }));
     await show('customers', { result: { content: [], structuredContent: { customers } } });
     await host.view.getByRole('figure').waitFor();
-    expect(await host.frame().evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await expect.poll(() => host.frame().evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     await expectQuiet();
   });
 });

@@ -64,7 +64,7 @@ export function Plot({ label, height, draw, tip }: PlotProps) {
   const zone = point === null ? undefined : zones[point];
   const onKeyDown = (event: KeyboardEvent) => {
     const next = moved(event.key, point ?? -1, zones.length);
-    if (next === undefined) return;
+    if (next === undefined || zones.length === 0) return;
     event.preventDefault();
     setPoint(next);
   };
@@ -86,7 +86,8 @@ export function Plot({ label, height, draw, tip }: PlotProps) {
       onPointerLeave={() => setPoint(null)}
     >
       {width > 0 && (
-        <svg aria-hidden width={width} height={height} className="absolute inset-0 block" fontSize={12}>
+        // What has become narrower is drawn anew a moment later: until then nothing stands out.
+        <svg aria-hidden width={width} height={height} className="absolute inset-0 block max-w-full" fontSize={12}>
           {zone && <rect {...zone} fill="var(--hover)" />}
           {drawing}
           {zones.map((each, place) => (
