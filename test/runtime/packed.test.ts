@@ -29,6 +29,7 @@ test('the packed file holds what runs, its pages, deploy and docs, and nothing o
       'deploy/nginx.conf',
       'docs/operation.md',
       'web/dist/index.html',
+      'web/dist/views/offers.html',
       'web/src/styles/fonts.css',
       'web/src/styles/tokens.css',
     ]),
@@ -60,6 +61,7 @@ test('modules that find files by where they lie find them in the compiled server
     'database/migrate.ts': '../../database/migrations',
     'http/page-style.ts': '../../web',
     'rest/docs.ts': '../../docs/rest.md',
+    'tools/views.ts': '../../web/dist/views',
     'web/api/books/workbook.ts': '`workbook-reader${path.extname(import.meta.filename)}`',
     'web/static.ts': '../../web/dist',
   };
