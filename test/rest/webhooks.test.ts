@@ -419,6 +419,54 @@ describe('by the API', () => {
   });
 });
 
+describe('what is bounded', () => {
+  test('ten test events wait at most', async () => {
+    const { id } = await webhook();
+    for (let n = 0; n < 10; n += 1) expect((await rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
+    const { status, body } = await rest('POST', `/webhooks/${id}/test`);
+    expect([status, body?.error.code]).toEqual([409, 'conflict']);
+    // What waits is not sent again.
+    const [waiting] = (await log(id, '?state=waiting')).data;
+    expect((await rest('POST', `/webhooks/${id}/deliveries/${waiting!.id}/redeliver`)).status).toBe(404);
+    await deliver();
+    expect((await rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
+  });
+
+  test('of 10,000 that wait no more are written until some are taken, neither of changes nor again', async () => {
+    const { id } = await webhook();
+    await contact('Taken');
+    await deliver();
+    const [taken] = (await log(id)).data;
+    await service.sql(
+      `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, next_attempt_at)
+       select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), app.now() + interval '1 day'
+       from generate_series(1, 10000)`,
+      [id],
+    );
+    received.length = 0;
+    const later = await contact('Later');
+    await deliver();
+    expect(received).toEqual([]);
+    expect((await rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(409);
+    await service.sql(
+      `delete from webhook_deliveries where id in (select id from webhook_deliveries where state = 'waiting' limit 10)`,
+    );
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toEqual([later]);
+    expect((await rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(202);
+  });
+});
+
+test('goes on after a restore, in which numbers begin anew where the backup was made', async () => {
+  await webhook();
+  await service.sql('update webhook_endpoints set place = place + 1000000');
+  await service.sql('update vault.change_stream set history = gen_random_uuid()');
+  await deliver();
+  const id = await contact('After a restore');
+  await deliver();
+  expect(received.map(({ event }) => event.objectId)).toEqual([id]);
+});
+
 describe('in the log', () => {
   test('deliveries of the same millisecond stand in the order in which they were written, on every page', async () => {
     const { id } = await webhook();
