@@ -147,6 +147,7 @@ CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.accounting_snapshots
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.check_move('snapshot', 'status');
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('100', 'requested_by', 'requested_at', 'snapshots');
+CREATE TRIGGER limit_sandbox AFTER INSERT ON public.accounting_snapshots FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'snapshots');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.accounting_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
 CREATE TRIGGER note_new AFTER INSERT ON public.accounting_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
 CREATE TRIGGER note_removed AFTER DELETE ON public.accounting_snapshots REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
@@ -394,6 +395,7 @@ CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.closing_conditions F
 CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
 CREATE TRIGGER keep_reminders AFTER INSERT OR DELETE OR UPDATE OF status, deadline ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'closing conditions');
+CREATE TRIGGER limit_sandbox AFTER INSERT ON public.closing_conditions FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('1000', 'closing conditions');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.closing_conditions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
 CREATE TRIGGER note_new AFTER INSERT ON public.closing_conditions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
 CREATE TRIGGER note_removed AFTER DELETE ON public.closing_conditions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
@@ -497,6 +499,7 @@ CREATE POLICY members_and_keys_add_them ON public.contacts FOR INSERT TO dealkee
     WITH CHECK (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
 CREATE POLICY members_and_keys_change_them ON public.contacts FOR UPDATE TO dealkeep_server
     USING (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
+CREATE TRIGGER limit_sandbox AFTER INSERT ON public.contacts FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('5000', 'contacts');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.contacts REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
 CREATE TRIGGER note_new AFTER INSERT ON public.contacts REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
 CREATE TRIGGER note_removed AFTER DELETE ON public.contacts REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
@@ -651,6 +654,7 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE ON public.deals FOR EACH ROW EXEC
 CREATE TRIGGER announce_update AFTER UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.announce('deal', 'id');
 CREATE TRIGGER end_exclusivity AFTER UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.end_exclusivity_with_deal();
 CREATE TRIGGER keep_tenant BEFORE UPDATE OF organization_id ON public.deals FOR EACH ROW WHEN (new.organization_id <> old.organization_id) EXECUTE FUNCTION app.keep_tenant();
+CREATE TRIGGER limit_sandbox AFTER INSERT ON public.deals FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('100', 'deals');
 CREATE TRIGGER load BEFORE INSERT ON public.deals FOR EACH ROW WHEN (new.state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text])) EXECUTE FUNCTION app.load_deal();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.deals REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
 CREATE TRIGGER note_new AFTER INSERT ON public.deals REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_deals();
@@ -736,6 +740,7 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.documen
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
 CREATE TRIGGER finish_upload AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+CREATE TRIGGER limit_sandbox AFTER INSERT ON public.documents FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'documents', '100000000');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('document');
 CREATE TRIGGER note_new AFTER INSERT ON public.documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
 CREATE TRIGGER note_removed AFTER DELETE ON public.documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
@@ -1236,6 +1241,7 @@ CREATE TRIGGER check_advised BEFORE INSERT OR UPDATE OF advises ON public.partic
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.check_move('participant', 'status');
 CREATE TRIGGER forget_visits AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
+CREATE TRIGGER limit_sandbox AFTER INSERT ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('1000', 'people on deals');
 CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.participants REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
 CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.note_joining();
@@ -1337,6 +1343,7 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.product
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
 CREATE TRIGGER finish_upload AFTER INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
 CREATE TRIGGER limit_a_day BEFORE INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
+CREATE TRIGGER limit_sandbox AFTER INSERT ON public.production_documents FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'documents', '100000000');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.production_documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('production_document');
 CREATE TRIGGER note_new AFTER INSERT ON public.production_documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
 CREATE TRIGGER note_removed AFTER DELETE ON public.production_documents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
@@ -7938,6 +7945,37 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.limit_sandbox()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  -- Of a key's identity its brokerage; of a person's nothing. It is only held back by it.
+  brokerage constant uuid := nullif(split_part(current_setting('dealkeep.identity', true), ',', 4), '');
+  most constant int := tg_argv[0];
+  bytes constant bigint := tg_argv[2];
+  held int;
+  size numeric;
+begin
+  if brokerage is null or not app.is_sandbox(brokerage) then
+    return null;
+  end if;
+  case tg_table_name
+    when 'contacts' then select count(*) into held from public.contacts c where c.brokerage_id = brokerage;
+    when 'deals' then select count(*) into held from public.deals d where d.organization_id = brokerage;
+    else execute format('select count(*), %s from public.deals d join public.%I t on t.deal_id = d.id where d.organization_id = $1',
+      case when bytes is null then 'null' else 'sum(t.size_bytes)' end, tg_table_name) into held, size using brokerage;
+  end case;
+  if held > most or size > bytes then
+    perform app.refuse('sandbox_full', format('The sandbox has no more room: at most %s %s%s. Reset it.', to_char(most, 'FM999,999'), tg_argv[1],
+      case when size > bytes then format(' of %s MB together', bytes / 1000000) end));
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.link_deal_invitation(to_participation uuid, token bytea, mailed boolean)
  RETURNS TABLE(email text, name text, deal_title text, brokerage_name text)
  LANGUAGE plpgsql
@@ -12730,6 +12768,7 @@ $procedure$;
 -- c9dedab66cb98ac345332c1a5db4df71184466c59d869259e9582ca8e83d1736  087_openings_by_keys.sql
 -- 2a21f17a77e667c72b4087bec3620bdc5c3634b6a96843e6d2dadf602fbc93fb  088_forgotten_by_requests.sql
 -- ab4a4212b117549a37e91fd975ef49401421cdc2c21e1ccff6107e950b576646  089_sandboxes.sql
+-- 42fb8e4dea5dd3dbce32ac0150dc1942bd22ebc862c616a0727d705e91403ecf  090_room_in_sandboxes.sql
 -- 7bfff816f1e485846a8a7fb908c6c09d1397af0cfb40575fafd8f2a20cac5ea8  092_deliveries_in_order.sql
 -- 24bd965c6e59e1b1308bdfcf8f1a38d59fba91b4df08f8f3907374b1b5ef1343  093_erasing_in_one_place.sql
 -- 0f3b7d8decda56a43625e1442ff2cb811b83003d906380a365ef134e9ee16e34  094_delivery_state.sql

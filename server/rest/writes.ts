@@ -12,7 +12,7 @@ import { enterWithApiKey, type KeyCaller } from '../domain/clients/api-keys.ts';
 import { claimIdempotencyKey, firstAnswer, rememberAnswer } from '../domain/clients/repeated-requests.ts';
 import type { Within } from '../domain/visibility/within.ts';
 import { originOf } from '../http/origin.ts';
-import { problemOf } from '../http/problem.ts';
+import { Problem, problemOf } from '../http/problem.ts';
 import { secretRows } from '../secrets.ts';
 import { answerJson, type Answered } from './answer.ts';
 import type { Callers, Entry, Scopes, Tell } from './caller.ts';
@@ -102,11 +102,18 @@ function inOrder(value: unknown): unknown {
 const digestOf = (c: Context, said: unknown): Buffer =>
   hash('sha256', JSON.stringify([c.req.method, c.req.path, inOrder(said)]), 'buffer');
 
-/** An idempotency key that stands for another request is a fault of this one. */
-export const faultOf = (fault: unknown): unknown =>
-  fault instanceof Refusal && fault.reason === 'idempotency_key_reused'
-    ? invalid([{ in: 'header', path: 'Idempotency-Key', message: fault.message }])
-    : fault;
+/** For how long a full sandbox is left alone, in seconds, by programs that would ask again. */
+const untilReset = 3_600;
+
+/** An idempotency key that stands for another request is a fault of this one; a sandbox that is full lasts until it is reset. */
+export const faultOf = (fault: unknown): unknown => {
+  if (!(fault instanceof Refusal)) return fault;
+  const { reason, message } = fault;
+  if (reason === 'idempotency_key_reused') return invalid([{ in: 'header', path: 'Idempotency-Key', message }]);
+  if (reason !== 'sandbox_full') return fault;
+  const headers = { 'Retry-After': String(untilReset) };
+  return new Problem(429, 'rate_limited', message, { details: { retry_after: untilReset }, headers, cause: fault });
+};
 
 /** What leaves a record of `action` where it was refused or failed; `faultOf` says what the fault means to the caller. */
 export const recordFailure =

@@ -7,6 +7,7 @@ import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { publishChanges } from '../../server/domain/events/changes.ts';
 import { samples } from '../../server/storage/samples.ts';
 import { openService, type TestService } from '../harness.ts';
+import { signInAs } from '../web/person.ts';
 import { as, brokerage, type Brokerage, type Key } from './scene.ts';
 
 let service: TestService;
@@ -267,6 +268,61 @@ describe('a reset', () => {
     expect(await service.sql(`select count(*)::int from users where sandbox_id = $1`, [await sandboxId()])).toEqual([
       { count: 7 },
     ]);
+  });
+
+  test('is for admins on the page of the keys, which says since when the sandbox is as it is', async () => {
+    const who = (userId: string) => signInAs(service, userId);
+    const path = `/brokerages/${tenant.id}/sandbox`;
+    const [staff] = await service.sql<{ id: string }>(
+      `with u as (insert into users (email, name) values ('staff@of-the-sandbox.example', 'Staff') returning id),
+         m as (insert into members (brokerage_id, user_id, role) select $1, id, 'broker' from u)
+       select id from u`,
+      [tenant.id],
+    );
+    const other = await brokerage(service);
+    const admin = await who(tenant.admin);
+    await ask('POST', '/contacts', { type: 'person', displayName: 'Left behind' });
+    const { body } = await admin.ask(path);
+    expect(body).toEqual({
+      sandbox: { reset_at: expect.any(String), deals: expect.any(Number), contacts: expect.any(Number) },
+    });
+    expect((await (await who(staff!.id)).ask(path)).body).toEqual({ sandbox: null });
+    expect((await (await who(staff!.id)).ask(`${path}/reset`, {})).status).toBe(403);
+    expect((await (await who(other.admin)).ask(path)).status).toBe(404);
+    expect((await (await who(other.admin)).ask(`${path}/reset`, {})).status).toBe(404);
+    expect((await (await who(other.admin)).ask(`/brokerages/${other.id}/sandbox`)).body).toEqual({ sandbox: null });
+    expect((await (await who(other.admin)).ask(`/brokerages/${other.id}/sandbox/reset`, {})).status).toBe(404);
+    service.clock.advance(60_000);
+    const done = await admin.ask(`${path}/reset`, {});
+    expect([done.status, done.body]).toMatchObject([200, { sandbox: { deals: 4, contacts: 12 } }]);
+    expect(Date.parse((done.body as unknown as { sandbox: { reset_at: string } }).sandbox.reset_at)).toBeGreaterThan(
+      Date.parse((body as unknown as { sandbox: { reset_at: string } }).sandbox.reset_at),
+    );
+    expect((await list('/contacts')).some(({ displayName }) => displayName === 'Left behind')).toBe(false);
+  });
+
+  test('makes room again in a sandbox that is full', async () => {
+    const sandbox = await sandboxId();
+    await service.sql(
+      `insert into deals (organization_id, title, keys_admitted) select $1, 'One of many', true from generate_series(1, 96)`,
+      [sandbox],
+    );
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'One of many' from generate_series(1, 4988)`,
+      [sandbox],
+    );
+    for (const [path, body] of [
+      ['/deals', { title: 'One too many' }],
+      ['/contacts', { type: 'person', displayName: 'One too many' }],
+      ['/contacts/batch', { items: [{ action: 'create', contact: { type: 'person', displayName: 'One too many' } }] }],
+    ] as const) {
+      const full = await ask('POST', path, body);
+      expect([path, full.status, full.body!.error.code]).toEqual([path, 429, 'rate_limited']);
+      expect(full.body!.error.message).toContain('Reset it');
+    }
+    expect((await onLive('POST', '/deals', { title: 'Room enough' })).status).toBe(201);
+    expect((await reset()).status).toBe(200);
+    expect((await ask('POST', '/deals', { title: 'Room again' })).status).toBe(201);
   });
 
   test('is done once for one idempotency key, and not for a live key', async () => {

@@ -18,9 +18,9 @@ export const sandboxOf = row<Sandbox, [brokerageId: string]>(
 
 const reset = row<{ done: boolean | null }>('reset_sandbox', 'select app.reset_sandbox($1, $2, $3) as done');
 
-/** Puts the sandbox of a brokerage back to how it was made; false when there is none, or the caller is no admin of it. */
-export const resetSandbox = (brokerageId: string, { address, requestId }: Origin): Statement<boolean> =>
-  mapped(reset(brokerageId, address, requestId), (answer) => answer?.done ?? false);
+/** Puts the sandbox of a brokerage back to how it was made; false when there is none, null when the caller is no admin of it. */
+export const resetSandbox = (brokerageId: string, { address, requestId }: Origin): Statement<boolean | null> =>
+  mapped(reset(brokerageId, address, requestId), (answer) => answer?.done ?? null);
 
 const resetOfKey = row<{ done: boolean; at: string }>(
   'reset_sandbox_with_key',

@@ -6,6 +6,7 @@ import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import { askBrokerageDeletion, cancelBrokerageDeletion } from '../../domain/people/brokerage-deletion.ts';
 import { admitKeysByDefault } from '../../domain/clients/key-admission.ts';
+import { resetSandbox, sandboxOf } from '../../domain/clients/sandboxes.ts';
 import { brokerageOfCaller, renameBrokerage, requireSecondFactor } from '../../domain/people/brokerages.ts';
 import { inviteMember, renewMemberInvitation } from '../../domain/people/invitations.ts';
 import { resendMail, undeliveredMails } from '../../domain/outbox/undelivered.ts';
@@ -168,6 +169,27 @@ export function brokerageRoutes(services: Services) {
       );
       if (!changed) throw unchanged(brokerage);
       return c.json(orNotFound(brokerage));
+    })
+
+    .get('/brokerages/:id/sandbox', async (c) => {
+      const brokerageId = pathId(c);
+      const [sandbox, brokerage] = await asPerson(services, c, sandboxOf(brokerageId), brokerageOfCaller(brokerageId));
+      orNotFound(brokerage);
+      return c.json({ sandbox });
+    })
+
+    .post('/brokerages/:id/sandbox/reset', async (c) => {
+      const brokerageId = pathId(c);
+      const [done, sandbox, brokerage] = await asPerson(
+        services,
+        c,
+        resetSandbox(brokerageId, originOf(c)),
+        sandboxOf(brokerageId),
+        brokerageOfCaller(brokerageId),
+      );
+      if (done === null) throw unchanged(brokerage);
+      if (!done) throw nothingThere();
+      return c.json({ sandbox });
     })
 
     .post('/brokerages/:id/deletion', body(Deletion), async (c) => {

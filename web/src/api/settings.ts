@@ -58,6 +58,12 @@ export const apiKeysQuery = (brokerageId: Id) =>
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/keys', { param: { id: brokerageId }, signal }),
   });
 
+export const sandboxQuery = (brokerageId: Id) =>
+  queryOptions({
+    queryKey: keys.settings('sandbox', brokerageId),
+    queryFn: ({ signal }) => api.get('/web/brokerages/:id/sandbox', { param: { id: brokerageId }, signal }),
+  });
+
 export const webhooksQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('webhooks', brokerageId),
@@ -180,6 +186,9 @@ export function useKeyActions(brokerageId: Id) {
     ),
     admitByDefault: useChange('brokerage', (admitted: boolean) =>
       api.put('/web/brokerages/:id/key-admission', { param: { id: brokerageId }, json: { admitted } }),
+    ),
+    resetSandbox: useChange('sandbox', () =>
+      api.post('/web/brokerages/:id/sandbox/reset', { param: { id: brokerageId } }),
     ),
     revoke: useChange('keys', (id: Id) => api.post('/web/keys/:id/revoke', { param: { id } })),
   };

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Ban, Ellipsis, KeyRound, Plus, RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { useBrokerage } from '../../../api/me.ts';
-import { apiKeysQuery, brokerageQuery, useKeyActions } from '../../../api/settings.ts';
+import { apiKeysQuery, brokerageQuery, sandboxQuery, useKeyActions } from '../../../api/settings.ts';
 import type { ApiKey, ApiKeyCreated, Id } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
@@ -120,6 +120,46 @@ function NewDeals({ brokerageId }: { brokerageId: Id }) {
   );
 }
 
+/** The sandbox on which test keys work, and putting it back to how it was made. */
+function Sandbox({ brokerageId }: { brokerageId: Id }) {
+  const query = useQuery(sandboxQuery(brokerageId));
+  const { resetSandbox } = useKeyActions(brokerageId);
+  const confirm = useConfirm();
+  const reset = () =>
+    confirm(
+      {
+        title: 'Reset the sandbox?',
+        body: 'Everything that test keys have added or changed is gone, and the demo data are as they were made. Your contacts and deals are not touched.',
+        action: 'Reset sandbox',
+        danger: true,
+        done: 'The sandbox is reset',
+      },
+      () => resetSandbox.mutateAsync(),
+    );
+  return (
+    <Card title="Sandbox">
+      <Loaded query={query} skeleton={<SkeletonText lines={2} />}>
+        {({ sandbox }) => (
+          <div className="flex flex-wrap items-center justify-between gap-3">
+            <p className="min-w-0 basis-80 grow text-soft">
+              Test keys work on demo data with people who are made up, never on your contacts and deals. Nobody is
+              mailed.{' '}
+              {sandbox === null ? (
+                'It is made with the first test key.'
+              ) : (
+                <>
+                  Last reset <Time at={sandbox.reset_at} />.
+                </>
+              )}
+            </p>
+            {sandbox !== null && <Button onClick={reset}>Reset sandbox</Button>}
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
 type Open = { kind: 'new' } | { kind: 'rotate'; key: ApiKey } | { kind: 'token'; made: ApiKeyCreated } | null;
 
 function Keys({ brokerageId }: { brokerageId: Id }) {
@@ -169,6 +209,7 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
         </Loaded>
       </Card>
       <NewDeals brokerageId={brokerageId} />
+      <Sandbox brokerageId={brokerageId} />
       {open?.kind === 'new' && <KeyDialog brokerageId={brokerageId} onClose={close} onMade={show} />}
       {open?.kind === 'rotate' && (
         <RotateDialog brokerageId={brokerageId} apiKey={open.key} onClose={close} onMade={show} />
