@@ -1,5 +1,5 @@
 /**
- * `npm run clients [-- --keep DIR]`: whether the tools of others read the OpenAPI document, and clients that they make of it work. Linters, three
+ * `npm run clients [-- assistants] [--keep DIR] [--only PART]`: with the word assistants what assistants.ts says; without it whether the tools of others read the OpenAPI document, and clients that they make of it work. Linters, three
  * generators whose clients are compiled strictly and used, our own client installed from its packed file, and a proxy that compares
  * every answer with the document. All of them are installed from npm into a temporary directory, and asked of a demo that is started here.
  */
@@ -14,6 +14,7 @@ import { parseArgs, promisify } from 'node:util';
 import { freePort } from '../../bench/free-port.ts';
 import { printedUrl } from '../../bench/printed-url.ts';
 import { table } from '../../bench/table.ts';
+import { connectAll, openDocumentHost, packages as assistants } from './assistants.ts';
 import { checks, type Check, type Ground } from './checks.ts';
 
 const root = path.join(import.meta.dirname, '../..');
@@ -36,18 +37,26 @@ const packages: Readonly<Record<string, string>> = {
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Installs what is checked with; says why not when npm cannot. */
-async function install(directory: string): Promise<string | null> {
-  const manifest = { name: 'clients', private: true, type: 'module', dependencies: packages };
+async function install(
+  directory: string,
+  dependencies: Readonly<Record<string, string>>,
+  scripts: boolean,
+): Promise<string | null> {
+  const manifest = { name: 'clients', private: true, type: 'module', dependencies };
   const text = JSON.stringify(manifest);
   const file = path.join(directory, 'package.json');
   if (existsSync(path.join(directory, 'node_modules')) && (await readFile(file, 'utf8').catch(() => '')) === text)
     return null;
   await writeFile(file, text);
   try {
-    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'], {
-      cwd: directory,
-      maxBuffer: 2 ** 26,
-    });
+    await run(
+      'npm',
+      ['install', '--no-audit', '--no-fund', '--loglevel=error', ...(scripts ? [] : ['--ignore-scripts'])],
+      {
+        cwd: directory,
+        maxBuffer: 2 ** 26,
+      },
+    );
     return null;
   } catch (error) {
     return String((error as { stderr?: string }).stderr ?? error).slice(0, 500);
@@ -57,20 +66,21 @@ async function install(directory: string): Promise<string | null> {
 interface Demo {
   readonly url: string;
   readonly keys: Readonly<Record<string, string>>;
+  readonly people: { readonly buyer: { readonly email: string; readonly password: string } };
   readonly child: ChildProcess;
 }
 
 /** Starts the demo with data of its own, and limits that nobody reaches. */
-async function startDemo(directory: string): Promise<Demo> {
+async function startDemo(directory: string, settings: Readonly<Record<string, string>> = {}): Promise<Demo> {
   const dataDir = path.join(directory, 'data');
   const limits = { RATE_LIMIT_REST_KEY: '1000000', RATE_LIMIT_REST_IP: '1000000' };
   const child = spawn(process.execPath, [path.join(root, 'bin/dealkeep.js'), 'demo', '--json'], {
-    env: { ...process.env, ...limits, PORT: '0', LOG_LEVEL: 'error', DATA_DIR: dataDir },
+    env: { ...process.env, ...limits, ...settings, PORT: '0', LOG_LEVEL: 'error', DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await printedUrl(child, 'The demo');
-  const { keys } = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
-  return { url: new URL(url).origin, keys, child };
+  const { keys, people } = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
+  return { url: new URL(url).origin, keys, people, child };
 }
 
 /** What came of a check, and how long it took. */
@@ -93,38 +103,72 @@ async function checked([name, check]: [string, Check], ground: Ground): Promise<
   };
 }
 
-const { values } = parseArgs({ options: { keep: { type: 'string' }, only: { type: 'string' } } });
+const { values, positionals } = parseArgs({
+  options: { keep: { type: 'string' }, only: { type: 'string' } },
+  allowPositionals: true,
+});
+const isOfAssistants = positionals[0] === 'assistants';
 const directory = values.keep ? path.resolve(values.keep) : await mkdtemp(path.join(os.tmpdir(), 'clients-'));
 await mkdir(directory, { recursive: true });
 let demo: Demo | undefined;
+
+type Results = readonly { readonly line: readonly string[]; readonly isGood: boolean }[];
+
+/** Connects assistants to a demo that takes documents of this machine, and those of well-known hosts as they are put aside. */
+async function connectAssistants(): Promise<Results> {
+  const host = await openDocumentHost();
+  try {
+    const ca = path.join(directory, 'documents.pem');
+    await writeFile(ca, host.cert);
+    demo = await startDemo(directory, {
+      CLIENT_METADATA_ALLOW_LOOPBACK: 'on',
+      CLIENT_METADATA_FILE: path.join(root, 'deploy/client-documents.json'),
+      NODE_EXTRA_CA_CERTS: ca,
+      RATE_LIMIT_CLIENT_METADATA: '1000',
+    });
+    const ground = { directory, url: demo.url, person: demo.people.buyer, publish: host.publish };
+    return await connectAll(ground, values.only ?? '');
+  } finally {
+    host.close();
+  }
+}
+
+async function checkDocument(): Promise<Results> {
+  demo = await startDemo(directory);
+  const document = await (await fetch(`${demo.url}/api/v1/openapi.json`)).text();
+  await writeFile(path.join(directory, 'openapi.json'), document);
+  const ground: Ground = {
+    directory,
+    root,
+    url: demo.url,
+    key: demo.keys['sandbox'] ?? demo.keys['full'] ?? '',
+    document,
+    port: await freePort(),
+  };
+  const results = [];
+  for (const one of Object.entries(checks).filter(([name]) => name.includes(values.only ?? ''))) {
+    say(`Checking ${one[0]}`);
+    results.push(await checked(one, ground));
+  }
+  return results;
+}
+
 try {
-  say(`Installing ${Object.keys(packages).length} packages`);
-  const fault = await install(directory);
+  const wanted = isOfAssistants ? assistants : packages;
+  say(`Installing ${Object.keys(wanted).length} packages`);
+  // Some of the assistants put their program in place by a script.
+  const fault = await install(directory, wanted, isOfAssistants);
   if (fault !== null) {
     say(`Skipped: npm could not install what this checks with.\n${fault}`);
   } else {
     await rm(path.join(directory, 'data'), { recursive: true, force: true });
-    demo = await startDemo(directory);
-    const document = await (await fetch(`${demo.url}/api/v1/openapi.json`)).text();
-    await writeFile(path.join(directory, 'openapi.json'), document);
-    const ground: Ground = {
-      directory,
-      root,
-      url: demo.url,
-      key: demo.keys['sandbox'] ?? demo.keys['full'] ?? '',
-      document,
-      port: await freePort(),
-    };
-    const results = [];
-    for (const one of Object.entries(checks).filter(([name]) => name.includes(values.only ?? ''))) {
-      say(`Checking ${one[0]}`);
-      results.push(await checked(one, ground));
-    }
+    const results = await (isOfAssistants ? connectAssistants() : checkDocument());
+    const heads = isOfAssistants ? ['', 'client', '', 'what it said'] : ['', '', 'what it did', 's'];
     say('');
     say(
       table(
-        ['', '', 'what it did', 's'],
-        results.map(({ line }) => line),
+        heads,
+        results.map(({ line }) => [...line]),
       ),
     );
     process.exitCode = results.every(({ isGood }) => isGood) ? 0 : 1;

@@ -1,0 +1,408 @@
+/**
+ * `npm run clients -- assistants`: whether hosts and libraries of others find their way from the bare address to the tools: their own discovery, sign-in and
+ * consent in Chromium, once with a client that was made for them and once by the address of a document, at an https host on this machine or, for
+ * hosts that know only their own, put aside as deploy/client-documents.json has it.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+import type { BrowserContext } from 'playwright-core';
+import { openBrowser } from '../../test/browser.ts';
+import { certificateFor } from '../../test/certificate.ts';
+
+/** What is connected, each in the version that was last looked at. */
+export const packages: Readonly<Record<string, string>> = {
+  '@ai-sdk/mcp': '2.0.99',
+  '@anthropic-ai/claude-code': '2.1.330',
+  '@langchain/mcp-adapters': '1.1.4',
+  '@mastra/mcp': '2.0.0',
+  '@modelcontextprotocol/sdk': '1.32.2',
+  '@openai/agents': '0.20.0',
+  '@openai/codex': '0.169.0',
+  'mcp-remote': '0.15.1',
+  'opencode-ai': '1.18.33',
+};
+
+interface Person {
+  readonly email: string;
+  readonly password: string;
+}
+
+interface Ground {
+  /** Where the packages are installed. */
+  readonly directory: string;
+  /** The origin of the service. */
+  readonly url: string;
+  readonly browser: BrowserContext;
+  /** A client of the person's with these redirect URIs; its id. */
+  make(name: string, redirectUris: readonly string[]): Promise<string>;
+  /** A document with these redirect URIs; its address. */
+  publish(name: string, redirectUris: readonly string[]): string;
+}
+
+type Way = 'made' | 'document';
+/** Connects in one way, and says what came of it. */
+type Host = (ground: Ground, way: Way) => Promise<string>;
+
+const both = (at: string) => [`http://localhost${at}`, `http://127.0.0.1${at}`];
+const nameOf = (host: string) => host.replaceAll(/[^a-z]+/gi, ' ').trim();
+
+/** The client_id for a host that can be given any. */
+const idFor = async (ground: Ground, way: Way, host: string, uris: readonly string[]): Promise<string> =>
+  way === 'made' ? ground.make(nameOf(host), uris) : ground.publish(nameOf(host), uris);
+
+/** Goes where a host sends the person: signs in where that is needed, agrees, and waits until the browser is back at the host. */
+async function consent({ browser, url }: Ground, to: string): Promise<string> {
+  const page = await browser.newPage();
+  try {
+    const back = page.waitForRequest(
+      (request) => /[?&](code|error)=/.test(request.url()) && !request.url().startsWith(url),
+      {
+        timeout: 60_000,
+      },
+    );
+    back.catch(() => {});
+    await page.goto(to);
+    const allow = page.getByRole('button', { name: 'Allow', exact: true });
+    const add = page.getByRole('button', { name: 'Add this address and go on' });
+    await allow.or(add).first().waitFor({ timeout: 30_000 });
+    if (await add.isVisible()) await add.click();
+    // Reading is enough, and needs no password once more.
+    const writing = page.getByRole('checkbox', { name: /^Write in your name/ });
+    if (await writing.isVisible()) await writing.uncheck();
+    await allow.click({ timeout: 30_000 });
+    const answered = (await back).url();
+    // Whoever waits there answers before the page is gone.
+    await page.waitForLoadState('load', { timeout: 10_000 }).catch(() => {});
+    return answered;
+  } finally {
+    await page.close();
+  }
+}
+
+async function until<T>(what: string, look: () => Promise<T | null> | T | null, millis = 60_000): Promise<T> {
+  const end = performance.now() + millis;
+  for (;;) {
+    const found = await look();
+    if (found !== null) return found;
+    if (performance.now() > end) throw new Error(`${what} did not come in ${millis / 1000} s.`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+interface Program {
+  readonly child: ChildProcess;
+  said(): string;
+}
+
+/** Starts a program with a home of its own, whose browser is a file into which the address is written. */
+async function start(
+  ground: Ground,
+  home: string,
+  command: string,
+  args: readonly string[],
+  atTerminal = false,
+): Promise<Program & { opened(): Promise<string | null> }> {
+  const bin = path.join(home, 'bin');
+  await mkdir(bin, { recursive: true });
+  const note = path.join(home, 'opened');
+  for (const name of ['xdg-open', 'sensible-browser', 'www-browser']) {
+    await writeFile(path.join(bin, name), `#!/bin/sh\nprintf '%s\\n' "$1" >> '${note}'\n`);
+    await chmod(path.join(bin, name), 0o755);
+  }
+  const file = path.join(ground.directory, 'node_modules/.bin', command);
+  // script(1) makes a terminal, without which some sign nobody in.
+  const [program, given] = atTerminal
+    ? ['script', ['-qefc', [file, ...args].join(' '), '/dev/null']]
+    : [file, [...args]];
+  const child = spawn(program, given, {
+    cwd: home,
+    env: {
+      ...process.env,
+      HOME: home,
+      XDG_CONFIG_HOME: path.join(home, '.config'),
+      XDG_DATA_HOME: path.join(home, '.local/share'),
+      CODEX_HOME: path.join(home, '.codex'),
+      MCP_REMOTE_CONFIG_DIR: path.join(home, '.mcp-auth'),
+      BROWSER: path.join(bin, 'xdg-open'),
+      DISPLAY: ':0',
+      PATH: `${bin}:${process.env['PATH']}`,
+      DISABLE_AUTOUPDATER: '1',
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const authorization = /https?:\/\/\S+\/api\/mcp\/authorize\?[^\s"'\\]+/;
+  return {
+    child,
+    said: () => output,
+    opened: async () => {
+      const noted = await readFile(note, 'utf8').catch(() => '');
+      return authorization.exec(noted)?.[0] ?? authorization.exec(stripVTControlCharacters(output))?.[0] ?? null;
+    },
+  };
+}
+
+/** Runs a program to where it wants a person, has the person agree, and waits for the word that says it is done. */
+async function authorized(
+  ground: Ground,
+  home: string,
+  command: string,
+  args: readonly string[],
+  done: RegExp,
+  atTerminal = false,
+): Promise<string> {
+  const program = await start(ground, home, command, args, atTerminal);
+  try {
+    const to = await until('the address to authorize at', program.opened).catch((error: unknown) => {
+      throw new Error(`${String(error)} ${program.said().slice(-600)}`);
+    });
+    await consent(ground, to);
+    return await until('the end', () => done.exec(program.said())?.[0] ?? null).catch((error: unknown) => {
+      throw new Error(`${String(error)} ${program.said().slice(-600)}`);
+    });
+  } finally {
+    program.child.kill('SIGKILL');
+  }
+}
+
+const run = async (ground: Ground, home: string, command: string, args: readonly string[]): Promise<string> => {
+  const program = await start(ground, home, command, args);
+  program.child.stdin?.end();
+  await once(program.child, 'exit');
+  return program.said();
+};
+
+async function homeOf(ground: Ground, host: string, way: Way): Promise<string> {
+  const home = path.join(ground.directory, 'homes', `${host}-${way}`);
+  await rm(home, { recursive: true, force: true });
+  await mkdir(home, { recursive: true });
+  return home;
+}
+
+const claudeCode: Host = async (ground, way) => {
+  const home = await homeOf(ground, 'claude', way);
+  const id = way === 'made' ? ['--client-id', await ground.make('Claude Code', both('/callback'))] : [];
+  await run(ground, home, 'claude', ['mcp', 'add', '--transport', 'http', ...id, 'dealkeep', `${ground.url}/api/mcp`]);
+  return authorized(
+    ground,
+    home,
+    'claude',
+    ['mcp', 'login', 'dealkeep'],
+    /authenticat(ed|ion successful)[^\n]*|success[^\n]*|logged in[^\n]*/i,
+    true,
+  );
+};
+
+const codex: Host = async (ground, way) => {
+  const home = await homeOf(ground, 'codex', way);
+  await mkdir(path.join(home, '.codex'), { recursive: true });
+  const id = way === 'made' ? await ground.make('Codex', both('/callback')) : null;
+  const lines = ['[mcp_servers.dealkeep]', `url = "${ground.url}/api/mcp"`];
+  if (id !== null) lines.push('', '[mcp_servers.dealkeep.oauth]', `client_id = "${id}"`);
+  await writeFile(path.join(home, '.codex/config.toml'), `${lines.join('\n')}\n`);
+  return authorized(ground, home, 'codex', ['mcp', 'login', 'dealkeep'], /successfully logged in[^\n]*/i);
+};
+
+const opencode: Host = async (ground, way) => {
+  const home = await homeOf(ground, 'opencode', way);
+  const clientId = await idFor(ground, way, 'opencode', both('/mcp/oauth/callback'));
+  const mcp = {
+    dealkeep: { type: 'remote', url: `${ground.url}/api/mcp`, oauth: { clientId, scope: 'mcp:read mcp:write' } },
+  };
+  await writeFile(path.join(home, 'opencode.json'), JSON.stringify({ mcp }));
+  return authorized(ground, home, 'opencode', ['mcp', 'auth', 'dealkeep'], /authentication successful[^\n]*/i);
+};
+
+const mcpRemote: Host = async (ground, way) => {
+  const home = await homeOf(ground, 'mcp-remote', way);
+  const client_id = await idFor(ground, way, 'mcp-remote', both('/oauth/callback'));
+  const info = JSON.stringify({ client_id });
+  return authorized(
+    ground,
+    home,
+    'mcp-remote-client',
+    [`${ground.url}/api/mcp`, '--allow-http', '--static-oauth-client-info', info],
+    /svc_deals_list|connected successfully[^\n]*/i,
+  );
+};
+
+/** What the official SDK, which the libraries below go by, asks of whoever keeps tokens. */
+class Keeper {
+  readonly redirectUrl: string;
+  readonly clientMetadata: object;
+  readonly #clientId: string;
+  #tokens: unknown;
+  #verifier = '';
+  sentTo: URL | null = null;
+
+  constructor(clientId: string, redirectUrl: string) {
+    this.#clientId = clientId;
+    this.redirectUrl = redirectUrl;
+    this.clientMetadata = {
+      redirect_uris: [redirectUrl],
+      token_endpoint_auth_method: 'none',
+      scope: 'mcp:read mcp:write',
+    };
+  }
+  state = () => 'kept by the client';
+  clientInformation = () => ({ client_id: this.#clientId });
+  tokens = () => this.#tokens;
+  saveTokens = (tokens: unknown) => void (this.#tokens = tokens);
+  redirectToAuthorization = (to: URL) => void (this.sentTo = to);
+  saveCodeVerifier = (verifier: string) => void (this.#verifier = verifier);
+  codeVerifier = () => this.#verifier;
+}
+
+// Libraries without types here: each is used in the line that names it.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Loaded = Record<string, any>;
+type Load = (name: string) => Promise<Loaded>;
+
+/** Lists the names of the tools with tokens that `keeper` has, or has it send the person on. */
+type Lists = (load: Load, url: string, keeper: Keeper) => Promise<readonly string[]>;
+
+const library =
+  (name: string, lists: Lists): Host =>
+  async (ground, way) => {
+    // Resolved from where the packages are, as their users' imports would be.
+    const loader = path.join(ground.directory, 'load.js');
+    await writeFile(loader, 'export const load = (name) => import(name);');
+    const { load } = (await import(pathToFileURL(loader).href)) as { load: Load };
+    const waiting = createServer((_, response) => response.end('You can close this window.')).listen(0, '127.0.0.1');
+    await once(waiting, 'listening');
+    try {
+      const redirectUrl = `http://127.0.0.1:${(waiting.address() as AddressInfo).port}/callback`;
+      const keeper = new Keeper(await idFor(ground, way, name, both('/callback')), redirectUrl);
+      const serverUrl = `${ground.url}/api/mcp`;
+      const first = await lists(load, serverUrl, keeper).catch(String);
+      if (keeper.sentTo === null) throw new Error(`It asked nobody to agree: ${String(first)}`);
+      const answered = await consent(ground, keeper.sentTo.href);
+      const { auth } = await load('@modelcontextprotocol/sdk/client/auth.js');
+      await auth?.(keeper, { serverUrl, authorizationCode: new URL(answered).searchParams.get('code') });
+      const tools = await lists(load, serverUrl, keeper);
+      if (!tools.some((tool) => tool.includes('svc_deals_list'))) throw new Error(`It lists ${tools.join(', ')}.`);
+      return `${tools.length} tools`;
+    } finally {
+      waiting.close();
+      waiting.closeAllConnections();
+    }
+  };
+
+const hosts: Readonly<Record<string, Host>> = {
+  'Claude Code': claudeCode,
+  Codex: codex,
+  opencode,
+  'mcp-remote': mcpRemote,
+  '@ai-sdk/mcp': library('ai sdk', async (load, url, authProvider) => {
+    const { createMCPClient } = await load('@ai-sdk/mcp');
+    const client = await createMCPClient({ transport: { type: 'http', url, authProvider } });
+    return Object.keys(await client.tools());
+  }),
+  '@mastra/mcp': library('mastra', async (load, url, authProvider) => {
+    const { MCPClient } = await load('@mastra/mcp');
+    const client = new MCPClient({
+      id: crypto.randomUUID(),
+      servers: { dealkeep: { url: new URL(url), authProvider } },
+    });
+    return Object.keys(await client.listTools());
+  }),
+  '@openai/agents': library('openai agents', async (load, url, authProvider) => {
+    const { MCPServerStreamableHttp } = await load('@openai/agents');
+    const server = new MCPServerStreamableHttp({ url, name: 'dealkeep', authProvider });
+    await server.connect();
+    return (await server.listTools()).map((tool: { name: string }) => tool.name);
+  }),
+  '@langchain/mcp-adapters': library('langchain', async (load, url, authProvider) => {
+    const { MultiServerMCPClient } = await load('@langchain/mcp-adapters');
+    const client = new MultiServerMCPClient({ mcpServers: { dealkeep: { transport: 'http', url, authProvider } } });
+    return (await client.getTools()).map((tool: { name: string }) => tool.name);
+  }),
+};
+
+/** A host for documents on this machine, with its certificate. */
+export async function openDocumentHost() {
+  const { key, cert } = certificateFor('localhost');
+  const documents = new Map<string, string>();
+  const server = https.createServer({ key, cert }, (request, response) => {
+    const body = documents.get(request.url ?? '');
+    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' }).end(body);
+  });
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  const origin = `https://localhost:${(server.address() as AddressInfo).port}`;
+  return {
+    cert,
+    publish(name: string, redirectUris: readonly string[]): string {
+      const url = `${origin}/${name.replaceAll(' ', '-')}.json`;
+      documents.set(
+        new URL(url).pathname,
+        JSON.stringify({
+          client_id: url,
+          client_name: name,
+          redirect_uris: redirectUris,
+          token_endpoint_auth_method: 'none',
+        }),
+      );
+      return url;
+    },
+    close(): void {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Connects each host in both ways; a row for each, and whether it came through. */
+export async function connectAll(
+  { directory, url, person, publish }: { directory: string; url: string; person: Person } & Pick<Ground, 'publish'>,
+  only: string,
+): Promise<{ line: string[]; isGood: boolean }[]> {
+  const browser = await openBrowser();
+  try {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${url}/sign-in`);
+    await page.getByLabel('E-mail').fill(person.email);
+    await page.getByLabel('Password', { exact: true }).fill(person.password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.waitForURL(`${url}/`);
+    const make = async (name: string, redirectUris: readonly string[]) => {
+      const { csrf_token } = (await (await context.request.get(`${url}/api/auth/session`)).json()) as {
+        csrf_token: string;
+      };
+      const answer = await context.request.post(`${url}/api/web/clients`, {
+        headers: { 'x-csrf-token': csrf_token, origin: url },
+        data: { name, redirect_uris: redirectUris },
+      });
+      if (!answer.ok()) throw new Error(`No client was made: ${answer.status()} ${await answer.text()}`);
+      return ((await answer.json()) as { id: string }).id;
+    };
+    const ground: Ground = { directory, url, browser: context, make, publish };
+    const rows = [];
+    for (const [name, host] of Object.entries(hosts).filter(([one]) => one.includes(only)))
+      for (const way of ['made', 'document'] as const) {
+        const result = await host(ground, way).then(
+          (text) => ({ isGood: true, text: text.trim().slice(0, 60) }),
+          (error: unknown) => ({ isGood: false, text: String(error).slice(0, 900) }),
+        );
+        process.stdout.write(`${name} (${way}): ${result.isGood ? 'good' : 'BAD'} ${result.text}\n`);
+        rows.push({
+          line: [name, way, result.isGood ? 'good' : 'BAD', result.isGood ? result.text : 'see above'],
+          isGood: result.isGood,
+        });
+      }
+    return rows;
+  } finally {
+    await browser.close();
+  }
+}
