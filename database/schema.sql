@@ -2394,6 +2394,26 @@ CREATE POLICY as_owner ON vault.token_families TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.tool_call_keys (
+    user_id uuid NOT NULL,
+    client_id uuid NOT NULL,
+    tool text NOT NULL,
+    idempotency_key text NOT NULL,
+    input_digest bytea NOT NULL,
+    answer text,
+    made_at timestamp(3) with time zone NOT NULL,
+    CONSTRAINT tool_call_keys_pkey PRIMARY KEY (user_id, client_id, tool, idempotency_key),
+    CONSTRAINT tool_call_keys_idempotency_key_check CHECK (length(idempotency_key) >= 1 AND length(idempotency_key) <= 255),
+    CONSTRAINT tool_call_keys_input_digest_check CHECK (length(input_digest) = 32),
+    CONSTRAINT tool_call_keys_tool_check CHECK (length(tool) >= 1 AND length(tool) <= 64)
+);
+CREATE INDEX tool_call_keys_by_age ON vault.tool_call_keys USING btree (made_at);
+ALTER TABLE vault.tool_call_keys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.tool_call_keys FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.tool_call_keys TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.totp (
     user_id uuid NOT NULL,
     secret text NOT NULL,
@@ -4215,6 +4235,31 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_mails(integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.claim_tool_call_key(tool text, idempotency_key text, input_digest bytea)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  now constant timestamptz(3) := app.now();
+begin
+  if app.user_id() is null or app.client_id() is null then
+    return;
+  end if;
+  insert into vault.tool_call_keys as kept (user_id, client_id, tool, idempotency_key, input_digest, made_at)
+  values (app.user_id(), app.client_id(), claim_tool_call_key.tool, claim_tool_call_key.idempotency_key,
+    claim_tool_call_key.input_digest, now)
+  on conflict on constraint tool_call_keys_pkey do update
+    set input_digest = excluded.input_digest, answer = null, made_at = excluded.made_at
+    where kept.made_at <= now - interval '24 hours';
+  if not found then
+    perform app.refuse('idempotency_key_used', 'This key was used for this tool within the last 24 hours.');
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.claim_tool_call_key(text,text,bytea) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.client_id()
  RETURNS uuid
@@ -6502,6 +6547,30 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.first_answer(text,bytea,text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.first_tool_answer(tool text, idempotency_key text, input_digest bytea)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  earlier vault.tool_call_keys;
+begin
+  select k.* into earlier from vault.tool_call_keys k
+  where k.user_id = app.user_id() and k.client_id = app.client_id() and k.tool = first_tool_answer.tool
+    and k.idempotency_key = first_tool_answer.idempotency_key and k.made_at > app.now() - interval '24 hours';
+  if not found then
+    return null;
+  end if;
+  if earlier.input_digest <> first_tool_answer.input_digest then
+    perform app.refuse('idempotency_key_reused',
+      'This key was used for this tool with other input within the last 24 hours: send the same input, or use a new key.');
+  end if;
+  return earlier.answer;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.first_tool_answer(text,text,bytea) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.forget_answers(overlap double precision)
  RETURNS boolean
@@ -9758,13 +9827,19 @@ CREATE OR REPLACE FUNCTION app.purge_idempotency_keys()
 AS $function$
 declare
   purged int;
+  purged_of_tools int;
 begin
   delete from vault.idempotency_keys k using (
     select o.key_id, o.idempotency_key from vault.idempotency_keys o
     where o.made_at <= app.now() - interval '24 hours' order by o.made_at limit 10000 for update skip locked) o
   where k.key_id = o.key_id and k.idempotency_key = o.idempotency_key;
   get diagnostics purged = row_count;
-  return purged;
+  delete from vault.tool_call_keys k using (
+    select o.user_id, o.client_id, o.tool, o.idempotency_key from vault.tool_call_keys o
+    where o.made_at <= app.now() - interval '24 hours' order by o.made_at limit 10000 for update skip locked) o
+  where k.user_id = o.user_id and k.client_id = o.client_id and k.tool = o.tool and k.idempotency_key = o.idempotency_key;
+  get diagnostics purged_of_tools = row_count;
+  return purged + purged_of_tools;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_idempotency_keys() TO dealkeep_server;
@@ -10480,6 +10555,17 @@ BEGIN ATOMIC
    WHERE ((k.key_id = app.key_id()) AND (k.idempotency_key = remember_answer.idempotency_key) AND (k.answer IS NULL) AND (k.contact_id IS NULL));
 END;
 GRANT EXECUTE ON FUNCTION app.remember_answer(text,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.remember_tool_answer(tool text, idempotency_key text, answer text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO ''
+BEGIN ATOMIC
+ UPDATE vault.tool_call_keys k SET answer = remember_tool_answer.answer
+   WHERE ((k.user_id = app.user_id()) AND (k.client_id = app.client_id()) AND (k.tool = remember_tool_answer.tool) AND (k.idempotency_key = remember_tool_answer.idempotency_key) AND (k.answer IS NULL));
+END;
+GRANT EXECUTE ON FUNCTION app.remember_tool_answer(text,text,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.remind(of_table text, record uuid, address inet, request_id text)
  RETURNS integer
@@ -12775,3 +12861,4 @@ $procedure$;
 -- 72ea79f1356c065a69440715c3cab4d11196440d2ad771eafecfcfa0919a5618  095_contacts_by_type_and_name.sql
 -- a197a7d984261fa5e027aae7a574ef5456d1d9cfdf39f6e714be719254fbc0f2  096_audit_of_large_brokerages.sql
 -- 3d35d04243e34061d79cc6b8a95624a601ac46815252f773dfbb10c1a82b80f1  098_clients_by_document.sql
+-- db794c1d5102bd94e8be6b5ffb91c5da19a93141d1739a086ff9260fe749af8b  101_repeated_tool_calls.sql

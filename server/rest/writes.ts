@@ -1,15 +1,20 @@
 /** What operations change: each change in one transaction with its record, and done once however often it is asked for under one `Idempotency-Key`. */
 
-import { hash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import type { Results } from '../database/database.ts';
-import { Busy, Denied, Invalid, Refusal, Unavailable } from '../database/errors.ts';
+import { Denied, Invalid, Refusal, Unavailable } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Action } from '../domain/audit/actions.ts';
 import { recordNotDone, type Origin } from '../domain/audit/audited.ts';
 import { enterWithApiKey, type KeyCaller } from '../domain/clients/api-keys.ts';
-import { claimIdempotencyKey, firstAnswer, rememberAnswer } from '../domain/clients/repeated-requests.ts';
+import {
+  claimIdempotencyKey,
+  digestOfRequest,
+  firstAnswer,
+  once,
+  rememberAnswer,
+} from '../domain/clients/repeated-requests.ts';
 import type { Within } from '../domain/visibility/within.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, problemOf } from '../http/problem.ts';
@@ -88,19 +93,8 @@ export interface Writes {
   ): Promise<Response>;
 }
 
-/** A value with the properties of its objects in alphabetical order. */
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
-  return Object.fromEntries(
-    entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => [name, inOrder(one)]),
-  );
-}
-
 /** The SHA-256 digest (32 bytes) of what a request asks for, however it is written. */
-const digestOf = (c: Context, said: unknown): Buffer =>
-  hash('sha256', JSON.stringify([c.req.method, c.req.path, inOrder(said)]), 'buffer');
+const digestOf = (c: Context, said: unknown): Buffer => digestOfRequest([c.req.method, c.req.path, said]);
 
 /** For how long a full sandbox is left alone, in seconds, by programs that would ask again. */
 const untilReset = 3_600;
@@ -133,35 +127,26 @@ export function openWrites(services: Services, callers: Callers): Writes {
   const { database, secrets } = services;
 
   /** Makes the change and remembers its answer; gives the answer of an earlier request with the same key where there was one. */
-  async function once<const S extends readonly Statement<unknown>[]>(
+  function doneOnce<const S extends readonly Statement<unknown>[]>(
     { enter, admit }: Entry,
     { statements, answer, isSecret = false }: Write<S>,
     key: string,
     digest: Buffer,
-    again: Statement<Remembered | null>,
-  ): Promise<{ answered: Answered; isRepeated: boolean }> {
-    try {
-      let answered: Answered | undefined;
-      await database.followed([enter, claimIdempotencyKey(key, digest), ...statements], ([found, , ...results]) => {
-        const caller = admit(found);
-        answered = answer(results as unknown as Results<S>, caller);
-        const text = JSON.stringify(answered);
-        return rememberAnswer(
-          key,
-          isSecret ? JSON.stringify({ sealed: secrets.seal(text, secretRows.answers) }) : text,
-        );
-      });
-      return { answered: answered as Answered, isRepeated: false };
-    } catch (fault) {
-      if (!(fault instanceof Refusal && fault.reason === 'idempotency_key_used')) throw fault;
-      const [found, first] = await database.together(enter, again);
+    firstGiven: Statement<Remembered | null>,
+  ): Promise<{ answer: Answered; isRepeated: boolean }> {
+    const next = ([found, , ...results]: readonly unknown[]) => {
+      const answered = answer(results as unknown as Results<S>, admit(found as KeyCaller | null));
+      const text = JSON.stringify(answered);
+      const kept = isSecret ? JSON.stringify({ sealed: secrets.seal(text, secretRows.answers) }) : text;
+      return { answer: answered, keep: rememberAnswer(key, kept) };
+    };
+    const first = { statements: [enter, claimIdempotencyKey(key, digest), ...statements], next };
+    return once(database, first, async () => {
+      const [found, given] = await database.together(enter, firstGiven);
       admit(found);
-      // It lapsed between the two, or nobody knows any more what was answered.
-      if (first === null) throw new Busy('Somebody else is changing it: try again in a moment.', { cause: fault });
-      const opened =
-        'sealed' in first ? (JSON.parse(secrets.open(first.sealed, secretRows.answers)) as Answered) : first;
-      return { answered: opened, isRepeated: true };
-    }
+      if (given === null || !('sealed' in given)) return given;
+      return JSON.parse(secrets.open(given.sealed, secretRows.answers)) as Answered;
+    });
   }
 
   return {
@@ -175,11 +160,11 @@ export function openWrites(services: Services, callers: Callers): Writes {
         try {
           if (key !== null) {
             const digest = digestOf(c, write.said);
-            return await once(entry, write, key, digest, firstAnswer(key, digest, action, from));
+            return await doneOnce(entry, write, key, digest, firstAnswer(key, digest, action, from));
           }
           const [found, ...results] = await database.together(entry.enter, ...write.statements);
           const caller = entry.admit(found);
-          return { answered: write.answer(results as never, caller), isRepeated: false };
+          return { answer: write.answer(results as never, caller), isRepeated: false };
         } catch (fault) {
           // What the key may not, the policies refuse before it is known what it may.
           if (fault instanceof Denied || fault instanceof Refusal || fault instanceof Invalid) await entry.check();
@@ -188,13 +173,11 @@ export function openWrites(services: Services, callers: Callers): Writes {
       };
       const meant = (fault: unknown) => meaning(faultOf(fault));
       const tell = recordFailure(services, action, from, meant);
-      const { answered, isRepeated } = await callers
-        .enter(c, scopes, work, { tell, within })
-        .catch((fault: unknown) => {
-          throw meant(fault);
-        });
+      const { answer, isRepeated } = await callers.enter(c, scopes, work, { tell, within }).catch((fault: unknown) => {
+        throw meant(fault);
+      });
       if (isRepeated) c.header('Idempotent-Replayed', 'true');
-      return answerJson(c, answered);
+      return answerJson(c, answer);
     },
   };
 }

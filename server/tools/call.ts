@@ -4,14 +4,22 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import { recordToolCall, recordToolRefusal } from '../domain/audit/tool-calls.ts';
+import {
+  claimToolCallKey,
+  digestOfRequest,
+  firstToolAnswer,
+  once,
+  rememberToolAnswer,
+} from '../domain/clients/repeated-requests.ts';
 import type { ToolOutcome } from '../measures.ts';
 import { traced, type OpenSpan } from '../tracing.ts';
 import { withinDeal, withinDealOf, type Within } from '../domain/visibility/within.ts';
 import { isUuid } from '../http/uuid.ts';
 import type { Tool } from './define.ts';
 import { isObject, type Exchange } from './exchange.ts';
+import { invalidInput } from './inputs.ts';
 import { featureNotAvailable, internalError, missingScope, refusalOf, type CallFacts } from './refusals.ts';
-import { refusal, success, ToolRefusal, type RefusalBody } from './results.ts';
+import { idempotencyKeyName, refusal, replayed, success, ToolRefusal, type RefusalBody } from './results.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -43,7 +51,12 @@ function within({ deal_id, finding_id, source_id }: Input): Within | null {
  * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
  * writing tool, the work, and the record, which a tool that reads leaves as it enters. That the token carries mcp:read goes without saying: every token does.
  */
-async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown): Promise<CallToolResult> {
+async function work(
+  exchange: Exchange,
+  tool: Tool,
+  input: Input,
+  { given, meta }: Pick<ToolCall, 'given' | 'meta'>,
+): Promise<CallToolResult> {
   const { database, config } = exchange.services;
   if (tool.feature && !config.features[tool.feature]) throw new ToolRefusal(featureNotAvailable(tool));
   // Before the input is looked at. The database asks again, in the transaction that writes.
@@ -52,12 +65,41 @@ async function work(exchange: Exchange, tool: Tool, input: Input, given: unknown
   const plan = tool.plan(given, exchange.from);
   const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: exchange.from } : null;
   const before = [exchange.enterToCall(within(input), read), ...(plan.gate ? [plan.gate] : [])];
-  const after = read ? [] : [record(exchange, tool, input, 'ok')];
-  const found = await database.together(...before, ...plan.work, ...after);
-  const ours = found.slice(before.length, before.length + plan.work.length);
-  const result = plan.answer(ours);
-  if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
-  return success(result, plan.beside(ours));
+  const answerOf = (found: readonly unknown[]): Record<string, unknown> => {
+    const result = plan.answer(found.slice(0, plan.work.length));
+    if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
+    return result;
+  };
+  if (read) {
+    const found = (await database.together(...before, ...plan.work)).slice(before.length);
+    return success(answerOf(found), plan.beside(found));
+  }
+  const after = [...plan.work, record(exchange, tool, input, 'ok')];
+  const key = keyIn(meta);
+  if (key === null) return success(answerOf((await database.together(...before, ...after)).slice(before.length)));
+  const digest = digestOfRequest(plan.said);
+  const first = {
+    statements: [...before, claimToolCallKey(tool.name, key, digest), ...after],
+    next: (found: readonly unknown[]) => {
+      const answer = answerOf(found.slice(before.length + 1));
+      return { answer, keep: rememberToolAnswer(tool.name, key, JSON.stringify(answer)) };
+    },
+  };
+  const { answer, isRepeated } = await once(database, first, async () => {
+    const again = firstToolAnswer<Record<string, unknown>>(tool.name, key, digest);
+    const found = await database.together(...before, again, record(exchange, tool, input, 'repeated'));
+    return found[before.length] as Record<string, unknown> | null;
+  });
+  return isRepeated ? replayed(answer) : success(answer);
+}
+
+/** The key that makes a call safe to repeat; null without one. Throws a {@link ToolRefusal} of what is none. */
+function keyIn(meta: Input): string | null {
+  const key = meta[idempotencyKeyName];
+  if (key === undefined || key === null) return null;
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  const allowed = 'text of 1 to 255 visible ASCII characters';
+  throw new ToolRefusal(invalidInput([{ path: `_meta.${idempotencyKeyName}`, message: 'It is no key.', allowed }]));
 }
 
 function factsOf({ services, holder }: Exchange, tool: Tool, input: Input): CallFacts {
@@ -97,24 +139,35 @@ const kindOfOutcome = (outcome: string): ToolOutcome => {
   return faults.has(outcome) ? 'failed' : 'refused';
 };
 
-/** The result of a call: what the tool answers, or why it came to nothing. `given` is what was sent for arguments. Never rejects. */
-export function callTool(exchange: Exchange, tool: Tool, given: unknown): Promise<CallToolResult> {
+/** A call as it was sent. */
+export interface ToolCall {
+  readonly tool: Tool;
+  /** What was sent for arguments. */
+  readonly given: unknown;
+  /** What was sent as `_meta`. */
+  readonly meta: Readonly<Record<string, unknown>>;
+}
+
+/** The result of a call: what the tool answers, or why it came to nothing. Never rejects. */
+export function callTool(exchange: Exchange, sent: ToolCall): Promise<CallToolResult> {
+  const { tool } = sent;
   const attributes = { 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': tool.name };
   return traced(
     exchange.services.tracing,
     { name: `tools/call ${tool.name}`, kind: 'internal', attributes, below: 'open' },
-    (span) => call(exchange, tool, given, span),
+    (span) => call(exchange, sent, span),
   );
 }
 
-async function call(exchange: Exchange, tool: Tool, given: unknown, span: OpenSpan): Promise<CallToolResult> {
+async function call(exchange: Exchange, sent: ToolCall, span: OpenSpan): Promise<CallToolResult> {
   const { services, from } = exchange;
+  const { tool, given } = sent;
   const input = isObject(given) ? given : {};
   const began = performance.now();
   let result: CallToolResult;
   let outcome = 'ok';
   try {
-    result = await work(exchange, tool, input, given);
+    result = await work(exchange, tool, input, sent);
   } catch (error) {
     const body = explain(exchange, tool, input, error);
     outcome = body.error;

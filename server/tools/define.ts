@@ -7,7 +7,9 @@ import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Origin } from '../domain/audit/audited.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
-import { inputFaults, invalidInput } from './inputs.ts';
+import { hintOf, knownOf, type Filter } from './filters.ts';
+import { inputFaults, invalidInput, leniently } from './inputs.ts';
+import { withPeople } from './people.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';
 import type { ViewName } from './views.ts';
 import { inputSchema, outputSchema } from './schemas.ts';
@@ -63,6 +65,8 @@ export interface ToolDefinition<
   readonly denied?: RefusalBody;
   /** What is sent to the database, in one transaction with the credential in front of it. `origin` is for what leaves a record. */
   readonly work: (input: z.output<Input>, origin: Origin) => Work;
+  /** Of a tool that reads: the filters among its inputs whose values are words of the service, not of a schema. */
+  readonly filters?: (input: z.output<Input>) => readonly Filter[];
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
   readonly answer: (...found: Results<Work>) => z.input<Output> | null;
   /** The picture that hosts with MCP Apps draw of a result. */
@@ -73,6 +77,8 @@ export interface ToolDefinition<
 
 /** What one call of a tool will do. */
 export interface Plan {
+  /** The input as it was understood. */
+  readonly said: unknown;
   readonly gate: Statement<unknown> | null;
   readonly work: readonly Statement<unknown>[];
   readonly answer: (found: readonly unknown[]) => Record<string, unknown> | null;
@@ -98,7 +104,9 @@ export function defineTool<
   Output extends z.ZodObject,
   const Work extends readonly Statement<unknown>[],
 >(definition: ToolDefinition<Input, Output, Work>): Tool {
-  const { name, title, description, annotations, input: schema, gate, work, answer, beside } = definition;
+  const { name, title, description, annotations, input: schema, gate, work, answer, filters, beside } = definition;
+  const isReading = definition.scope === 'mcp:read';
+  const named = 'people' in definition.output.shape || 'caller' in definition.output.shape;
   return {
     name,
     scope: definition.scope,
@@ -115,13 +123,23 @@ export function defineTool<
       annotations,
     },
     plan(input, origin) {
-      const parsed = schema.safeParse(input);
-      if (!parsed.success) throw new ToolRefusal(invalidInput(inputFaults(schema, input, parsed.error)));
+      const given = leniently(schema, input, isReading);
+      const parsed = schema.safeParse(given);
+      if (!parsed.success) throw new ToolRefusal(invalidInput(inputFaults(schema, given, parsed.error)));
+      const statements = work(parsed.data, origin);
+      const asked = filters?.(parsed.data) ?? [];
       return {
+        said: parsed.data,
         gate: gate?.(name, parsed.data) ?? null,
-        work: work(parsed.data, origin),
-        answer: (found) => answer(...(found as Results<Work>)),
-        beside: (found) => beside?.(...(found as Results<Work>)),
+        work: [...statements, ...asked.flatMap(knownOf)],
+        answer: (found) => {
+          const answered = answer(...(found.slice(0, statements.length) as unknown as Results<Work>));
+          if (answered === null) return null;
+          const hint = hintOf(asked, answered, found.slice(statements.length));
+          const told = named ? withPeople(answered) : answered;
+          return hint === null ? told : { ...told, hint };
+        },
+        beside: (found) => beside?.(...(found.slice(0, statements.length) as unknown as Results<Work>)),
       };
     },
   };

@@ -10,8 +10,12 @@ const allowances = z.registry<{ allowed: string }>();
 const nobody = 'It is the id of nobody on this deal whom the user may know of.';
 const ownerAllowed = 'the id of an active participant of the deal, as svc_deals_get tells it';
 
-/** A UUID in any case, as PostgreSQL takes it; lower-case afterwards. */
-export const id = () => z.guid().toLowerCase().register(allowances, { allowed: 'a UUID' });
+/** A UUID in any case, as PostgreSQL takes it; lower-case afterwards. `description`, as of every kind: what it is, for the model. */
+export const id = (description: string) =>
+  z.guid().toLowerCase().meta({ description }).register(allowances, { allowed: 'a UUID' });
+
+/** The id of a deal. */
+export const dealId = () => id('From svc_deals_list.');
 
 function textFault(value: string, least: number, most: number): string | null {
   if (value.includes('\0')) return 'It contains a null character (U+0000).';
@@ -21,59 +25,66 @@ function textFault(value: string, least: number, most: number): string | null {
 }
 
 /** Text of so many characters (Unicode code points, as PostgreSQL and JSON Schema count them), all of which can be stored. */
-export function text(least: number, most: number) {
+export function text(least: number, most: number, description: string) {
   return z
     .string()
     .superRefine((value, context) => {
       const message = textFault(value, least, most);
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
-    .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most })
+    .meta({ ...(least > 0 ? { minLength: least } : {}), maxLength: most, description })
     .register(allowances, {
       allowed: least > 0 ? `text of ${least} to ${most} characters` : `text of at most ${most} characters`,
     });
 }
 
 /** One of these words. */
-export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
-  z.enum(words).register(allowances, { allowed: `one of: ${words.join(', ')}` });
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words, description: string) =>
+  z
+    .enum(words)
+    .meta({ description: `${description}: ${words.join(', ')}.` })
+    .register(allowances, { allowed: `one of: ${words.join(', ')}` });
 
 /** A day that the calendar has; there is no year 0. */
-export const date = () =>
+export const date = (description: string) =>
   z.iso
     .date()
     .refine((value) => !value.startsWith('0000'), { error: 'There is no year 0.' })
+    .meta({ description: `${description}, YYYY-MM-DD.` })
     .register(allowances, { allowed: 'a date, written YYYY-MM-DD' });
 
 /**
  * A whole number up to 2^53 - 1: a number in JSON is exact no further, because most readers take it as a double (RFC 8259,
  * section 6), and an amount that is not kept exactly is none.
  */
-export const wholeAmount = () =>
+export const wholeAmount = (description: string) =>
   z
     .int()
     .min(0)
+    .meta({ description })
     .register(allowances, { allowed: `a whole number (no text) from 0 to ${Number.MAX_SAFE_INTEGER}` });
 
 /** Text of any length that can be stored; the body's bound is its own. */
-export const anyText = () =>
+export const anyText = (description: string) =>
   z
     .string()
     .superRefine((value, context) => {
       const message = textFault(value, 0, Infinity);
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
+    .meta({ description })
     .register(allowances, { allowed: 'text' });
 
 /**
  * Text that is somebody's id, lower-case. A plain string to whoever reads the schema; what is nobody's id is a fault of the
  * input (for one that has the form of an id, see {@link nobodysId}).
  */
-export const personId = () =>
+export const personId = (description: string) =>
   z
     .string()
     .refine((value) => z.guid().safeParse(value).success, { error: nobody })
     .toLowerCase()
+    .meta({ description })
     .register(allowances, { allowed: ownerAllowed });
 
 /** The fault of an id that is none of a person on the deal. */
@@ -85,14 +96,14 @@ function decimalFault(value: string): string | null {
 }
 
 /** A decimal number as text, of which every digit is kept. */
-export const decimal = () =>
+export const decimal = (description: string) =>
   z
     .string()
     .superRefine((value, context) => {
       const message = decimalFault(value);
       if (message !== null) context.addIssue({ code: 'custom', message });
     })
-    .meta({ minLength: 1, maxLength: longestAmount, pattern: decimalPattern })
+    .meta({ minLength: 1, maxLength: longestAmount, pattern: decimalPattern, description })
     .register(allowances, {
       allowed: `text of 1 to ${longestAmount} characters with a decimal number, such as "-1250.50"; no exponent, spaces or separators`,
     });
@@ -112,6 +123,24 @@ function allowedFor(schema: z.ZodObject, name: PropertyKey): string {
   const field: unknown = schema.shape[String(name)];
   const inner = field instanceof z.ZodOptional ? field.unwrap() : field;
   return (inner instanceof z.ZodType && allowances.get(inner)?.allowed) || 'as the input schema says';
+}
+
+/**
+ * An input as clients mean it: an optional one that is null is left out and, of a tool that reads, a word of an enumeration may
+ * be in capitals.
+ */
+export function leniently(schema: z.ZodObject, input: unknown, anyCase: boolean): unknown {
+  if (!isObject(input)) return input;
+  let meant: Record<string, unknown> | null = null;
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const value = input[name];
+    if (value === null && field instanceof z.ZodOptional) delete (meant ??= { ...input })[name];
+    if (!anyCase || typeof value !== 'string') continue;
+    const inner: unknown = field instanceof z.ZodOptional ? field.unwrap() : field;
+    if (inner instanceof z.ZodEnum && inner.options.includes(value.toLowerCase()))
+      (meant ??= { ...input })[name] = value.toLowerCase();
+  }
+  return meant ?? input;
 }
 
 /** What is wrong with `input`, each fault with what is allowed instead. */

@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import { callerRoles } from '../domain/deals/deals.ts';
+import { plAmounts } from '../domain/diligence/snapshots.ts';
 import { documentSources } from '../domain/documents/documents.ts';
 
 const id = z.guid();
@@ -29,6 +30,17 @@ const dealFields = {
 export const deal = z.strictObject(dealFields);
 export const listedDeal = z.strictObject({ ...dealFields, caller_role: z.enum(callerRoles) });
 
+/** Whose ids an answer mentions, beside what the specification names (server/tools/people.ts); absent where it mentions nobody. */
+const person = z.strictObject({ user_id: id, name: z.string(), role: z.string() });
+export const people = z.array(person).meta({ brief: true }).optional();
+/** Who calls. */
+export const caller = person.meta({ brief: true }).optional();
+/** Of a filter that names nothing there is (server/tools/filters.ts). */
+export const hint = z
+  .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())) })
+  .meta({ brief: true })
+  .optional();
+
 export const participant = z.strictObject({ user_id: id, role: z.string(), status: z.string() });
 
 export const progressRow = z.strictObject({
@@ -47,35 +59,40 @@ export const snapshotRow = z.strictObject({
   completed_at: time.nullable(),
 });
 
-export const plPeriodRow = z.strictObject({
-  id,
-  snapshot_id: id,
-  period_label: z.string(),
-  period_start_date: day,
-  period_end_date: day,
-  currency: z.string(),
-  revenue: amount,
-  cost_of_goods_sold: amount.nullable(),
-  gross_profit: amount.nullable(),
-  operating_expenses: amount.nullable(),
-  owner_compensation: amount.nullable(),
-  depreciation_amortization: amount.nullable(),
-  interest_expense: amount.nullable(),
-  tax_expense: amount.nullable(),
-  net_income: amount.nullable(),
-  ebitda: amount.nullable(),
+/** As server/tools/condensed.ts makes it: 500 periods with each field named would be twice as long. */
+export const plPeriods = z.strictObject({
+  snapshots: z
+    .array(z.strictObject({ snapshot_id: id, currency: z.string() }))
+    .meta({ brief: true })
+    .optional(),
+  columns: z.array(z.enum(plAmounts)).meta({ brief: true }).optional(),
+  periods: z.array(
+    z.strictObject({
+      period_start_date: day,
+      period_end_date: day.optional(),
+      period_label: z.string().optional(),
+      snapshot: z.int().optional(),
+      amounts: z.array(amount.nullable()),
+    }),
+  ),
 });
 
-export const customerRevenueRow = z.strictObject({
-  id,
-  snapshot_id: id,
-  customer_name: z.string(),
-  period_start_date: day,
-  period_end_date: day,
-  currency: z.string(),
-  revenue_total: amount,
-  revenue_share: amount.nullable(),
-  rank: z.int(),
+const inBooks = { snapshot_id: id, period_start_date: day, period_end_date: day, currency: z.string() };
+const optional = <Shape extends Record<string, z.ZodType>>(shape: Shape) => z.strictObject(shape).partial().shape;
+
+export const customers = z.strictObject({
+  ...optional(inBooks),
+  customers: z.array(
+    z.strictObject({
+      id,
+      customer_name: z.string(),
+      revenue_total: amount,
+      revenue_share: amount.nullable(),
+      cumulative_share: amount.nullable(),
+      rank: z.int(),
+      ...optional({ currency: z.string() }),
+    }),
+  ),
 });
 
 export const question = z.strictObject({
@@ -94,7 +111,7 @@ export const documentMetadata = z.strictObject({
   confidentiality: z.string(),
   size_bytes: z.int(),
   uploaded_at: time,
-  source: z.enum(documentSources),
+  source: z.enum(documentSources).meta({ brief: true }),
 });
 
 export const offer = z.strictObject({
@@ -103,19 +120,22 @@ export const offer = z.strictObject({
   revision_number: z.int(),
   is_current: z.boolean(),
   submitted_at: time,
+  expired: z.boolean(),
   // What a buyer submits may leave keys out and add others.
-  payload: z.looseObject({
-    currency: z.string().nullish(),
-    purchase_price: amount.nullish(),
-    cash_at_close: amount.nullish(),
-    seller_note: amount.nullish(),
-    earnout: amount.nullish(),
-    rollover_equity: amount.nullish(),
-    financing_contingency: z.boolean().nullish(),
-    target_close_date: z.string().nullish(),
-    expires_at: z.string().nullish(),
-    terms: z.string().nullish(),
-  }),
+  payload: z
+    .looseObject({
+      currency: z.string().nullish(),
+      purchase_price: amount.nullish(),
+      cash_at_close: amount.nullish(),
+      seller_note: amount.nullish(),
+      earnout: amount.nullish(),
+      rollover_equity: amount.nullish(),
+      financing_contingency: z.boolean().nullish(),
+      target_close_date: z.string().nullish(),
+      expires_at: z.string().nullish(),
+      terms: z.string().nullish(),
+    })
+    .meta({ brief: true }),
 });
 
 export const closingCondition = z.strictObject({
@@ -125,11 +145,11 @@ export const closingCondition = z.strictObject({
   owner_user_id: id.nullable(),
   deadline: day.nullable(),
   completed_at: time.nullable(),
+  overdue: z.boolean(),
 });
 
 const findingFields = {
   id,
-  deal_id: id,
   category: z.string(),
   title: z.string(),
   description: z.string().nullable(),
@@ -142,40 +162,57 @@ const findingFields = {
   updated_at: time,
 };
 
-export const listedFinding = z.strictObject({ ...findingFields, comment_count: z.int() });
-
-export const findingWithHistory = z.strictObject({
-  ...findingFields,
-  comments: z.array(z.strictObject({ id, body: z.string(), created_by: id.nullable(), created_at: time })),
-  history: z.array(
-    z.strictObject({
-      from_status: z.string().nullable(),
-      to_status: z.string(),
-      notes: z.string().nullable(),
-      changed_by: id.nullable(),
-      changed_at: time,
-    }),
-  ),
+export const listedFindings = z.strictObject({
+  deal_id: id.optional(),
+  findings: z.array(z.strictObject({ ...findingFields, comment_count: z.int() })),
+  people,
+  hint,
 });
 
-export const financingSource = z.strictObject({
-  id,
+export const findingWithHistory = z.strictObject({
   deal_id: id,
+  ...findingFields,
+  comments: z
+    .array(z.strictObject({ id, body: z.string(), created_by: id.nullable(), created_at: time }))
+    .meta({ brief: true }),
+  history: z
+    .array(
+      z.strictObject({
+        from_status: z.string().nullable(),
+        to_status: z.string(),
+        notes: z.string().nullable(),
+        changed_by: id.nullable(),
+        changed_at: time,
+      }),
+    )
+    .meta({ brief: true }),
+});
+
+const financingSource = z.strictObject({
+  id,
   source_type: z.string(),
   source_name: z.string(),
   commitment_amount: z.int(),
-  currency: z.string(),
+  currency: z.string().optional(),
   commitment_status: z.string(),
   created_by: id.nullable(),
   created_at: time,
   updated_at: time,
 });
 
-export const financingTotal = z.strictObject({
+const financingTotal = z.strictObject({
   commitment_status: z.string(),
   currency: z.string(),
   sources: z.int(),
   total: amount,
+});
+
+export const financingStack = z.strictObject({
+  deal_id: id.optional(),
+  currency: z.string().optional(),
+  sources: z.array(financingSource),
+  totals: z.array(financingTotal).meta({ brief: true }),
+  people,
 });
 
 /** What is answered when something was added. */

@@ -5,7 +5,7 @@ import { clientsPath, clientToolsPath, dealToolsPath, securityPath, toolsPath } 
 import { problemOf, type Detail } from '../http/problem.ts';
 import type { Tool } from './define.ts';
 import { invalidInput, nobodysId } from './inputs.ts';
-import { ToolRefusal, type RefusalBody } from './results.ts';
+import { idempotencyKeyName, ToolRefusal, type RefusalBody } from './results.ts';
 
 export const notInDiligence: RefusalBody = {
   error: 'rls_denied',
@@ -103,6 +103,10 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
         message: `Nothing was done, because the input does not fit. ${message}`,
         details: (details as readonly Detail[]).map((detail) => ({ ...detail, allowed: 'as the input schema says' })),
       };
+    case 'idempotency_key_reused':
+      return invalidInput([
+        { path: `_meta.${idempotencyKeyName}`, message, allowed: 'a new key, or that of a call with the same input' },
+      ]);
     case 'storage_full':
       return { error: 'busy', message: `Nothing was done. ${problem.message}` };
     case 'busy':

@@ -40,6 +40,15 @@ export function success(structured: Record<string, unknown>, beside?: Record<str
   return beside ? { ...result, _meta: beside } : result;
 }
 
+/** A success that was answered before, to a call with the same {@link idempotencyKeyName}. */
+export const replayed = (structured: Record<string, unknown>): CallToolResult => ({
+  ...success(structured),
+  _meta: { 'com.dealkeep/idempotent-replayed': true },
+});
+
+/** Under this name in `_meta` a call of a tool that writes can carry a key that makes it safe to repeat. */
+export const idempotencyKeyName = 'com.dealkeep/idempotency-key';
+
 export function refusal(body: RefusalBody): CallToolResult {
   return { ...success(body), isError: true };
 }

@@ -13,16 +13,21 @@ function joinNull(schema: Json): void {
   if (!one || other?.['type'] !== 'null' || more.length > 0) return;
   delete schema['anyOf'];
   const words = one['enum'] ? { enum: [...(one['enum'] as string[]), null] } : {};
-  Object.assign(schema, one, { type: [one['type'], 'null'] }, words);
+  const types = one['type'] === undefined ? {} : { type: [one['type'], 'null'] };
+  Object.assign(schema, one, types, words);
 }
 
 function shorten(schema: Json, io: 'input' | 'output'): void {
   joinNull(schema);
   if (formats.has(String(schema['format']))) delete schema['pattern'];
   if (io === 'input') return;
-  // To whoever reads an answer an id is just text, and whole numbers are what JSON can hold.
-  if (schema['format'] === 'uuid') delete schema['format'];
-  for (const name of ['minimum', 'maximum', 'additionalProperties']) delete schema[name];
+  // What stands beside what was asked for is told in the server's instructions.
+  if (schema['brief'])
+    for (const name of ['brief', 'items', 'properties', 'propertyNames', 'enum']) delete schema[name];
+  // To whoever reads an answer, an id, a time and an amount are text; what is not told to be anything else is text or null.
+  const type = schema['type'];
+  if (schema['enum'] === undefined && (type === 'string' || String(type) === 'string,null')) delete schema['type'];
+  for (const name of ['format', 'minimum', 'maximum', 'additionalProperties', 'required']) delete schema[name];
 }
 
 function convert(schema: z.ZodType, io: 'input' | 'output'): Json {
@@ -38,9 +43,8 @@ export function inputSchema(schema: z.ZodObject): Json {
 
 /**
  * What a success holds. A refusal is another object, and several clients hold refusals to this schema too and would
- * hide them from the model: so nothing is required at its root.
+ * hide them from the model: so nothing is required.
  */
 export function outputSchema(schema: z.ZodObject): Json {
-  const { required: _all, ...rest } = convert(schema, 'output');
-  return rest;
+  return convert(schema, 'output');
 }

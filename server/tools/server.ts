@@ -7,20 +7,22 @@ import {
   Server,
   type JSONRPCMessage,
   type ServerOptions,
+  type Tool as ListedTool,
   type Transport,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import about from '../../package.json' with { type: 'json' };
 import { callTool } from './call.ts';
-import { catalog } from './catalog/index.ts';
+import type { Config } from '../config.ts';
+import { catalog, listedWith } from './catalog/index.ts';
 import { isObject, type Exchange } from './exchange.ts';
+import { instructions } from './instructions.ts';
 import { extension, uriOf, type StaticResource } from './views.ts';
 
 // Everything that does not depend on who calls is made here, once.
 /** Who the server says it is. */
 export const identity = { name: 'dealkeep', title: 'Dealkeep', version: about.version };
 const byName = new Map(catalog.map((tool) => [tool.name, tool]));
-
 // The list is the same for everybody and changes with a release; who asks is still nobody else's business.
 const fiveMinutes = { ttlMs: 300_000, cacheScope: 'private' } as const;
 // Those that initialize agrees on, the newest first; 2026-07-28 has no initialize.
@@ -39,6 +41,7 @@ const options: ServerOptions = {
     'resources/read': fiveMinutes,
     'server/discover': fiveMinutes,
   },
+  instructions,
   jsonSchemaValidator: new AjvJsonSchemaValidator(),
 };
 
@@ -88,23 +91,34 @@ function showsNoViews(envelope: Readonly<Record<string, unknown>> = {}): boolean
 
 /** Gives the server for one request. `views` are the resources that draw what tools answer. */
 export function openServer(views: readonly StaticResource[]): (exchange: Exchange) => Server {
-  const tools = catalog.map((tool) => tool.listed);
   const resources = new Map(views.map((view) => [view.listed.uri, view]));
-  const drawn = catalog.map(({ listed, view }) => {
-    const resourceUri = view && uriOf(view);
-    return resourceUri && resources.has(resourceUri) ? { ...listed, _meta: { ui: { resourceUri } } } : listed;
-  });
+  // One configuration in a process, but several in the tests.
+  const lists = new WeakMap<Config, Record<'tools' | 'drawn', ListedTool[]>>();
+  function listsFor(config: Config): Record<'tools' | 'drawn', ListedTool[]> {
+    const made = lists.get(config);
+    if (made) return made;
+    const tools = catalog.map((tool) => listedWith(tool, config.features));
+    const drawn = tools.map((listed, at) => {
+      const view = catalog[at]?.view;
+      const resourceUri = view && uriOf(view);
+      return resourceUri && resources.has(resourceUri) ? { ...listed, _meta: { ui: { resourceUri } } } : listed;
+    });
+    lists.set(config, { tools, drawn });
+    return { tools, drawn };
+  }
   return (exchange) => {
     const server = new PlainServer(identity, options);
     server.setRequestHandler('tools/list', ({ params }, { mcpReq }) => {
       refuseCursor('tools', params?.cursor);
+      const { tools, drawn } = listsFor(exchange.services.config);
       return { tools: showsNoViews(mcpReq.envelope) ? tools : drawn };
     });
     server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
       const tool = byName.get(params.name);
       if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${shown(params.name)}`);
       const { misfits } = exchange;
-      return callTool(exchange, tool, misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {}));
+      const given = misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {});
+      return callTool(exchange, { tool, given, meta: params['_meta'] ?? {} });
     });
     server.setRequestHandler('resources/list', ({ params }) => {
       refuseCursor('resources', params?.cursor);

@@ -21,7 +21,10 @@ async function kinds(table: string, column: string, everywhere = false): Promise
 }
 
 describe('profit and loss', () => {
-  const cents = (decimal: string | null) => BigInt((decimal ?? '').replace('.', '')) / 100n; // four places are stored
+  const cents = (decimal: string | null) => {
+    const [whole = '', places = ''] = (decimal ?? '').split('.');
+    return BigInt(whole + places.padEnd(2, '0'));
+  };
 
   test('runs over the 36 months before it was read, without a gap', async () => {
     const periods = await it.as('broker', plPeriods(it.demo.deals.with_everything, null, null));

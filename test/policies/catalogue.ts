@@ -168,6 +168,7 @@ const withoutTenant: Readonly<Record<string, string>> = {
   'public.webhook_deliveries': 'of a webhook, which carries it',
   'vault.webhook_secrets': 'of a webhook, which carries it',
   'vault.idempotency_keys': 'gone after a day, and written with every new contact',
+  'vault.tool_call_keys': 'gone after a day, and about whatever deals the tool is',
 };
 
 check('every row of a brokerage carries its id, which nobody can choose', async ({ owner, found }) => {

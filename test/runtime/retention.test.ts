@@ -103,6 +103,8 @@ const seeds: Readonly<Record<string, string>> = {
   'limits.counters': `insert into limits.counters (key, points, expire) values ('old', 1, 1)`,
   'vault.idempotency_keys': `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, contact_id, made_at)
     values ((select id from api_keys order by id limit 1), 'once', ${digest('body')}, app.uuid_v7(), app.now())`,
+  'vault.tool_call_keys': `insert into vault.tool_call_keys (user_id, client_id, tool, idempotency_key, input_digest, made_at)
+    values (${person}, app.uuid_v7(), 'svc_questions_create', 'once', ${digest('input')}, app.now())`,
   'vault.uploads': `insert into vault.uploads (storage_key) values ('broken-off-upload-0001')`,
   'vault.lapsing_exclusivities': `select from vault.lapsing_exclusivities`,
   'public.audit_records': `select from audit_records`,

@@ -3,6 +3,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { expect } from 'vitest';
+import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import type { TestNode } from '../harness.ts';
 import { caller, type Access, type ToolAnswer } from './scene.ts';
@@ -23,6 +24,30 @@ export function check(name: string, { content, structuredContent, isError }: Too
 }
 
 type Input = Record<string, unknown>;
+type Row = Record<string, unknown>;
+
+/** The months of an answer of svc_qoe_pl_periods as its description says that they are read, each with every field by its name. */
+function periodsOf({ snapshots, columns, periods }: Input): Row[] {
+  return (periods as Row[]).map(({ snapshot = 0, amounts, ...period }) => {
+    const start = String(period['period_start_date']);
+    const end = new Date(Date.UTC(Number(start.slice(0, 4)), Number(start.slice(5, 7)), 0)).toISOString();
+    const named = plAmounts.map((name): [string, unknown] => {
+      const at = (columns as string[]).indexOf(name);
+      return [name, at < 0 ? null : (amounts as unknown[])[at]];
+    });
+    const books = (snapshots as Row[])[Number(snapshot)];
+    const month = { period_label: start.slice(0, 7), period_end_date: end.slice(0, 10) };
+    return { ...books, ...month, ...period, ...Object.fromEntries(named) };
+  });
+}
+
+/** The rows of an answer's first list, with what stands once beside the list put back into each. */
+export function rowsOf(tool: string, answer: Input): Row[] {
+  if (tool === 'svc_qoe_pl_periods') return periodsOf(answer);
+  const beside = Object.entries(answer).filter(([, value]) => typeof value === 'string');
+  const list = Object.values(answer).find((value) => Array.isArray(value)) as Row[];
+  return list.map((row) => ({ ...Object.fromEntries(beside), ...row }));
+}
 
 /** Asks as the holder of a token. `ok` insists on success, `refused` on a refusal; both give the object. */
 export function asking(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'token'>) {
@@ -38,8 +63,7 @@ export function asking(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'tok
     refused: (name: string, input: Input = {}) => answer(name, input, true),
     /** The rows of a success that is one list. */
     async rows<R = Record<string, unknown>>(name: string, input: Input = {}): Promise<R[]> {
-      const [list] = Object.values(await answer(name, input, false));
-      return list as R[];
+      return rowsOf(name, await answer(name, input, false)) as R[];
     },
   };
 }

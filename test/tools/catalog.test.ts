@@ -4,7 +4,15 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { format } from 'prettier';
 import { expect, test } from 'vitest';
-import { catalog } from '../../server/tools/catalog/index.ts';
+import { catalog, listedWith } from '../../server/tools/catalog/index.ts';
+import { instructions } from '../../server/tools/instructions.ts';
+
+/** What is read of the schema of an input. */
+interface Described {
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly format?: string;
+}
 
 /** Those of the specification (section 4.3), in its order; a tool more stands among them or behind. */
 const specified = [
@@ -79,9 +87,39 @@ test('no pattern is so long that a model would stumble over it', () => {
   expect(patterns.map(([, pattern]) => pattern)).toEqual(['^[+-]?([0-9]+(\\\\.[0-9]*)?|\\\\.[0-9]+)$']);
 });
 
-test('the whole list stays under 6,000 tokens', () => {
-  const tokens = encode(JSON.stringify({ tools: catalog.map((tool) => tool.listed) })).length;
-  expect(tokens).toBeLessThan(6000);
+test.each([true, false])('the whole list stays under 5,000 tokens, with features on: %s', (on) => {
+  const tools = catalog.map((tool) => listedWith(tool, { findings: on, financing: on }));
+  expect(encode(JSON.stringify({ tools })).length).toBeLessThanOrEqual(5000);
+});
+
+test('each input says what it may be', () => {
+  const inputs = catalog.flatMap(({ name, listed }) =>
+    Object.entries((listed.inputSchema.properties ?? {}) as Record<string, Described>).map(([input, schema]) => ({
+      of: `${name}.${input}`,
+      schema,
+    })),
+  );
+  expect(inputs).toHaveLength(49);
+  for (const { of, schema } of inputs) {
+    const { description = '', enum: words = [], format: form } = schema;
+    expect([of, description.length > 3]).toEqual([of, true]);
+    for (const word of words) expect([of, description]).toEqual([of, expect.stringContaining(word)]);
+    if (form === 'date') expect([of, description]).toEqual([of, expect.stringContaining('YYYY-MM-DD')]);
+  }
+});
+
+test('a tool that is switched off says so first', () => {
+  for (const tool of catalog) {
+    const { description = '' } = listedWith(tool, { findings: false, financing: false });
+    expect([tool.name, description.startsWith('Switched off')]).toEqual([tool.name, tool.feature !== undefined]);
+    expect(listedWith(tool, { findings: true, financing: true })).toBe(tool.listed);
+  }
+});
+
+test('the first 512 characters of the instructions stand alone', () => {
+  const [first = ''] = instructions.split('\n\n');
+  expect(first.length).toBeLessThanOrEqual(512);
+  expect(first).toMatch(/\.$/);
 });
 
 test('descriptions say what a tool does, and give the model no orders', () => {
@@ -102,6 +140,7 @@ test('the questions that a model would otherwise have to guess are answered by t
     'category'
   ];
   expect(input).toEqual({
+    description: expect.any(String),
     type: 'string',
     enum: [
       'financials',

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
-import { asking } from './ask.ts';
+import { asking, rowsOf } from './ask.ts';
 import { addFullDeal, allow, insert, roles, type FullDeal, type Role } from './scene.ts';
 
 let service: TestService;
@@ -63,12 +63,11 @@ test('is added, moved forward, and told with what it comes to', async () => {
     id,
     commitment_status: 'term_sheet',
   });
-  const { sources, totals } = (await buyer.ok('svc_financing_stack_get', { deal_id: scene.deal })) as Record<
-    string,
-    Record<string, unknown>[]
-  >;
+  const stack = await buyer.ok('svc_financing_stack_get', { deal_id: scene.deal });
+  const sources = rowsOf('svc_financing_stack_get', stack);
+  const { totals } = stack;
   expect(
-    sources?.map((row) => [row['source_type'], row['commitment_amount'], row['commitment_status'], row['currency']]),
+    sources.map((row) => [row['source_type'], row['commitment_amount'], row['commitment_status'], row['currency']]),
   ).toEqual([
     ['mezzanine', 9_007_199_254_740_991, 'identified', 'USD'],
     ['other', 9_007_199_254_740_991, 'identified', 'USD'],

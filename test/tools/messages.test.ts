@@ -1,6 +1,7 @@
 /** What a client sends and takes: headers, bodies, methods and versions of both eras. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { instructions } from '../../server/tools/instructions.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addPerson, addToken, send, type Access } from './scene.ts';
 
@@ -280,6 +281,7 @@ describe('what a client sends and takes', () => {
         protocolVersion: '2025-11-25',
         capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
         serverInfo: { name: 'dealkeep', title: 'Dealkeep', version: expect.any(String) },
+        instructions,
       });
       if (protocolVersion === '2026-07-28') return;
       const { status } = await send(service, access.token, list, {

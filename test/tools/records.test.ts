@@ -230,6 +230,7 @@ describe('svc_offers_list', () => {
       revision_number: 2,
       is_current: true,
       submitted_at: moment(3),
+      expired: false,
       payload,
     });
   });
@@ -333,6 +334,7 @@ describe('svc_closing_conditions_list', () => {
       owner_user_id: scene.people.seller.userId,
       deadline: '2026-09-30',
       completed_at: null,
+      overdue: true,
     });
   });
 });

@@ -1,7 +1,7 @@
 /** A person's tools, called through a connected client of theirs with a token of their own. */
 
 import { expect } from 'vitest';
-import { check } from '../tools/ask.ts';
+import { check, rowsOf } from '../tools/ask.ts';
 import { peers } from '../tools/peers.ts';
 import { addToken, allow } from '../tools/scene.ts';
 import type { RichScene } from './rows-scene.ts';
@@ -44,7 +44,7 @@ export async function connectPerson(
     deal,
     call,
     rows: async <R>(tool: string, input?: Record<string, unknown>) =>
-      Object.values(await call<Record<string, R[]>>(tool, input))[0]!,
+      rowsOf(tool, await call<Record<string, unknown>>(tool, input)) as R[],
     nameOf: (userId) => (userId !== null && known.has(userId) ? (web.people.get(userId)?.name ?? null) : null),
     emailOf: (userId) => web.people.get(userId)?.email ?? null,
     customerPeriods: web.customerPeriods,

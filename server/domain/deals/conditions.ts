@@ -3,7 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from './deals.ts';
-import { knownPerson } from './participants.ts';
+import { knownPerson, mentioned, type Mentioned } from './participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const conditionStatuses = ['open', 'in_progress', 'satisfied', 'waived'] as const;
@@ -20,9 +20,13 @@ export interface ClosingCondition {
 }
 
 /** The closing conditions of a deal, the latest first, at most 100. */
-export const closingConditions = rows<ClosingCondition, [dealId: string]>(
+export const closingConditions = rows<
+  ClosingCondition & { overdue: boolean; owner_person: Mentioned | null },
+  [dealId: string]
+>(
   'closing_conditions',
-  `select c.id, c.name, c.status, owner.id as owner_user_id, c.deadline, c.completed_at
+  `select c.id, c.name, c.status, owner.id as owner_user_id, c.deadline, c.completed_at,
+     app.is_overdue(c.status, c.deadline) as overdue, ${mentioned('owner')}
    from closing_conditions c ${knownPerson('owner', 'c.owner_user_id', 'c.deal_id')}
    where c.deal_id = ${seenDeal('$1')} order by c.created_at desc, c.id desc limit 100`,
 );

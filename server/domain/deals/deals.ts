@@ -85,10 +85,29 @@ export const callerRole = `case
  */
 export const seenDeal = (id: string): string => `(select app.seen_deal(${id}))`;
 
-/** One deal, or null when there is none that the caller sees. */
-export const deal = row<Deal, [id: string]>(
+/** The caller as somebody whom an answer mentions (`Mentioned` of participants.ts), `role` being SQL for what they are. */
+const callerPerson = (role: string): string =>
+  `array[(select app.user_id())::text, (select u.name from users u where u.id = (select app.user_id())), ${role}] as caller_person`;
+
+type WithCaller<R> = R & { caller_person: readonly [userId: string, name: string, role: string] };
+
+/**
+ * One deal, or null when there is none that the caller sees, with who the caller is: their role on it, or `admin` of its
+ * brokerage.
+ */
+export const deal = row<WithCaller<Deal>, [id: string]>(
   'deal',
-  `select ${dealFields} from ${dealTables} where d.id = ${seenDeal('$1')}`,
+  `select ${dealFields}, ${callerPerson(`coalesce((select p.role from participants p
+     where p.deal_id = d.id and p.user_id = (select app.user_id()) and p.status = 'active'), 'admin')`)}
+   from ${dealTables} where d.id = ${seenDeal('$1')}`,
+);
+
+/** Who the caller is, with their strongest role in a brokerage, or `participant`. */
+export const dealsCaller = row<WithCaller<unknown>, []>(
+  'deals_caller',
+  `select ${callerPerson(`coalesce((select m.role from members m
+     where m.user_id = (select app.user_id()) and m.status = 'active'
+     order by array_position('{admin,broker,staff}', m.role) limit 1), 'participant')`)}`,
 );
 
 /** The columns of {@link Deal} but `updated_at`, of a row of app.deals_in_sight(). */
@@ -101,14 +120,31 @@ export const sightColumns = (
  * The deals that the caller sees, newest first, at most 200; of one state, and of the brokerage with this id or slug,
  * where these are given.
  */
-export const deals = rows<ListedDeal, [state: string | null, brokerage: string | null]>(
+export const deals = rows<
+  ListedDeal & { exclusive_buyer_person: readonly [userId: string, name: string, role: string] | null },
+  [state: string | null, brokerage: string | null]
+>(
   'deals',
-  `select ${sightColumns('s')}, s.updated_at, s.caller_role
-   from app.deals_in_sight() s
-   where ($1::text is null or s.state = $1)
-     and ($2::text is null or s.organization_id = (select app.brokerage_named($2)))
-   order by s.created_at desc, s.id desc
-   limit 200`,
+  `select s.*, (select array[u.id::text, u.name, p.role] from participants p join users u on u.id = p.user_id
+     where p.deal_id = s.id and p.user_id = s.exclusive_buyer_user_id) as exclusive_buyer_person
+   from (
+     select ${sightColumns('s')}, s.updated_at, s.caller_role
+     from app.deals_in_sight() s
+     where ($1::text is null or s.state = $1)
+       and ($2::text is null or s.organization_id = (select app.brokerage_named($2)))
+     order by s.created_at desc, s.id desc
+     limit 200) s
+   order by s.created_at desc, s.id desc`,
+);
+
+/**
+ * What the brokerages are called (their slugs, at most 50) of the deals that the caller sees; the one whose id is `named` by
+ * that id.
+ */
+export const brokeragesOfDeals = rows<{ known: string }, [named: string]>(
+  'brokerages_of_deals',
+  `select case when b.id::text = $1 then $1 else b.slug end as known from brokerages b
+   where b.id in (select s.organization_id from app.deals_in_sight() s) order by b.slug limit 50`,
 );
 
 /** The side somebody stands on; an advisor's is that of whom they advise. */

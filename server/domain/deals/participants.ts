@@ -24,13 +24,12 @@ export const knownPerson = (name: string, id: string, deal: string): string =>
   `left join (participants ${name}_part join users ${name} on ${name}.id = ${name}_part.user_id)
     on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
 
-/** The people on a deal whom the caller may know of, in the order in which they were added. */
-export const participants = rows<Participant, [dealId: string]>(
-  'participants',
-  `select person_id as user_id, role, status from participants
-   where deal_id = ${seenDeal('$1')}
-   order by created_at, id`,
-);
+/** Somebody whose id a row holds: that id, their name, and what they are on the deal. */
+export type Mentioned = readonly [userId: string, name: string | null, role: string];
+
+/** The column `<name>_person`, a {@link Mentioned}, of somebody who was joined as {@link knownPerson}; null for nobody and for whom the caller may not know. */
+export const mentioned = (name: string): string =>
+  `case when ${name}.id is not null then array[${name}.id::text, ${name}.name, ${name}_part.role] end as ${name}_person`;
 
 export interface PersonOfDeal {
   id: string;
@@ -93,6 +92,15 @@ export const personOfDeal = row<PersonOfDeal, [dealId: string, email: string]>(
 export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantId: string]>(
   'participant_of_deal',
   `select ${personFields} from ${personTables} where p.deal_id = $1 and p.id = $2`,
+);
+
+/** The people on a deal whom the caller may know of, in the order in which they were added. */
+export const participants = rows<Participant & { user_person: Mentioned }, [dealId: string]>(
+  'participants',
+  `select p.person_id as user_id, p.role, p.status, array[p.person_id::text, ${participantName}, p.role] as user_person
+   from participants p left join users u on u.id = p.user_id
+   where p.deal_id = ${seenDeal('$1')}
+   order by p.created_at, p.id`,
 );
 
 export interface NewParticipant {

@@ -13,12 +13,18 @@ export interface ChecklistRow {
   title: string;
 }
 
-/** The checklist of a deal in its own order; of one category where that is given. */
+/** The checklist of a deal in its own order; of one category, in capitals or not, where that is given. */
 export const checklist = rows<ChecklistRow, [dealId: string, category: string | null]>(
   'qoe_checklist',
   `select id, status, completed_at, category, title from qoe_checklist
-   where deal_id = ${seenDeal('$1')} and ($2::text is null or category = $2)
+   where deal_id = ${seenDeal('$1')} and ($2::text is null or lower(category) = lower($2))
    order by position, id`,
+);
+
+/** The categories of a deal's checklist, at most 50. */
+export const checklistCategories = rows<{ known: string }, [dealId: string]>(
+  'checklist_categories',
+  `select distinct category as known from qoe_checklist where deal_id = ${seenDeal('$1')} order by category limit 50`,
 );
 
 const checklistFields = 'changed.id, changed.status, changed.completed_at, changed.category, changed.title';

@@ -4,6 +4,7 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import type { AdjustmentCategory } from './normalizations.ts';
 import { adjustmentCategories } from './normalizations.ts';
+import { plAmounts } from './snapshots.ts';
 import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 /** One period of profit and loss; amounts are decimal strings. */
@@ -26,12 +27,10 @@ export interface PlPeriod {
   ebitda: string | null;
 }
 
-/** The periods of every snapshot of a deal, the latest first, at most 500; those from `start` on and up to `end`, where given. */
-export const plPeriods = rows<PlPeriod, [dealId: string, start: string | null, end: string | null]>(
+/** The periods of every snapshot of a deal, amounts without zeros at their end, the latest first, at most 500; those from `start` on and up to `end`, where given. */
+export const plPeriods = rows<Omit<PlPeriod, 'id'>, [dealId: string, start: string | null, end: string | null]>(
   'pl_periods',
-  `select id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue, cost_of_goods_sold,
-     gross_profit, operating_expenses, owner_compensation, depreciation_amortization, interest_expense, tax_expense,
-     net_income, ebitda
+  `select snapshot_id, period_label, period_start_date, period_end_date, currency, ${plAmounts.map((name) => `trim_scale(${name}) as ${name}`).join(', ')}
    from pl_periods
    where deal_id = ${seenDeal('$1')} and ($2::date is null or period_start_date >= $2) and ($3::date is null or period_end_date <= $3)
    order by period_start_date desc, id desc
@@ -55,9 +54,12 @@ export interface CustomerRevenue {
 
 /**
  * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last: the one that
- * contains `asOf`, or else the latest.
+ * contains `asOf`, or else the latest. `cumulative_share` is that of a customer and of those before it together.
  */
-export const customerConcentration = rows<CustomerRevenue, [dealId: string, asOf: string | null]>(
+export const customerConcentration = rows<
+  CustomerRevenue & { cumulative_share: string | null },
+  [dealId: string, asOf: string | null]
+>(
   'customer_concentration',
   `with latest as materialized (
      select id from accounting_snapshots where deal_id = ${seenDeal('$1')} and status = 'completed'
@@ -67,8 +69,11 @@ export const customerConcentration = rows<CustomerRevenue, [dealId: string, asOf
      where c.deal_id = $1 and ($2::date is null or $2 between c.period_start_date and c.period_end_date)
      order by c.period_start_date desc, c.period_end_date desc limit 1
    )
-   select c.id, c.snapshot_id, c.customer_name, c.period_start_date, c.period_end_date, c.currency, c.revenue_total,
-     round(c.revenue_total / nullif(sum(c.revenue_total) over (), 0), 6) as revenue_share,
+   select c.id, c.snapshot_id, c.customer_name, c.period_start_date, c.period_end_date, c.currency,
+     trim_scale(c.revenue_total) as revenue_total,
+     trim_scale(round(c.revenue_total / nullif(sum(c.revenue_total) over (), 0), 6)) as revenue_share,
+     trim_scale(round(sum(c.revenue_total) over (order by c.revenue_total desc, c.id) / nullif(sum(c.revenue_total) over (), 0), 6))
+       as cumulative_share,
      (rank() over (order by c.revenue_total desc))::int as rank
    from customer_revenues c join period p using (snapshot_id, period_start_date, period_end_date)
    where c.deal_id = $1

@@ -3,7 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
-import { knownPerson } from '../deals/participants.ts';
+import { knownPerson, mentioned, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
@@ -51,38 +51,55 @@ const tables = `findings f
   ${knownPerson('owner', 'f.owner_user_id', 'f.deal_id')}
   ${knownPerson('creator', 'f.created_by', 'f.deal_id')}`;
 
+/** The people whom a finding mentions. */
+interface PeopleOfFinding {
+  owner_person: Mentioned | null;
+  creator_person: Mentioned | null;
+}
+
+const people = `${mentioned('owner')}, ${mentioned('creator')}`;
+
 /** The findings on a deal that the caller may see, the latest first, at most 200; null filters let everything through. */
 export const findings = rows<
-  Finding & { comment_count: number },
+  Finding & PeopleOfFinding & { comment_count: number },
   [dealId: string, category: string | null, severity: Severity | null, status: FindingStatus | null]
 >(
   'findings',
-  `select ${fields}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count
+  `select ${fields}, ${people}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count
    from ${tables}
-   where f.deal_id = ${seenDeal('$1')} and ($2::text is null or f.category = $2) and ($3::text is null or f.severity = $3)
+   where f.deal_id = ${seenDeal('$1')} and ($2::text is null or lower(f.category) = lower($2)) and ($3::text is null or f.severity = $3)
      and ($4::text is null or f.status = $4)
    order by f.created_at desc, f.id desc
    limit 200`,
 );
 
+/** The categories of the findings on a deal that the caller may see, at most 50. */
+export const findingCategories = rows<{ known: string }, [dealId: string]>(
+  'finding_categories',
+  `select distinct category as known from findings where deal_id = ${seenDeal('$1')} order by category limit 50`,
+);
+
 /** One finding, or null when there is none that the caller sees. */
-export const finding = row<Finding, [id: string]>('finding', `select ${fields} from ${tables} where f.id = $1`);
+export const finding = row<Finding & PeopleOfFinding, [id: string]>(
+  'finding',
+  `select ${fields}, ${people} from ${tables} where f.id = $1`,
+);
 
 /** The comments on a finding, the earliest first, at most the 200 latest. */
-export const findingComments = rows<FindingComment, [findingId: string]>(
+export const findingComments = rows<FindingComment & { author_person: Mentioned | null }, [findingId: string]>(
   'finding_comments',
   `select * from (
-     select c.id, c.body, author.id as created_by, c.created_at
+     select c.id, c.body, author.id as created_by, c.created_at, ${mentioned('author')}
      from finding_comments c join findings f on f.id = c.finding_id ${knownPerson('author', 'c.created_by', 'f.deal_id')}
      where c.finding_id = $1 order by c.created_at desc, c.id desc limit 200
    ) latest order by created_at, id`,
 );
 
 /** What became of a finding, from its beginning on, at most the 200 latest changes. */
-export const findingChanges = rows<FindingChange, [findingId: string]>(
+export const findingChanges = rows<FindingChange & { author_person: Mentioned | null }, [findingId: string]>(
   'finding_changes',
-  `select from_status, to_status, notes, changed_by, changed_at from (
-     select h.id, h.from_status, h.to_status, h.notes, author.id as changed_by, h.changed_at
+  `select from_status, to_status, notes, changed_by, changed_at, author_person from (
+     select h.id, h.from_status, h.to_status, h.notes, author.id as changed_by, h.changed_at, ${mentioned('author')}
      from finding_changes h join findings f on f.id = h.finding_id ${knownPerson('author', 'h.changed_by', 'f.deal_id')}
      where h.finding_id = $1 order by h.changed_at desc, h.id desc limit 200
    ) latest order by changed_at, id`,

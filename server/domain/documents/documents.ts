@@ -28,7 +28,7 @@ export interface DocumentMetadata {
 const metadataOf = (table: string, source: DocumentSource): string => `(
   select id, filename, category, confidentiality, size_bytes::float8 as size_bytes, uploaded_at, '${source}' as source
   from ${table}
-  where deal_id = ${seenDeal('$1')} and ($2::text is null or category = $2) and ($3::text is null or confidentiality = $3)
+  where deal_id = ${seenDeal('$1')} and ($2::text is null or lower(category) = lower($2)) and ($3::text is null or confidentiality = $3)
   order by uploaded_at desc, id desc
   limit 200)`;
 
@@ -39,6 +39,13 @@ export const documents = rows<
 >(
   'documents',
   `${metadataOf('documents', 'simple')} union all ${metadataOf('production_documents', 'production')} order by uploaded_at desc, id desc`,
+);
+
+/** The categories of the documents of a deal that the caller may open, at most 50. */
+export const documentCategories = rows<{ known: string }, [dealId: string]>(
+  'document_categories',
+  `select category as known from documents where deal_id = ${seenDeal('$1')}
+   union select category from production_documents where deal_id = ${seenDeal('$1')} order by known limit 50`,
 );
 
 export interface DealDocument {

@@ -3,7 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
-import { knownPerson } from '../deals/participants.ts';
+import { knownPerson, mentioned, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const sourceTypes = [
@@ -56,9 +56,9 @@ const fields = (amount: 'float8' | 'text') => `s.id, s.deal_id, s.source_type, s
 const tables = `financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}`;
 
 /** The sources of a deal that the caller may see, the latest first, at most 200. */
-export const financingSources = rows<FinancingSource, [dealId: string]>(
+export const financingSources = rows<FinancingSource & { creator_person: Mentioned | null }, [dealId: string]>(
   'financing_sources',
-  `select ${fields('float8')} from ${tables}
+  `select ${fields('float8')}, ${mentioned('creator')} from ${tables}
    where s.deal_id = ${seenDeal('$1')}
    order by s.created_at desc, s.id desc
    limit 200`,

@@ -4,7 +4,7 @@ import { paged, type Page, type Place, type Placed } from '../../database/paging
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { knownPerson } from '../deals/participants.ts';
+import { knownPerson, mentioned, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 /** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
@@ -61,20 +61,39 @@ export const mostPayloadBytes = 32_768;
 /** Whether a payload is too large before it is stored already. */
 export const isTooLarge = (payload: unknown): boolean => Buffer.byteLength(JSON.stringify(payload)) > mostPayloadBytes;
 
+/** An offer as it is listed, with who made it. */
+export interface ListedOffer extends Offer {
+  buyer_person: Mentioned | null;
+  /** Whether the time until which it stands has passed. */
+  expired: boolean;
+}
+
 // Revisions of one buyer must not crowd out what the others offer now.
-const list = rows<Omit<Offer, 'payload'> & { payload: string }, [dealId: string]>(
+const list = rows<Omit<ListedOffer, 'payload' | 'expired'> & { payload: string; told_at: string }, [dealId: string]>(
   'offers',
-  `select id, buyer_user_id, revision_number, is_current, submitted_at, payload::text from (
+  `select o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at, o.payload::text, ${mentioned('buyer')}, app.now() as told_at from (
      select * from offers where deal_id = ${seenDeal('$1')} order by is_current desc, submitted_at desc, id desc limit 50) o
-   order by submitted_at desc, id desc`,
+     ${knownPerson('buyer', 'o.buyer_user_id', 'o.deal_id')}
+   order by o.submitted_at desc, o.id desc`,
 );
+
+/** Whether the time that a payload names has passed at `now`; false of what is no time (app.time_in says alike of the database). */
+function hasPassed(time: unknown, now: string): boolean {
+  if (typeof time !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time)) return false;
+  return Date.parse(/([zZ]|[+-]\d\d(:?\d\d)?)$/.test(time) ? time : `${time}Z`) <= Date.parse(now);
+}
 
 /**
  * The offers on a deal that the caller may see, the latest first, at most 50: every buyer's current one, and as many
  * earlier revisions, the latest of them, as there is room for.
  */
-export function offers(dealId: string): Statement<Offer[]> {
-  return mapped(list(dealId), (found) => found.map((offer) => ({ ...offer, payload: exactly(offer.payload) })));
+export function offers(dealId: string): Statement<ListedOffer[]> {
+  return mapped(list(dealId), (found) =>
+    found.map(({ told_at, payload: text, ...offer }) => {
+      const payload = exactly(text);
+      return { ...offer, expired: hasPassed(payload.expires_at, told_at), payload };
+    }),
+  );
 }
 
 export interface DealOffer extends Offer {

@@ -2,18 +2,23 @@ import { z } from 'zod';
 import { deal } from '../../domain/deals/deals.ts';
 import { participants } from '../../domain/deals/participants.ts';
 import { defineTool, reads } from '../define.ts';
-import { id } from '../inputs.ts';
+import { dealId } from '../inputs.ts';
 import * as records from '../records.ts';
 
 export const svcDealsGet = defineTool({
   name: 'svc_deals_get',
   title: 'Get a deal',
   description:
-    'One deal with its state, exclusivity and dates, and the people on it whom the user may know of, with role (broker, seller, buyer, advisor, viewer) and status (invited, active, removed). A buyer is not shown other buyers, and the seller only under an active NDA where the deal needs one. deal is null when there is no such deal or the user has no part in it.',
+    'One deal: its state or stage, exclusivity and when that expires, and who is on it: the people whom the user may know of, with role (broker, seller, buyer, advisor, viewer) and status (invited, active, removed). A buyer is not shown other buyers, and the seller only under an active NDA where one is needed. deal is null when the user has no part in it.',
   scope: 'mcp:read',
   annotations: reads,
-  input: z.strictObject({ deal_id: id() }),
-  output: z.strictObject({ deal: records.deal.nullable(), participants: z.array(records.participant) }),
+  input: z.strictObject({ deal_id: dealId() }),
+  output: z.strictObject({
+    deal: records.deal.nullable(),
+    participants: z.array(records.participant),
+    caller: records.caller,
+    people: records.people,
+  }),
   work: ({ deal_id }) => [deal(deal_id), participants(deal_id)],
   answer: (found, people) => ({ deal: found, participants: people }),
 });

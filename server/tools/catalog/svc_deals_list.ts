@@ -1,18 +1,33 @@
 import { z } from 'zod';
-import { deals } from '../../domain/deals/deals.ts';
+import { brokeragesOfDeals, deals, dealsCaller, dealStates } from '../../domain/deals/deals.ts';
 import { defineTool, reads } from '../define.ts';
 import { text } from '../inputs.ts';
-import { listedDeal } from '../records.ts';
+import { caller, hint, listedDeal, people } from '../records.ts';
 
 export const svcDealsList = defineTool({
   name: 'svc_deals_list',
   title: 'List deals',
   description:
-    'Which deals the user can see, newest first, at most 200, with their state and what the user is to each (caller_role). The place to find the deal_id that other tools take. state filters on the present state: draft, listed, under_offer, exclusivity, diligence, closing, closed or withdrawn; brokerage_id is the id or slug of a brokerage. Empty: the user sees no such deal.',
+    "The user's pipeline: every deal, listing or business for sale that they can see, newest first, at most 200, with its state and what the user is to it (caller_role); caller is the user. Where deal_id comes from.",
   scope: 'mcp:read',
   annotations: reads,
-  input: z.strictObject({ state: text(1, 32).optional(), brokerage_id: text(1, 128).optional() }),
-  output: z.strictObject({ deals: z.array(listedDeal) }),
-  work: ({ state = null, brokerage_id = null }) => [deals(state, brokerage_id)],
-  answer: (found) => ({ deals: found }),
+  input: z.strictObject({
+    state: text(1, 32, `One: ${dealStates.join(', ')}.`).optional(),
+    brokerage_id: text(1, 128, 'Id or slug of a brokerage.').optional(),
+  }),
+  output: z.strictObject({ deals: z.array(listedDeal), caller, people, hint }),
+  filters: ({ state = null, brokerage_id = null }) => [
+    { input: 'state', given: state, known: dealStates },
+    {
+      input: 'brokerage_id',
+      given: brokerage_id,
+      known: brokeragesOfDeals((brokerage_id ?? '').toLowerCase()),
+    },
+  ],
+  work: ({ state = null, brokerage_id = null }) => [
+    deals(state?.toLowerCase() ?? null, brokerage_id?.toLowerCase() ?? null),
+    dealsCaller(),
+  ],
+  // As specified where there is none: an empty list and nothing beside it.
+  answer: (found, calling) => ({ deals: found, ...(found.length > 0 ? calling : {}) }),
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addSource, commitmentStatuses, sourceTypes } from '../../domain/offers/financing.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
-import { id, oneOf, text, wholeAmount } from '../inputs.ts';
+import { dealId, oneOf, text, wholeAmount } from '../inputs.ts';
 import { added } from '../records.ts';
 import { notInDiligence } from '../refusals.ts';
 
@@ -10,16 +10,16 @@ export const svcFinancingSourceCreate = defineTool({
   name: 'svc_financing_source_create',
   title: 'Add a source of financing',
   description:
-    "Adds a source of financing to a deal's stack, for the user's side, in the deal's currency. commitment_amount is in whole currency units, at most 2^53 - 1 (JSON numbers are exact no further); commitment_status is identified unless given. Comes back with the id of the source.",
+    'Adds a source (loan, seller note, equity) to the financing of a deal, in its currency, for the user’s side.',
   scope: 'mcp:write',
   feature: 'financing',
   annotations: adds,
   input: z.strictObject({
-    deal_id: id(),
-    source_type: oneOf(sourceTypes),
-    source_name: text(1, 256),
-    commitment_amount: wholeAmount(),
-    commitment_status: oneOf(commitmentStatuses).optional(),
+    deal_id: dealId(),
+    source_type: oneOf(sourceTypes, 'One'),
+    source_name: text(1, 256, 'Such as a bank.'),
+    commitment_amount: wholeAmount('Whole currency units, 0 to 2^53 - 1.'),
+    commitment_status: oneOf(commitmentStatuses, 'Default identified').optional(),
   }),
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),

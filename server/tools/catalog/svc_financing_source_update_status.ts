@@ -9,11 +9,14 @@ export const svcFinancingSourceUpdateStatus = defineTool({
   name: 'svc_financing_source_update_status',
   title: 'Change the status of a financing source',
   description:
-    'Moves a source of financing forward from identified through applied, term_sheet and committed to funded (steps may be skipped), or ends one that is not funded as expired or withdrawn. Nothing moves back. Comes back with the source’s id and status.',
+    'Moves a source of financing, such as a bank loan, forward (steps may be skipped), or ends one not yet funded as expired or withdrawn. Nothing moves back.',
   scope: 'mcp:write',
   feature: 'financing',
   annotations: replaces,
-  input: z.strictObject({ source_id: id(), commitment_status: oneOf(commitmentStatuses) }),
+  input: z.strictObject({
+    source_id: id('From svc_financing_stack_get.'),
+    commitment_status: oneOf(commitmentStatuses, 'New'),
+  }),
   output: z.strictObject({ id: z.guid(), commitment_status: z.string(), updated_at: z.iso.datetime() }),
   gate: (tool, { source_id }) => passFinancingGate(tool, source_id),
   denied: notInDiligence,

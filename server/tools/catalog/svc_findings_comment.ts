@@ -9,12 +9,11 @@ import { notInDiligence } from '../refusals.ts';
 export const svcFindingsComment = defineTool({
   name: 'svc_findings_comment',
   title: 'Comment on a finding',
-  description:
-    'Adds a comment to a diligence finding, for everybody who sees the finding. Comes back with the id of the comment.',
+  description: 'Adds a comment, note or reply to a finding of diligence, for everybody who sees it.',
   scope: 'mcp:write',
   feature: 'findings',
   annotations: adds,
-  input: z.strictObject({ finding_id: id(), body: text(1, 8000) }),
+  input: z.strictObject({ finding_id: id('From svc_findings_list.'), body: text(1, 8000, 'The comment.') }),
   output: added,
   gate: (tool, { finding_id }) => passFindingGate(tool, finding_id),
   denied: notInDiligence,

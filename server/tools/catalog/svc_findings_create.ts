@@ -2,25 +2,24 @@ import { z } from 'zod';
 import { addFinding, severities } from '../../domain/diligence/findings.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
-import { id, oneOf, personId, text } from '../inputs.ts';
+import { dealId, oneOf, personId, text } from '../inputs.ts';
 import { added } from '../records.ts';
 import { notInDiligence } from '../refusals.ts';
 
 export const svcFindingsCreate = defineTool({
   name: 'svc_findings_create',
   title: 'Record a diligence finding',
-  description:
-    "Records an issue found in diligence on a deal, with status open, for the user's side. owner_user_id is the id of an active participant who is to deal with it. Comes back with the id of the finding.",
+  description: 'Records (logs) a new finding of diligence, a risk or issue, as open, for the user’s side of a deal.',
   scope: 'mcp:write',
   feature: 'findings',
   annotations: adds,
   input: z.strictObject({
-    deal_id: id(),
-    category: text(1, 64),
-    title: text(1, 120),
-    description: text(0, 8000).optional(),
-    severity: oneOf(severities),
-    owner_user_id: personId().optional(),
+    deal_id: dealId(),
+    category: text(1, 64, 'Any text, such as tax.'),
+    title: text(1, 120, 'In a line.'),
+    description: text(0, 8000, 'In full.').optional(),
+    severity: oneOf(severities, 'One'),
+    owner_user_id: personId('user_id of an active participant.').optional(),
   }),
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),

@@ -9,11 +9,15 @@ export const svcFindingsUpdateStatus = defineTool({
   name: 'svc_findings_update_status',
   title: 'Change the status of a finding',
   description:
-    'Gives a diligence finding another status, with notes on why if given; notes of the status before stay in its history. Any status may follow any other. Comes back with the finding’s id and status.',
+    'Marks a diligence finding as open, mitigated, accepted or resolved, with a note on why; its history keeps earlier notes. Any status may follow any other.',
   scope: 'mcp:write',
   feature: 'findings',
   annotations: replaces,
-  input: z.strictObject({ finding_id: id(), status: oneOf(findingStatuses), status_notes: text(0, 8000).optional() }),
+  input: z.strictObject({
+    finding_id: id('From svc_findings_list.'),
+    status: oneOf(findingStatuses, 'New'),
+    status_notes: text(0, 8000, 'Why.').optional(),
+  }),
   output: z.strictObject({ id: z.guid(), status: z.string(), updated_at: z.iso.datetime() }),
   gate: (tool, { finding_id }) => passFindingGate(tool, finding_id),
   denied: notInDiligence,

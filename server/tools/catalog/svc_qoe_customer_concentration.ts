@@ -1,19 +1,23 @@
 import { z } from 'zod';
 import { customerConcentration } from '../../domain/diligence/figures.ts';
+import { sharing } from '../condensed.ts';
 import { defineTool, reads } from '../define.ts';
-import { date, id } from '../inputs.ts';
-import { customerRevenueRow } from '../records.ts';
+import { date, dealId } from '../inputs.ts';
+import { customers } from '../records.ts';
 
 export const svcQoeCustomerConcentration = defineTool({
   name: 'svc_qoe_customer_concentration',
   title: 'Get customer concentration',
   description:
-    "How much a deal's business depends on its largest customers: revenue, share (0 to 1) and rank of up to 50, the largest first, from the latest completed accounting snapshot. as_of_period is a date and picks the period that contains it; without it, the latest period. Amounts and shares are decimal text. Empty: there is no completed snapshot or no such period, or the user is not in the deal's QoE workspace.",
+    "Customer concentration risk: how far a business depends on its biggest customers (clients), up to 50, the largest first: revenue_total, revenue_share of all sales (0 to 1), cumulative_share (of the top five: the fifth's) and rank, from the latest completed accounting snapshot. For members of the QoE workspace.",
   scope: 'mcp:read',
   annotations: reads,
-  input: z.strictObject({ deal_id: id(), as_of_period: date().optional() }),
-  output: z.strictObject({ customers: z.array(customerRevenueRow) }),
+  input: z.strictObject({
+    deal_id: dealId(),
+    as_of_period: date('A day of the period (default: latest)').optional(),
+  }),
+  output: customers,
   work: ({ deal_id, as_of_period = null }) => [customerConcentration(deal_id, as_of_period)],
-  answer: (customers) => ({ customers }),
+  answer: (found) => sharing('customers', found, ['snapshot_id', 'period_start_date', 'period_end_date', 'currency']),
   view: 'customers',
 });

@@ -1,21 +1,27 @@
 import { z } from 'zod';
 import { bridgeOnPage } from '../../domain/diligence/figures.ts';
-import { checklist } from '../../domain/diligence/checklist.ts';
+import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
 import { defineTool, reads } from '../define.ts';
-import { id, text } from '../inputs.ts';
-import { progressRow, snapshotRow } from '../records.ts';
+import { dealId, text } from '../inputs.ts';
+import { hint, progressRow, snapshotRow } from '../records.ts';
 import { bridgeKey } from '../views.ts';
 
 export const svcQoeGet = defineTool({
   name: 'svc_qoe_get',
   title: 'Get quality-of-earnings progress',
   description:
-    "How far the quality-of-earnings (QoE) work on a deal is: every row of its checklist, of one category if given, with status not_started, in_progress, completed or not_applicable; and the 5 accounting snapshots requested last. The figures themselves come from svc_qoe_pl_periods and svc_qoe_customer_concentration. Empty lists: nothing is there yet, or the user is not in the deal's QoE workspace.",
+    "How far the quality of earnings (QoE) of a deal is: its checklist, each row not_started, in_progress, completed or not_applicable, and the 5 accounting snapshots requested last. For members of the deal's QoE workspace.",
   scope: 'mcp:read',
   annotations: reads,
-  input: z.strictObject({ deal_id: id(), category: text(1, 64).optional() }),
-  output: z.strictObject({ progress: z.array(progressRow), recent_accounting_snapshots: z.array(snapshotRow) }),
+  input: z.strictObject({
+    deal_id: dealId(),
+    category: text(1, 64, 'Any category of the checklist.').optional(),
+  }),
+  output: z.strictObject({ progress: z.array(progressRow), recent_accounting_snapshots: z.array(snapshotRow), hint }),
+  filters: ({ deal_id, category = null }) => [
+    { input: 'category', given: category, known: checklistCategories(deal_id) },
+  ],
   work: ({ deal_id, category = null }) => [
     checklist(deal_id, category),
     recentSnapshots(deal_id),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addNormalization, adjustmentCategories } from '../../domain/diligence/normalizations.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
-import { decimal, id, oneOf, text } from '../inputs.ts';
+import { dealId, decimal, oneOf, text } from '../inputs.ts';
 import { added } from '../records.ts';
 import { notQoeEditor } from '../refusals.ts';
 
@@ -10,15 +10,15 @@ export const svcQoeNormalizationCreate = defineTool({
   name: 'svc_qoe_normalization_create',
   title: 'Record an earnings adjustment',
   description:
-    "Records a normalization, such as an add-back of owner compensation, to the earnings of one period of a deal's business. adjustment_amount is decimal text of up to 40 characters, negative to lower earnings; every digit is kept, nothing is rounded. For editors of the deal's QoE workspace. Comes back with the id of the normalization.",
+    'Records an adjustment (normalization, add-back) to the EBITDA of a period, such as the owner’s salary or a one-time expense added back. For editors of the QoE workspace.',
   scope: 'mcp:write',
   annotations: adds,
   input: z.strictObject({
-    deal_id: id(),
-    period_label: text(1, 64),
-    adjustment_category: oneOf(adjustmentCategories),
-    adjustment_amount: decimal(),
-    rationale: text(0, 2000).optional(),
+    deal_id: dealId(),
+    period_label: text(1, 64, 'As in svc_qoe_pl_periods, or TTM, FY2025.'),
+    adjustment_category: oneOf(adjustmentCategories, 'Why'),
+    adjustment_amount: decimal('Decimal text such as -1250.50; negative lowers earnings.'),
+    rationale: text(0, 2000, 'Why, in words.').optional(),
   }),
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),

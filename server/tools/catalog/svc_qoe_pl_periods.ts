@@ -1,19 +1,24 @@
 import { z } from 'zod';
 import { plPeriods } from '../../domain/diligence/figures.ts';
+import { periodsInColumns } from '../condensed.ts';
 import { defineTool, reads } from '../define.ts';
-import { date, id } from '../inputs.ts';
-import { plPeriodRow } from '../records.ts';
+import { date, dealId } from '../inputs.ts';
+import { plPeriods as periods } from '../records.ts';
 
 export const svcQoePlPeriods = defineTool({
   name: 'svc_qoe_pl_periods',
   title: 'List profit-and-loss periods',
   description:
-    "Revenue, costs, owner compensation, net income and EBITDA of a deal's business, period by period, the latest first, at most 500, from every accounting snapshot: the same period can appear once for each snapshot_id. start_date and end_date keep the periods that lie between them. Amounts are decimal text. Empty: there are no snapshots or no such periods, or the user is not in the deal's QoE workspace.",
+    'Profit and loss (P&L) by month or year, the latest first, at most 500 periods: revenue, costs, gross_profit (over revenue: gross margin), owner_compensation, net_income, ebitda; 12 months add up to TTM. amounts stand in the order of columns. A period without period_end_date is the calendar month, without period_label labelled YYYY-MM. snapshot is its place in snapshots (0 if left out): several can tell of one period. For members of the QoE workspace.',
   scope: 'mcp:read',
   annotations: reads,
-  input: z.strictObject({ deal_id: id(), start_date: date().optional(), end_date: date().optional() }),
-  output: z.strictObject({ periods: z.array(plPeriodRow) }),
+  input: z.strictObject({
+    deal_id: dealId(),
+    start_date: date('First day').optional(),
+    end_date: date('Last day').optional(),
+  }),
+  output: periods,
   work: ({ deal_id, start_date = null, end_date = null }) => [plPeriods(deal_id, start_date, end_date)],
-  answer: (periods) => ({ periods }),
+  answer: (found) => periodsInColumns(found),
   view: 'monthly',
 });

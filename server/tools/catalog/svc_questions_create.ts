@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { askQuestion, questionCategories } from '../../domain/diligence/questions.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
-import { id, oneOf, text } from '../inputs.ts';
+import { dealId, oneOf, text } from '../inputs.ts';
 import { added } from '../records.ts';
 import { notAsker } from '../refusals.ts';
 
@@ -10,10 +10,14 @@ export const svcQuestionsCreate = defineTool({
   name: 'svc_questions_create',
   title: 'Ask a question on a deal',
   description:
-    "Submits a question of the user's side, a buyer's, to the broker of a deal, who reviews it before the seller sees it. Needs an active NDA of that side on the deal. Comes back with the id of the question, which starts in status pending_broker_review; the response appears later in svc_questions_list.",
+    'Asks the seller a question for a buyer’s side: sends it to the broker, who reviews it first (pending_broker_review). Needs an active NDA. svc_questions_list has the response later.',
   scope: 'mcp:write',
   annotations: adds,
-  input: z.strictObject({ deal_id: id(), category: oneOf(questionCategories), question_text: text(1, 4000) }),
+  input: z.strictObject({
+    deal_id: dealId(),
+    category: oneOf(questionCategories, 'One'),
+    question_text: text(1, 4000, 'As the seller reads it.'),
+  }),
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),
   denied: notAsker,

@@ -61,9 +61,22 @@ function ebitdaOf({ ebitda, net_income, interest_expense, tax_expense, depreciat
   return named.every((amount) => amount !== null) ? sum(named) : null;
 }
 
+/** A period with its amounts by name, and with what the answer leaves out: server/tools/condensed.ts says what. */
+function wholePeriod(row: Row, answer: Row): Row {
+  const { snapshot = 0, amounts, ...period } = row;
+  if (!Array.isArray(amounts) || !Array.isArray(answer['columns'])) return row;
+  const start = dayOf(period['period_start_date']) ?? '';
+  const last = new Date(Date.UTC(Number(start.slice(0, 4)), Number(start.slice(5, 7)), 0));
+  const month =
+    start === '' ? {} : { period_label: start.slice(0, 7), period_end_date: last.toISOString().slice(0, 10) };
+  const named = (answer['columns'] as unknown[]).map((name, at) => [textOf(name), (amounts as unknown[])[at]]);
+  return { ...rowsOf(answer, 'snapshots')[Number(snapshot)], ...month, ...period, ...Object.fromEntries(named) };
+}
+
 /** The periods of every snapshot in an answer of svc_qoe_pl_periods. */
 export function periodsIn(answer: Row): Period[] {
-  return rowsOf(answer, 'periods').flatMap((row) => {
+  return rowsOf(answer, 'periods').flatMap((told) => {
+    const row = wholePeriod(told, answer);
     const [first, last] = [dayOf(row['period_start_date']), dayOf(row['period_end_date'])];
     const revenue = decimalOf(row['revenue']);
     if (first === null || last === null || revenue === null) return [];

@@ -1,0 +1,60 @@
+/**
+ * Answers in few words: a model reads all of them, so what repeats in every row stands once. Nothing is lost; the descriptions
+ * of the tools say how it is read.
+ */
+
+import type { PlPeriod } from '../domain/diligence/figures.ts';
+import { plAmounts } from '../domain/diligence/snapshots.ts';
+
+type Shared<List extends string, Row, Name extends keyof Row> = Partial<Pick<Row, Name>> &
+  Record<List, (Omit<Row, Name> & Partial<Pick<Row, Name>>)[]>;
+
+/**
+ * `{ [list]: rows }`, with those of the fields `names` that are the same in all rows beside the list instead of in each row.
+ * Fields that differ stay where they are.
+ */
+export function sharing<List extends string, Row extends object, const Name extends keyof Row & string>(
+  list: List,
+  rows: readonly Row[],
+  names: readonly Name[],
+): Shared<List, Row, NoInfer<Name>> {
+  const [first] = rows;
+  const same = new Set<string>(first ? names.filter((name) => rows.every((row) => row[name] === first[name])) : []);
+  const told = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !same.has(name))));
+  const beside = Object.fromEntries(Object.entries(first ?? {}).filter(([name]) => same.has(name)));
+  return { ...beside, [list]: told } as Shared<List, Row, Name>;
+}
+
+const lastDay = (month: string): string =>
+  new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5, 7)), 0)).toISOString().slice(8, 10);
+
+/**
+ * Periods of profit and loss, each with its amounts in the order of `columns`, which leaves out what no period has. A period
+ * without `period_end_date` is the calendar month that begins on `period_start_date`, one without `period_label` is labelled
+ * YYYY-MM, and `snapshot` is a place in `snapshots`, the first of them where it is left out.
+ */
+export function periodsInColumns(periods: readonly Omit<PlPeriod, 'id'>[]) {
+  if (periods.length === 0) return { periods: [] };
+  const columns = plAmounts.filter((name) => periods.some((period) => period[name] !== null));
+  const snapshots: { snapshot_id: string; currency: string }[] = [];
+  const places = new Map<string, number>();
+  const rows = periods.map((period) => {
+    const { snapshot_id, currency, period_label, period_start_date: start, period_end_date: end } = period;
+    const books = `${snapshot_id} ${currency}`;
+    let snapshot = places.get(books);
+    if (snapshot === undefined) {
+      places.set(books, (snapshot = snapshots.length));
+      snapshots.push({ snapshot_id, currency });
+    }
+    const month = start.slice(0, 7);
+    const isMonth = start === `${month}-01` && end === `${month}-${lastDay(month)}`;
+    return {
+      period_start_date: start,
+      ...(isMonth ? {} : { period_end_date: end }),
+      ...(period_label === month ? {} : { period_label }),
+      ...(snapshot === 0 ? {} : { snapshot }),
+      amounts: columns.map((name) => period[name]),
+    };
+  });
+  return { snapshots, columns, periods: rows };
+}

@@ -1,0 +1,33 @@
+/** A question leads to the tool that answers it, ranked by names, descriptions and inputs as a host with many tools does. */
+
+import { expect, test } from 'vitest';
+import { catalog, listedWith } from '../../server/tools/catalog/index.ts';
+import { openRanking } from './bm25.ts';
+import { questions } from './questions.ts';
+
+interface Input {
+  readonly description?: string;
+  readonly enum?: readonly string[];
+}
+
+test.each([true, false])('of 60 questions 50 find their tool first, 58 among three; features on: %s', (on) => {
+  const tools = catalog.map((tool) => listedWith(tool, { findings: on, financing: on }));
+  const rank = openRanking(
+    tools.map(({ name, description = '', inputSchema }) => {
+      const inputs = Object.entries((inputSchema.properties ?? {}) as Record<string, Input>);
+      return [name, description, ...inputs.map(([input, { description: said = '' }]) => `${input} ${said}`)].join(' ');
+    }),
+  );
+  expect(new Set(questions.map(([question]) => question)).size).toBe(60);
+  expect(catalog.filter(({ name }) => !questions.some(([, tool]) => tool === name)).map(({ name }) => name)).toEqual(
+    [],
+  );
+  const placed = questions.map(([question, tool]) => {
+    const found = rank(question).map((at) => tools[at]?.name ?? '');
+    return { question, tool, place: found.indexOf(tool) + 1 || Infinity, found: found.slice(0, 3).join(' ') };
+  });
+  const beyond = (most: number) =>
+    placed.filter(({ place }) => place > most).map(({ question, found }) => `${question} → ${found}`);
+  expect(beyond(1).length, beyond(1).join('\n')).toBeLessThanOrEqual(10);
+  expect(beyond(3).length, beyond(3).join('\n')).toBeLessThanOrEqual(2);
+});
