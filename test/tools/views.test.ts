@@ -2,7 +2,7 @@
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { catalog } from '../../server/tools/catalog/index.ts';
+import { catalog, listedWith } from '../../server/tools/catalog/index.ts';
 import { viewNames } from '../../web/src/views/names.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addToken, type Access } from './scene.ts';
@@ -88,7 +88,7 @@ describe.each([
 
 test('a host that says it shows no views gets the tools as they are, and one of 2025, which cannot say, only a name in _meta', async () => {
   const plain = await connect({ pin: '2026-07-28' });
-  const listed = catalog.map((tool) => tool.listed);
+  const listed = catalog.map((tool) => listedWith(tool, service.config.features));
   expect((await plain.listTools()).tools).toEqual(JSON.parse(JSON.stringify(listed)));
   const { tools } = await (await connect('legacy')).listTools();
   const bare = tools.map((tool) => Object.fromEntries(Object.entries(tool).filter(([key]) => key !== '_meta')));

@@ -6,6 +6,7 @@ import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
 import { openBrowser, settled, violationsOn } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addToken, send } from '../tools/scene.ts';
+import { rowsOf as toldRows } from '../tools/ask.ts';
 import { openHost, type Host } from './views-host.ts';
 
 type Row = Record<string, string | null>;
@@ -29,7 +30,12 @@ const of = (name: string): Drawn => {
   if (!found) throw new Error(`There is no view ${name}.`);
   return found;
 };
-const rowsOf = (name: string, list: string): Row[] => of(name).result.structuredContent[list] ?? [];
+const rowsOf = (name: string, list: string): Row[] =>
+  (list === 'periods'
+    ? toldRows('svc_qoe_pl_periods', of(name).result.structuredContent)
+    : list === 'customers'
+      ? toldRows('svc_qoe_customer_concentration', of(name).result.structuredContent)
+      : (of(name).result.structuredContent[list] ?? [])) as Row[];
 
 /** Shows a view with the demo's result, or with another. */
 async function show(name: string, given: { result?: unknown; input?: object; context?: object } = {}): Promise<void> {
