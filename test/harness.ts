@@ -107,11 +107,24 @@ async function createDatabase(owner: pg.ClientConfig, template: string): Promise
   return name;
 }
 
+/** PostgreSQL: somebody is connected to it. */
+const objectInUse = '55006';
+
 async function dropDatabase(owner: pg.ClientConfig, name: string): Promise<void> {
   const client = new pg.Client({ ...owner, database: 'dealkeep' });
   await client.connect();
-  // Connections that were just closed may still be ending: PostgreSQL waits a moment for them.
-  await client.query(`drop database ${name}`).finally(() => client.end());
+  try {
+    // Connections that were just closed may still be ending: PostgreSQL waits five seconds for them, a busy machine longer.
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return void (await client.query(`drop database ${name}`));
+      } catch (error) {
+        if (!(error instanceof pg.DatabaseError) || error.code !== objectInUse || tries === 6) throw error;
+      }
+    }
+  } finally {
+    await client.end();
+  }
 }
 
 /** Opens a service; call in beforeAll, and `close` it in afterAll. */

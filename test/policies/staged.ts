@@ -23,5 +23,6 @@ export function useStage(): () => Stage {
 /** One test a check, each on the same stage. */
 export function testChecks(checks: readonly Check[]): void {
   const stage = useStage();
-  test.each(checks)('$title', (check) => check.run(stage()));
+  // Some ask for everybody and every record.
+  test.each(checks)('$title', { timeout: 180_000 }, (check) => check.run(stage()));
 }
