@@ -6,6 +6,8 @@ import { openDatabase } from '../server/database/database.ts';
 import { apiKeyDigest, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
 import { contactsPage, createContact, type NewContact } from '../server/domain/contacts/contacts.ts';
 import { contactRecord } from '../server/domain/contacts/records.ts';
+import { dealsForKey } from '../server/domain/deals/deals.ts';
+import { changesAfter } from '../server/domain/events/changes.ts';
 import type { Statement } from '../server/database/statement.ts';
 
 const database = openDatabase({ url: process.env['DATABASE_URL'] ?? '', poolSize: 10 });
@@ -17,10 +19,14 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** /contacts/<id>, /contacts, /contacts?<createdAt>,<id> and POST /contacts. */
+const everyDeal = { words: null, state: null, updatedSince: null };
+
+/** /contacts/<id>, /contacts, /contacts?<createdAt>,<id>, POST /contacts, /deals and /events. */
 async function statementOf(request: IncomingMessage): Promise<Statement<unknown>> {
   const url = request.url ?? '';
   if (request.method === 'POST') return createContact(JSON.parse(await bodyOf(request)) as NewContact, null, nowhere);
+  if (url === '/deals') return dealsForKey(everyDeal, null, 51);
+  if (url === '/events') return changesAfter('0', 51, null);
   if (url.startsWith('/contacts/')) return contactRecord(url.slice(10), false);
   const [createdAt = '', id = ''] = url.slice(10).split(',');
   return contactsPage(51, id ? { createdAt, id } : null);

@@ -42,8 +42,11 @@ const functions = (seed: string) => `
   insert into members (brokerage_id, user_id, role)
     select bench.brokerage_of(t), bench.brokerage_of(t), 'admin' from generate_series(1, ${tenants}) t;
   select app.issue_api_key(bench.brokerage_of(t), bench.brokerage_of(t), 'bench', 'live',
-    '{contacts:read,contacts:write}', 100000, null, sha256(bench.token_of(t)::bytea), '0000')
-    from generate_series(1, ${tenants}) t;`;
+    '{contacts:read,contacts:write,deals:read,events:read,webhooks:read,webhooks:write}', 100000, null, sha256(bench.token_of(t)::bytea), '0000')
+    from generate_series(1, ${tenants}) t;
+  insert into deals (organization_id, title, state, industry, location, summary, asking_price, currency, created_by, keys_admitted)
+    select bench.brokerage_of(t), 'Bakery number ' || n, 'listed', 'Food', 'Austin', 'A business with regular customers.', 1000000, 'USD', bench.brokerage_of(t), true
+    from generate_series(1, ${largeTenants}) t, generate_series(1, 200) n;`;
 
 const insert = `
   insert into contacts (id, brokerage_id, type, display_name, email, phone, created_by, created_by_key, created_at, updated_at)

@@ -13,11 +13,13 @@ import { benchRest } from './rest.ts';
 import { benchScale } from './scale.ts';
 import { benchStreams } from './streams.ts';
 import { benchTools } from './tools.ts';
+import { benchWebhooks } from './webhooks.ts';
 import { benchWorkers } from './workers.ts';
 
 /** Each prints its own tables. */
 const suites: Record<string, (bench: Bench) => Promise<void>> = {
   rest: benchRest,
+  webhooks: benchWebhooks,
   tools: benchTools,
   streams: benchStreams,
   load: benchLoad,
@@ -26,7 +28,7 @@ const suites: Record<string, (bench: Bench) => Promise<void>> = {
   peers: benchPeers,
 };
 /** Without those that install something, or need a machine of several cores. */
-const usual = ['rest', 'tools', 'streams', 'load', 'limits'];
+const usual = ['rest', 'webhooks', 'tools', 'streams', 'load', 'limits'];
 
 // This one has a database and options of its own.
 if (process.argv[2] === 'scale') process.exit((await benchScale(process.argv.slice(3))) ? 0 : 1);

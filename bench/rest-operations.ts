@@ -54,6 +54,13 @@ interface Requests {
 
 const bearer = (data: Data, tenant: number) => ({ Authorization: `Bearer ${data.tokenOf(tenant)}` });
 
+/** The first page of another list to both servers. */
+const pages = (data: Data, path: string): Requests[] =>
+  large.map((tenant) => ({
+    ours: request('GET', `/api/v1${path}`, bearer(data, tenant)),
+    bare: request('GET', path, bearer(data, tenant)),
+  }));
+
 /** The same question about the contacts of a tenant to both servers; `suffix` follows the collection's path. */
 export const contactRequests = (data: Data, tenant: number, suffix: string, bareSuffix = suffix): Requests => ({
   ours: request('GET', `/api/v1/contacts${suffix}`, bearer(data, tenant)),
@@ -118,6 +125,8 @@ export async function restOperations({ data, rows }: Bench, deep: DeepPages): Pr
       script(anyTenant, ':t', `select ${fields} from contacts where archived_at is null ${order} limit 51`),
     ),
     operation(`page ${deep.number}`, deep.requests, null),
+    operation('deals, page 1 of 50', pages(data, '/deals'), null),
+    operation('events, page of 50', pages(data, '/events'), null),
     operation(
       'create',
       everyTenant.map(post),

@@ -3789,7 +3789,8 @@ begin
   place := coalesce(after, last);
   for look in 1..20 loop
     exit when brokerage is null or room <= 0 or place >= last;
-    reach := app.reach_of_look(place, 10000, last);
+    -- Most often the first few are what is asked for.
+    reach := app.reach_of_look(place, case look when 1 then 4 * most else 10000 end, last);
     for seq, id, type, object_type, object_id, deal_id, at in
       select e.seq, e.id, e.object_type || '.' || e.change, e.object_type, e.object_id, e.about_deal, e.at from public.change_events e
       where e.brokerage_id = brokerage and e.seq > place and e.seq <= reach
@@ -12862,3 +12863,4 @@ $procedure$;
 -- a197a7d984261fa5e027aae7a574ef5456d1d9cfdf39f6e714be719254fbc0f2  096_audit_of_large_brokerages.sql
 -- 3d35d04243e34061d79cc6b8a95624a601ac46815252f773dfbb10c1a82b80f1  098_clients_by_document.sql
 -- db794c1d5102bd94e8be6b5ffb91c5da19a93141d1739a086ff9260fe749af8b  101_repeated_tool_calls.sql
+-- fe8a8328361119885a426894d3b251e00073400b9b835ea017e4320e231bce4b  104_first_look_at_changes.sql

@@ -1,5 +1,5 @@
 /**
- * An integrator's day with `dealkeep demo`, by a live key: a second system keeps in step both ways, and both are killed with SIGKILL, now and
+ * An integrator's day with `dealkeep demo`, by a test key in the sandbox, then by a live one: a second system keeps in step both ways, and both are killed with SIGKILL, now and
  * then with PostgreSQL itself.
  */
 
@@ -74,7 +74,7 @@ export const day: Drill = {
   needs: [],
   async run(directory, say) {
     let held = true;
-    for (const environment of ['full'] as const) {
+    for (const environment of ['sandbox', 'full'] as const) {
       const own = path.join(directory, environment);
       mkdirSync(own);
       const dataDir = path.join(own, 'data');

@@ -12,7 +12,7 @@ export interface Card {
 }
 
 export interface Person {
-  /** Its own: `crm-17`, the `externalId` there. */
+  /** Its own: `day-17`, the `externalId` there. */
   readonly id: string;
   readonly card: Card;
   readonly isArchived: boolean;
@@ -59,7 +59,7 @@ const tables = `
 export const cardOf = ({ type, displayName, email, phone }: Card): Card => ({ type, displayName, email, phone });
 
 const personOf = (row: Row): Person => ({
-  id: `crm-${row.nr}`,
+  id: `day-${row.nr}`,
   card: JSON.parse(row.card) as Card,
   isArchived: row.archived === 1,
   dealkeep: row.dealkeep,
@@ -68,7 +68,7 @@ const personOf = (row: Row): Person => ({
   tag: row.tag,
 });
 
-const nrOf = (id: string): number => Number(id.slice('crm-'.length));
+const nrOf = (id: string): number => Number(id.slice('day-'.length));
 
 /** What somebody there changed since both agreed wins; the rest is as it is here. */
 function merged(agreed: Card, here: Card, there: Card): Card {
@@ -102,7 +102,7 @@ export function openStore(file: string) {
 
   /** Takes over a contact as it is there; somebody new gets an id of this system. */
   function take(there: ContactRecord, tag: string | null): void {
-    const nrThere = /^crm-\d+$/.test(there.externalId ?? '') ? nrOf(there.externalId ?? '') : -1;
+    const nrThere = /^day-\d+$/.test(there.externalId ?? '') ? nrOf(there.externalId ?? '') : -1;
     const row =
       all<Row>('select * from people where dealkeep = ?', there.id)[0] ??
       all<Row>('select * from people where nr = ? and dealkeep is null', nrThere)[0];
@@ -148,7 +148,7 @@ export function openStore(file: string) {
     /** Somebody at this system adds a person; their id. */
     add(card: Card): string {
       const { lastInsertRowid } = db.prepare('insert into people (card) values (?)').run(JSON.stringify(cardOf(card)));
-      return `crm-${lastInsertRowid}`;
+      return `day-${lastInsertRowid}`;
     },
     /** Somebody at this system changes a person. */
     change(id: string, changes: Partial<Card>): void {

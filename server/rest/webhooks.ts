@@ -278,7 +278,7 @@ const writing = [write, read] as const;
 
 /** Everything about webhooks. */
 export function webhookOperations(services: Services, callers: Callers): readonly Operation[] {
-  const { secrets, config } = services;
+  const { config, database, secrets } = services;
   const pages = openPages(services, callers);
   const writes = openWrites(services, callers);
   const url = urlOf(config.webhooksAllowLoopback);
@@ -422,7 +422,17 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       errors: ['webhook_not_found'],
       async handle(c) {
         await callers
-          .ask(c, writing, () => removeWebhook(webhookIn(c), originOf(c)))
+          .enter(c, writing, async ({ enter, admit, reading, check }) => {
+            const removing = await reading(() => removeWebhook(webhookIn(c), originOf(c)));
+            try {
+              const [found] = await database.together(enter, removing);
+              admit(found);
+            } catch (fault) {
+              // That it is not the key's is told to none that has not the scopes.
+              if (fault instanceof Refusal) await check();
+              throw fault;
+            }
+          })
           .catch((fault: unknown) => {
             throw meaning(fault);
           });

@@ -312,6 +312,12 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     type: 'person',
     display_name: 'A. Contact',
   });
+  await keep('contacts', 'a contact that is archived', {
+    brokerage_id: brokerage,
+    type: 'person',
+    display_name: 'A former contact',
+    archived_at: new Date(),
+  });
   await keep('contacts', 'a contact of another brokerage', {
     brokerage_id: elsewhere,
     type: 'person',

@@ -1,4 +1,4 @@
-/** An integrator's day, cut short: `npm run drill -- day` spends a longer one. */
+/** An integrator's day in the sandbox, cut short: `npm run drill -- day` spends a longer one there, and then one with a live key. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -48,10 +48,10 @@ async function openDay(): Promise<DayService> {
   };
 }
 
-test('a second system and Dealkeep keep in step both ways while people work at both and both are killed', async () => {
+test('a second system and the sandbox of Dealkeep keep in step both ways while people work at both and both are killed', async () => {
   const day = await spendDay({
     service: await openDay(),
-    key: service.demo.keys.full,
+    key: service.demo.keys.sandbox,
     directory,
     seed: 20_261_122,
     rounds: 2,

@@ -103,6 +103,7 @@ describe('answers', () => {
     const own: [operation: string, path: string, body?: unknown, headers?: Record<string, string>][] = [
       ['GET /me', '/me'],
       ['GET /me', '/me', undefined, { 'If-None-Match': '*' }],
+      ['GET /events', '/events', undefined, { 'If-None-Match': '*' }],
       ['GET /contacts', '/contacts?expand=record&archived=true&sort=updatedAt'],
       ['GET /contacts/{contactId}', `/contacts/${archived}?expand=record&archived=true`],
       ['GET /contacts/{contactId}', `${one}?expand=all`],
@@ -179,7 +180,8 @@ describe('answers', () => {
       check(operation, await full(method, path, `"${'x'.repeat(1_100_000)}"`, { 'Content-Type': 'application/json' }));
       check(operation, await full(method, path, 'x', { 'Content-Type': 'text/plain' }));
     }
-    for (const below of ['/contacts', '/me']) expect(document.checked(below)).toEqual(document.announced(below));
+    for (const below of ['/contacts', '/me', '/events'])
+      expect(document.checked(below)).toEqual(document.announced(below));
   });
 
   test('an answer that is not as it says would be noticed', async () => {

@@ -10,6 +10,7 @@ import { publishChanges } from '../../server/domain/events/changes.ts';
 import { openWebhooks, type WebhookDelivery } from '../../server/webhooks/delivery.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
+import { prepareRefusals } from './refusals.ts';
 import { as, brokerage, type Brokerage, type Key } from './scene.ts';
 
 interface Verifier {
@@ -641,4 +642,80 @@ describe('in the settings', () => {
     admin = await signInAs(service, tenant.admin);
     expect((await ours()).body.items).toMatchObject([{ state: 'off', off_reason: 'failing' }]);
   });
+});
+
+test('every answer to what manages webhooks is as the document says, and all that it announces is answered', async () => {
+  const { sql, restUrl } = service;
+  const { document, limited, away } = await prepareRefusals(service, tenant);
+  const [nobody, none] = [as(null, restUrl), as(await tenant.key({ scopes: ['contacts:read'] }), restUrl)];
+  const { id } = await webhook();
+  await rest('POST', `/webhooks/${id}/test`);
+  await deliver();
+  const delivery = (await log(id)).data[0]!.id;
+  await sql(`create function full_disk() returns trigger language plpgsql as
+    $$ begin raise 'No space left on device' using errcode = '53100'; end $$`);
+  const tables = ['webhook_endpoints', 'webhook_deliveries', 'vault.webhook_secrets'];
+  const each = (statement: (table: string) => string) => sql(tables.map(statement).join(';'));
+  const [one, sent] = ['/webhooks/{webhookId}', '/webhooks/{webhookId}/deliveries/{deliveryId}'];
+  const time = { since: '2026-01-01T00:00:00Z', until: '2126-01-01T00:00:00Z' };
+  const operations: readonly (readonly [method: string, template: string, body?: object])[] = [
+    ['GET', '/webhooks'],
+    ['POST', '/webhooks', { url: `${origin}/in` }],
+    ['GET', one],
+    ['PATCH', one, { description: 'The CRM' }],
+    ['POST', `${one}/rotate-secret`, { overlapSeconds: 0 }],
+    ['POST', `${one}/test`],
+    ['GET', `${one}/deliveries`],
+    ['GET', sent],
+    ['POST', `${sent}/redeliver`],
+    ['POST', `${one}/redeliver`, time],
+    ['DELETE', one],
+  ];
+  for (const [method, template, body] of operations) {
+    const operation = `${method} ${template}`;
+    const filled = (webhookId: string) => template.replace('{webhookId}', webhookId).replace('{deliveryId}', delivery);
+    const path = filled(id);
+    const check = (answer: Awaited<ReturnType<typeof rest>>) => document.check(operation, answer);
+    const announces = (status: number) => document.announced(template).includes(`${operation} ${status}`);
+    for (const by of [nobody, none, limited, as(key, away)]) check(await by(method, path, body));
+    if (announces(404)) check(await rest(method, filled('018cc251-0000-7000-8000-000000000000'), body));
+    await each((table) => `alter table ${table} rename to ${table.split('.').at(-1)}_away`);
+    const broken = await rest(method, path, body);
+    await each((table) => `alter table ${table}_away rename to ${table.split('.').at(-1)}`);
+    check(broken);
+    if (method === 'GET') check(await rest(method, path, undefined, { 'If-None-Match': '*' }));
+    else {
+      await each(
+        (table) =>
+          `create trigger full_disk before insert or update or delete on ${table} execute function full_disk()`,
+      );
+      const unkept = await rest(method, path, body);
+      await each((table) => `drop trigger full_disk on ${table}`);
+      check(unkept);
+    }
+    if (body) {
+      check(await rest(method, path, { more: 1 }));
+      check(await rest(method, path, 'x'.repeat(1_100_000), { 'Content-Type': 'application/json' }));
+      check(await rest(method, path, 'x', { 'Content-Type': 'text/plain' }));
+    } else if (announces(400))
+      check(await rest(method, method === 'GET' ? `${path}?limit=0` : path, undefined, { 'Idempotency-Key': 'a b' }));
+    if (announces(409)) {
+      // Twenty webhooks of a key, ten test events and ten thousand deliveries are the most that there may be.
+      await sql(
+        `insert into webhook_endpoints (brokerage_id, key_id, url, place, history)
+         select brokerage_id, key_id, url, place, history from webhook_endpoints, generate_series(1, 20) where $1`,
+        [template === '/webhooks'],
+      );
+      await sql(
+        `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at)
+         select $1, gen_random_uuid(), 'webhook.test', 'webhook', $1, now() from generate_series(1, 10000) where $2`,
+        [id, template !== '/webhooks'],
+      );
+      check(await rest(method, path, body));
+      await sql(`delete from webhook_deliveries where state = 'waiting'`);
+      await sql('delete from webhook_endpoints where id <> $1', [id]);
+    }
+    check(await rest(method, path, body));
+  }
+  expect(document.checked('/webhooks')).toEqual(document.announced('/webhooks'));
 });
