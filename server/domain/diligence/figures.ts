@@ -85,10 +85,10 @@ export const customerConcentration = rows<
 const ebitda = 'coalesce(p.ebitda, p.net_income + p.interest_expense + p.tax_expense + p.depreciation_amortization)';
 
 // Later snapshots supersede earlier ones: a period counts as the last completed snapshot that holds it has it.
-const latestPeriods = `
+const latestPeriods = (deal: string): string => `
   select distinct on (p.period_start_date, p.period_end_date) p.*
   from pl_periods p join accounting_snapshots s on s.id = p.snapshot_id and s.status = 'completed'
-  where p.deal_id = $1
+  where p.deal_id = ${deal}
   order by p.period_start_date desc, p.period_end_date desc, s.completed_at desc, s.id desc`;
 
 /** Each period of a deal's profit and loss once, the latest first, at most 500; those from `start` on and up to `end`, where given. */
@@ -97,7 +97,7 @@ export const periodsOnPage = rows<PlPeriod, [dealId: string, start: string | nul
   `select p.id, p.snapshot_id, p.period_label, p.period_start_date, p.period_end_date, p.currency, p.revenue,
      p.cost_of_goods_sold, p.gross_profit, p.operating_expenses, p.owner_compensation, p.depreciation_amortization,
      p.interest_expense, p.tax_expense, p.net_income, ${ebitda} as ebitda
-   from (${latestPeriods}) p
+   from (${latestPeriods('$1')}) p
    where ($2::date is null or p.period_start_date >= $2) and ($3::date is null or p.period_end_date <= $3)
    order by p.period_start_date desc, p.period_end_date desc
    limit 500`,
@@ -174,9 +174,11 @@ const monthsOf = (count: string): string => `${count} || case when ${count} = 1 
  */
 export const bridgeOnPage = row<Bridge, [dealId: string, label: string | null]>(
   'bridge_on_page',
-  `with money as (
-     select coalesce((select currency from (${latestPeriods}) p order by p.period_end_date desc limit 1),
-       (select currency from deals where id = $1), 'USD') as currency
+  `with deal as materialized (
+     select ${seenDeal('$1')} as id
+   ), money as (
+     select coalesce((select currency from (${latestPeriods('(select id from deal)')}) p order by p.period_end_date desc limit 1),
+       (select d.currency from deals d where d.id = (select id from deal)), 'USD') as currency
    ), periods as (
      select p.period_start_date as first, p.period_end_date as last,
        p.period_end_date - p.period_start_date < 32 as month, ${ebitda} as ebitda,
@@ -184,7 +186,7 @@ export const bridgeOnPage = row<Bridge, [dealId: string, label: string | null]>(
        case when p.period_label ~* '^(fy|ttm|ltm)' and p.period_end_date - p.period_start_date < 360
          then p.period_label || ', ' || ${monthsOf('round((p.period_end_date - p.period_start_date + 1) / 30.4)')}
          else p.period_label end as label
-     from (${latestPeriods}) p, money m
+     from (${latestPeriods('(select id from deal)')}) p, money m
      where p.currency = m.currency and ${ebitda} is not null
    ), years as (
      select to_char(first, 'YYYY') as year, count(distinct date_trunc('month', first))::int as months
@@ -205,17 +207,17 @@ export const bridgeOnPage = row<Bridge, [dealId: string, label: string | null]>(
    ), labels as (
      select label, bool_and(month) as month from members group by label
    ), adjusted as (
-     select distinct period_label as label from normalizations where deal_id = $1
+     select distinct period_label as label from normalizations where deal_id = (select id from deal)
    ), chosen as (
      select coalesce($2,
        (select n.period_label from normalizations n join labels l on l.label = n.period_label
-        where n.deal_id = $1 order by n.created_at desc, n.id desc limit 1),
+        where n.deal_id = (select id from deal) order by n.created_at desc, n.id desc limit 1),
        (select max(label) from labels)) as label
    ), counted as (
      select e.ebitda from members e join chosen c on c.label = e.label
    ), steps as (
      select adjustment_category as category, sum(adjustment_amount) as amount
-     from normalizations, chosen c where deal_id = $1 and period_label = c.label group by adjustment_category
+     from normalizations, chosen c where deal_id = (select id from deal) and period_label = c.label group by adjustment_category
    )
    select m.currency, c.label as period_label, (select count(*) from counted)::int as period_count,
      coalesce((select sum(ebitda) from counted), 0) as reported_ebitda,
