@@ -62,9 +62,9 @@ const random: readonly (readonly [what: RegExp, by: string, why: string])[] = [
 ];
 // Ids that are in neither world were made by this very request, or by one before it: a new record, or a request's id.
 const anyId = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Headers that tell of the request, or nothing but a digest of the body (REST), which is compared itself. */
-const uncompared = (as: string, name: string): boolean =>
-  name === 'date' || name === 'x-request-id' || (as === 'key' && name === 'etag');
+/** Headers that tell of the request, or nothing but a digest of the body, which is compared itself: by REST, and of what names the service's port. */
+const uncompared = (as: string, name: string, namesPort: boolean): boolean =>
+  name === 'date' || name === 'x-request-id' || ((as === 'key' || namesPort) && name === 'etag');
 
 /**
  * The files of an archive, line by line. New records come in the order of their random ids; sizes and digests in the manifest are those of
@@ -206,7 +206,7 @@ function pairOf(
     });
     const isArchive = response.headers.get('content-type') === 'application/zip';
     const text = isArchive ? unpacked(await response.bytes(), known) : await response.text();
-    const headers = [...response.headers].filter(([name]) => !uncompared(as, name));
+    const headers = [...response.headers].filter(([name]) => !uncompared(as, name, text.includes(service.origin)));
     const whole = [response.status, ...headers.map(([name, value]) => `${name}: ${value}`), '', text].join('\n');
     return { status: response.status, text, whole };
   }

@@ -370,8 +370,12 @@ check('somebody of a sandbox takes part there and nowhere else, and nobody else 
     'done',
   );
   const sandbox = String(await value(`select id from brokerages where sandbox_of = '${String(brokerage)}'`));
-  const fictive = String(await value(`select id from users where sandbox_id = '${sandbox}' order by id limit 1`));
   const there = String(await value(`select id from deals where organization_id = '${sandbox}' and state = 'draft'`));
+  const fictive = String(
+    await value(
+      `select id from users where sandbox_id = '${sandbox}' and id not in (select user_id from participants where deal_id = '${there}') limit 1`,
+    ),
+  );
   const joins = (deal: string, who: string) =>
     past(null, `insert into participants (deal_id, user_id, role) values ('${deal}', '${who}', 'viewer')`);
   const isMember = (of: string, who: string) =>
