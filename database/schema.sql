@@ -5334,6 +5334,16 @@ begin
     return;
   end if;
 
+  -- Webhooks of test keys are the sandbox's, while their keys are its brokerage's.
+  delete from public.webhook_deliveries w where w.ctid = any (array(
+    select d.ctid from public.webhook_deliveries d join public.webhook_endpoints e on e.id = d.endpoint_id where e.brokerage_id = brokerage limit room));
+  get diagnostics counted = row_count;
+  if counted >= room then
+    return next;
+    return;
+  end if;
+  delete from public.webhook_endpoints e where e.brokerage_id = brokerage;
+
   delete from vault.mail_counts m where m.subject = 'for ' || brokerage or m.subject like 'from ' || brokerage || ' to %';
   delete from vault.brokerage_deletions d where d.brokerage_id = brokerage returning d.* into this;
   delete from public.users u where u.sandbox_id = brokerage;
@@ -6788,7 +6798,7 @@ CREATE OR REPLACE FUNCTION app.hold_on_brokerage(brokerage uuid)
  SET search_path TO ''
 AS $function$
   select h.kind, h.subject_id from vault.legal_holds h
-  where case h.kind
+  where not app.is_sandbox(brokerage) and case h.kind
     when 'brokerage' then h.subject_id = brokerage
     when 'deal' then exists (select from public.deals d where d.id = h.subject_id and d.organization_id = brokerage)
     else exists (select from public.members m where m.user_id = h.subject_id and m.brokerage_id = brokerage)
@@ -10984,7 +10994,7 @@ begin
     return false;
   end if;
   perform app.set_up_sandbox(of_brokerage, true);
-  perform app.audit('sandbox.reset', of_brokerage::text, 'done', null, null, address, request_id, '{}');
+  perform app.audit('sandbox.reset', of_brokerage::text, 'done', of_brokerage, null, address, request_id, '{}');
   return true;
 end
 $function$;
@@ -12540,6 +12550,7 @@ begin
   if found.id is null then
     perform app.refuse('webhook_not_found', 'There is no such webhook.');
   end if;
+  found.brokerage_id := (select k.brokerage_id from public.api_keys k where k.id = found.key_id);
   return found;
 end
 $function$;
@@ -12864,3 +12875,4 @@ $procedure$;
 -- 3d35d04243e34061d79cc6b8a95624a601ac46815252f773dfbb10c1a82b80f1  098_clients_by_document.sql
 -- db794c1d5102bd94e8be6b5ffb91c5da19a93141d1739a086ff9260fe749af8b  101_repeated_tool_calls.sql
 -- fe8a8328361119885a426894d3b251e00073400b9b835ea017e4320e231bce4b  104_first_look_at_changes.sql
+-- dc2cb71b7330b40b2880cc1d1841ebaa206a581057c8814254c6c571fce548d5  105_webhooks_of_sandboxes.sql

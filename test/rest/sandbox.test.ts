@@ -263,6 +263,13 @@ describe('a reset', () => {
     expect(await everything()).toEqual(before);
     expect((await ask('GET', `/contacts/${mine.id}`)).status).toBe(404);
     expect((await onLive('GET', `/contacts/${ours.id}`)).status).toBe(200);
+    // Admins of the brokerage read of it.
+    expect(
+      await service.sql(
+        `select distinct a.brokerage_id = b.sandbox_of as ours from audit_records a, brokerages b where a.action = 'sandbox.reset' and b.id = $1`,
+        [await sandboxId()],
+      ),
+    ).toEqual([{ ours: true }]);
     // A key of a repeated request stands for nothing any more.
     expect((await ask('POST', '/contacts', { type: 'person', displayName: 'Another' }, again)).status).toBe(201);
     expect(await service.sql(`select count(*)::int from users where sandbox_id = $1`, [await sandboxId()])).toEqual([

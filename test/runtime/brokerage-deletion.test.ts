@@ -277,6 +277,25 @@ test('when its time has come nothing of it is found in any table, file or line o
   expect(await service.sql('select sandbox_of from brokerages where sandbox_of is not null')).toEqual([
     { sandbox_of: brokerage.id },
   ]);
+  // What test keys leave in the sandbox: webhooks with deliveries, and contacts with addresses of people whom other brokerages are held for.
+  await service.sql(
+    `with added as (
+       insert into webhook_endpoints (key_id, url, place, history)
+         select id, 'https://receiver.example/in', 0, gen_random_uuid() from api_keys where brokerage_id = $1 and environment = 'test' limit 1 returning id)
+     insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at)
+       select id, gen_random_uuid(), 'webhook.test', 'webhook', id, app.now() from added, generate_series(1, 100)`,
+    [brokerage.id],
+  );
+  await service.sql(
+    `with held as (select m.user_id, u.email from members m join users u on u.id = m.user_id where m.brokerage_id <> $1
+         and not exists (select from members o where o.user_id = u.id and o.brokerage_id = $1)
+         and not exists (select from participants p join deals d on d.id = p.deal_id where p.user_id = u.id and d.organization_id = $1)
+         and not exists (select from contacts c where c.email = u.email) limit 1),
+       hold as (insert into vault.legal_holds (kind, subject_id) select 'person', user_id from held)
+     insert into contacts (brokerage_id, type, display_name, email)
+       select b.id, 'person', 'A copy', held.email from brokerages b, held where b.sandbox_of = $1`,
+    [brokerage.id],
+  );
   const before = await restOfTheWorld();
 
   expect((await ask(admin)).status).toBe(200);
