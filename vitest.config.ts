@@ -35,7 +35,7 @@ export default defineConfig(({ mode }) => ({
     // Reading the modules of the server anew for each file would take longer than most of the tests.
     isolate: false,
     sequence: { sequencer: SlowFirst },
-    // What ends at all ends long before, also where others keep the processors busy: a limit that they reach says nothing.
+    // Generous: on a busy machine a test that is slow is no finding.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // On a busy machine a page hears of a change later than in the second that is usual.

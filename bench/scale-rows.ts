@@ -222,7 +222,7 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
   `insert into tool_grants (user_id, client_id, tool)
      select user_id, client_id, tool from bench.people, unnest('{svc_questions_create,svc_findings_create,svc_findings_comment,
        svc_findings_update_status,svc_financing_source_create,svc_financing_source_update_status,svc_qoe_normalization_create}'::text[]) tool`,
-  // Their deals are not there yet, which the brokerage would be taken from.
+  // With the brokerage: the trigger would take it from the deals, which are loaded later.
   `insert into deal_opt_ins (user_id, deal_id, brokerage_id)
      select p.user_id, ${id('deal', 'first.n')}, ${id('brokerage', 'bench.brokerage_of(first.n)')} from bench.people p, lateral (select min(n) as n from bench.parts x where x.number = p.number) first
      where first.n is not null`,

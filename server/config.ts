@@ -264,7 +264,7 @@ export interface Config {
     readonly mode: Values['CLIENT_METADATA'];
     /** Documents that are not fetched: an array, as JSON. */
     readonly file: string | undefined;
-    /** For development and tests alone: whether they may be on this machine, and who vouches for it. */
+    /** For development and tests alone: whether they may be on this machine, and the certificate authority to trust. */
     readonly guard: { readonly allowLoopback: boolean; readonly ca?: string };
   };
   /** Whether webhooks may go to addresses of this machine, also by http: for development alone. */

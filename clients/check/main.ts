@@ -137,11 +137,13 @@ async function checkDocument(): Promise<Results> {
   demo = await startDemo(directory);
   const document = await (await fetch(`${demo.url}/api/v1/openapi.json`)).text();
   await writeFile(path.join(directory, 'openapi.json'), document);
+  const key = demo.keys['sandbox'];
+  if (key === undefined) throw new Error('The demo has no test key.');
   const ground: Ground = {
     directory,
     root,
     url: demo.url,
-    key: demo.keys['sandbox'] ?? demo.keys['full'] ?? '',
+    key,
     document,
     port: await freePort(),
   };

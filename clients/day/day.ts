@@ -25,7 +25,7 @@ export interface DayService {
   sql(text: string): Promise<unknown>;
 }
 
-export interface DayOptions {
+interface DayOptions {
   readonly service: DayService;
   /** A key with every scope: a live one, or a test key, which works in the sandbox. */
   readonly key: string;

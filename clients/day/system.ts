@@ -73,7 +73,7 @@ async function live({ url, key, directory, port, seed, crashAfter }: SystemOptio
     attempts: 2,
     async fetch(input, init) {
       const answer = await fetch(input, init);
-      // To ask whether something is new is not in the middle of anything.
+      // Between two polls nothing is under way that a crash could break off.
       if (!String(input).includes('/events?')) mayCrash();
       return answer;
     },

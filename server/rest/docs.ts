@@ -60,7 +60,7 @@ Scalar.createApiReference('#reference', {
   showDeveloperTools: 'never',
   // Its own greys are too pale for small text.
   customCss: '.light-mode { --scalar-color-2: #555; --scalar-color-3: #686868; --scalar-color-green: #006b3d; --scalar-color-blue: #0060a8; --scalar-color-orange: #a63a00; } .dark-mode { --scalar-color-3: #a0a0a0; }',
-  // A key is gone with the page. What is tried out begins in the sandbox.
+  // The key is not stored. The field begins with the prefix of test keys, which work on the sandbox.
   persistAuth: false,
   authentication: { preferredSecurityScheme: 'apiKey', securitySchemes: { apiKey: { token: 'dk_test_' } } },
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },

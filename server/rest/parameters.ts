@@ -1,4 +1,4 @@
-/** Parameters of the query that more than one operation has the like of: null where they are left out. */
+/** Builders of parameters of the query; each reads null where the parameter is left out. */
 
 import { z } from 'zod';
 import { isUuid } from '../http/uuid.ts';

@@ -428,7 +428,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
               const [found] = await database.together(enter, removing);
               admit(found);
             } catch (fault) {
-              // That it is not the key's is told to none that has not the scopes.
+              // A key without the scopes is refused for that, whether or not the webhook is there.
               if (fault instanceof Refusal) await check();
               throw fault;
             }

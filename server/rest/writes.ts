@@ -12,6 +12,7 @@ import {
   claimIdempotencyKey,
   digestOfRequest,
   firstAnswer,
+  isIdempotencyKey,
   once,
   rememberAnswer,
 } from '../domain/clients/repeated-requests.ts';
@@ -33,7 +34,7 @@ export const idempotencyKey = headerParameter(
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
     message: 'Send one key of 1 to 255 visible ASCII characters, or leave the header out.',
   },
-  (value) => (/^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined),
+  (value) => (isIdempotencyKey(value) ? value : undefined),
 );
 
 /** One change as one request asks for it. */

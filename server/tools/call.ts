@@ -8,6 +8,7 @@ import {
   claimToolCallKey,
   digestOfRequest,
   firstToolAnswer,
+  isIdempotencyKey,
   once,
   rememberToolAnswer,
 } from '../domain/clients/repeated-requests.ts';
@@ -97,7 +98,7 @@ async function work(
 function keyIn(meta: Input): string | null {
   const key = meta[idempotencyKeyName];
   if (key === undefined || key === null) return null;
-  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  if (typeof key === 'string' && isIdempotencyKey(key)) return key;
   const allowed = 'text of 1 to 255 visible ASCII characters';
   throw new ToolRefusal(invalidInput([{ path: `_meta.${idempotencyKeyName}`, message: 'It is no key.', allowed }]));
 }

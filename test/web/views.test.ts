@@ -106,7 +106,7 @@ async function tableOf(name: string): Promise<string[][]> {
 const money = (amount: string | null | undefined, currency: string | null | undefined): string =>
   amount === null || amount === undefined ? '–' : formatMoney(amount, currency);
 
-describe('a host draws', { timeout: 60_000 }, () => {
+describe('a host draws', () => {
   test.each(['monthly', 'bridge', 'customers', 'offers', 'conditions'])(
     '%s, light and dark, wide and narrow, and axe finds nothing wrong',
     async (name) => {
@@ -133,7 +133,7 @@ describe('a host draws', { timeout: 60_000 }, () => {
   );
 });
 
-describe('by keyboard, a reader has', { timeout: 60_000 }, () => {
+describe('by keyboard, a reader has', () => {
   test('every month of the books in a table, and each in the drawing', async () => {
     const periods = rowsOf('monthly', 'periods').toReversed();
     const expected = periods.map(({ period_label, revenue, ebitda, currency }) => [
@@ -217,7 +217,7 @@ describe('by keyboard, a reader has', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a view', { timeout: 60_000 }, () => {
+describe('a view', () => {
   const style = (property: string) =>
     host.frame().evaluate<string>(`getComputedStyle(document.body).getPropertyValue('${property}')`);
 

@@ -10,6 +10,9 @@ import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Action } from '../audit/actions.ts';
 import type { Origin } from '../audit/audited.ts';
 
+/** Whether a text may be the key of a repeated request: 1 to 255 visible ASCII characters. */
+export const isIdempotencyKey = (text: string): boolean => /^[\x21-\x7e]{1,255}$/.test(text);
+
 const claim = row('claim_idempotency_key', 'select app.claim_idempotency_key($1, $2)');
 const remember = row('remember_answer', 'select app.remember_answer($1, $2)');
 const first = row<{ answer: string | null }>('first_answer', 'select app.first_answer($1, $2, $3, $4, $5) as answer');

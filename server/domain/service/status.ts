@@ -93,7 +93,7 @@ export interface WebhookStatus {
   switched_off: number;
 }
 
-/** How the webhooks of the brokerage fare: as nothing to everybody but its admins. */
+/** How the webhooks of the brokerage fare: zeros for everybody but its admins. */
 export const webhookStatus = (brokerageId: string): Statement<WebhookStatus> =>
   mapped(ofWebhooks(brokerageId), (found) => found ?? { waiting: 0, failing: 0, oldest_at: null, switched_off: 0 });
 
@@ -104,7 +104,7 @@ const ofWebhooks = row<WebhookStatus, [brokerageId: string]>(
    from webhook_endpoints e
    left join lateral (
      select count(*) as waiting, count(*) filter (where d.attempts > 0) as failing, min(d.created_at) as oldest
-     from webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting' and e.state = 'on') w on true
+     from webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting' and e.state = 'on' and app.is_key_in_force(e.key_id)) w on true
    where e.brokerage_id = $1`,
 );
 

@@ -8,7 +8,7 @@ import { moneyTick, narrow, Plot, widthOf } from './plot.tsx';
 import { scaleOf } from './scale.ts';
 import { Tip } from './tip.tsx';
 
-export interface BridgeChartProps {
+interface BridgeChartProps {
   bridge: Pick<EbitdaBridge, 'currency' | 'reported_ebitda' | 'adjustments' | 'adjusted_ebitda'>;
   title?: string;
   /** A picker for the period, beside the title. */

@@ -6,7 +6,7 @@ import { ChartFrame } from './chart-frame.tsx';
 
 type Customer = Pick<CustomerRevenue, 'customer_name' | 'currency' | 'revenue_total' | 'revenue_share'>;
 
-export interface ConcentrationChartProps {
+interface ConcentrationChartProps {
   concentration: Pick<CustomerConcentration, 'top_1' | 'top_5' | 'top_10'> & { items: readonly Customer[] };
   title?: string;
   /** A picker for the period, beside the title. */

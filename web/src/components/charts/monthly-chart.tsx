@@ -12,7 +12,7 @@ type Period = Pick<
   'period_label' | 'period_start_date' | 'period_end_date' | 'currency' | 'revenue' | 'ebitda'
 >;
 
-export interface MonthlyChartProps {
+interface MonthlyChartProps {
   /** In any order; all in one currency. */
   periods: readonly Period[];
   title?: string;

@@ -4,7 +4,7 @@ import type { Decimal } from '../../api/shapes.ts';
 import { formatMoney } from '../../lib/format.ts';
 
 /** Where a point is, as far as pointing there means it. */
-export interface Zone {
+interface Zone {
   readonly x: number;
   readonly y: number;
   readonly width: number;

@@ -1,7 +1,7 @@
 /** Where things are in a drawing: floats, good for pixels and nothing else. */
 
 /** Round numbers, some `count` of them, that reach from `low` to `high` and to 0: the ticks of an axis. */
-export function ticksOf(low: number, high: number, count: number): number[] {
+function ticksOf(low: number, high: number, count: number): number[] {
   const [from, to] = [Math.min(0, low), Math.max(0, high)];
   const rough = (to - from || 1) / count;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -5,7 +5,7 @@ import { cx } from '../../lib/cx.ts';
 import { StructureBar } from './structure-bar.tsx';
 import { conditionTerms, none, partTerms, TermLabel, wordsOf, type Term } from './terms.tsx';
 
-export interface ComparedOffer {
+interface ComparedOffer {
   id: string;
   /** Whose it is. */
   name: ReactNode;
@@ -15,7 +15,7 @@ export interface ComparedOffer {
 }
 
 /** One thing that can differ, and what each offer says of it, in their order. */
-export interface ComparedLine {
+interface ComparedLine {
   key: string;
   label: ReactNode;
   cells: readonly ReactNode[];
