@@ -77,7 +77,8 @@ export function clientRoutes(services: Services) {
           id: preset,
           name,
           redirect_uris: redirectUris,
-          by_document: byDocument && services.config.clientMetadata.mode !== 'off',
+          // Of those that are pinned, which hosts identify themselves is for the operator to say: a client that is made works for each.
+          by_document: byDocument && services.config.clientMetadata.mode === 'on',
         })),
         tool_server: canonicalResource(services.config.baseUrl),
       });
