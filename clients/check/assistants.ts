@@ -1,7 +1,7 @@
 /**
  * `npm run clients -- assistants`: whether hosts and libraries of others find their way from the bare address to the tools: their own discovery, sign-in and
  * consent in Chromium, once with a client that was made for them and once by the address of a document, at an https host on this machine or, for
- * hosts that know only their own, put aside as deploy/client-documents.json has it.
+ * hosts that know only their own, pinned as deploy/client-documents.json has it.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';

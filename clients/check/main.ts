@@ -114,7 +114,7 @@ let demo: Demo | undefined;
 
 type Results = readonly { readonly line: readonly string[]; readonly isGood: boolean }[];
 
-/** Connects assistants to a demo that takes documents of this machine, and those of well-known hosts as they are put aside. */
+/** Connects assistants to a demo that takes documents of this machine, and those of well-known hosts as they are pinned. */
 async function connectAssistants(): Promise<Results> {
   const host = await openDocumentHost();
   try {

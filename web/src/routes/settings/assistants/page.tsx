@@ -52,7 +52,7 @@ function Host({ preset, address }: { preset: Preset; address: string }) {
     return (
       <Card
         title={`Connect ${preset.name}`}
-        description="It says itself who it is: nothing needs to be registered."
+        description="It identifies itself by a document of its own: nothing needs to be registered."
         actions={
           <Button size="sm" onClick={() => setByHand(true)}>
             It asks for a client ID

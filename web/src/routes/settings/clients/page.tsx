@@ -61,7 +61,7 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
       <p className="mt-3 text-sm text-faint">
         {client.metadata_url === null
           ? `Registered by ${client.mine ? 'you' : (client.registered_by_name ?? 'someone who is no longer here')} on `
-          : 'It said itself who it is; you first agreed to it on '}
+          : 'Identified by its own document; you first agreed to it on '}
         <Time at={client.created_at} as="date" />.{' '}
         <Link
           to="/settings/tools"
@@ -90,7 +90,7 @@ function List({ data, create, onEdit }: { data: Clients; create: React.ReactNode
             <Link to="/settings/assistants" className="text-accent-ink underline underline-offset-3 hover:text-ink">
               Connect an assistant
             </Link>
-            , or register one by hand; it then gets a client_id to connect with.
+            , or register one by hand, which gives it a client_id to connect with.
           </EmptyState>
         ) : (
           <ul className="divide-y divide-line">
