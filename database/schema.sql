@@ -3328,7 +3328,7 @@ begin
     from public.connected_clients c
     join public.users u on u.id = c.created_by
     left join public.brokerages b on b.id = c.brokerage_id
-    where c.id = authorizing_client.client_id and c.deleted_at is null and not c.disabled;
+    where c.id = authorizing_client.client_id and c.metadata_url is null and c.deleted_at is null and not c.disabled;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.authorizing_client(uuid,text) TO dealkeep_server;
@@ -4268,6 +4268,19 @@ CREATE OR REPLACE FUNCTION app.client_id()
  STABLE
 RETURN (app.identity_part(2))::uuid;
 GRANT EXECUTE ON FUNCTION app.client_id() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.client_is_by_document(client_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from public.connected_clients c
+    where c.id = client_is_by_document.client_id and c.metadata_url is not null);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.client_is_by_document(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.client_lives(client_id uuid)
  RETURNS boolean
@@ -12873,6 +12886,7 @@ $procedure$;
 -- 72ea79f1356c065a69440715c3cab4d11196440d2ad771eafecfcfa0919a5618  095_contacts_by_type_and_name.sql
 -- a197a7d984261fa5e027aae7a574ef5456d1d9cfdf39f6e714be719254fbc0f2  096_audit_of_large_brokerages.sql
 -- 3d35d04243e34061d79cc6b8a95624a601ac46815252f773dfbb10c1a82b80f1  098_clients_by_document.sql
+-- 8c453bfd57a037b56ddc74aa215ebf852b84a7ea6f8b230cbd9a3285082d47d8  100_clients_by_document_alone.sql
 -- db794c1d5102bd94e8be6b5ffb91c5da19a93141d1739a086ff9260fe749af8b  101_repeated_tool_calls.sql
 -- fe8a8328361119885a426894d3b251e00073400b9b835ea017e4320e231bce4b  104_first_look_at_changes.sql
 -- dc2cb71b7330b40b2880cc1d1841ebaa206a581057c8814254c6c571fce548d5  105_webhooks_of_sandboxes.sql

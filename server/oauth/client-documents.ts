@@ -41,7 +41,7 @@ export function documentUrlFault(text: string, guard: Config['clientMetadata']['
   if (url === null || url.href !== text) return 'It is not written the way that browsers write addresses.';
   if (url.protocol !== 'https:') return 'It must begin with https://.';
   if (url.pathname === '/') return 'It has no path.';
-  if (/[\\<>"]/.test(text)) return 'It has characters that an address does not have.';
+  if (/[\\<>"#]/.test(text)) return 'It has characters that an address does not have.';
   return faultOfUrl(text, guard);
 }
 
@@ -90,7 +90,7 @@ export function readDocument(url: string, found: unknown): ClientDocument {
   return { url, name: nameOf(document['client_name'], url), redirectUris };
 }
 
-/** Documents that the operator has put aside, by their addresses. Throws a {@link ConfigError}. */
+/** The pinned documents, by their addresses. Throws a {@link ConfigError}. */
 function readPinned({ mode, file, guard }: Config['clientMetadata']): ReadonlyMap<string, ClientDocument> {
   if (file === undefined || mode === 'off') return new Map();
   const fault = (what: string) => new ConfigError([`CLIENT_METADATA_FILE: ${file} ${what}`]);
@@ -132,8 +132,8 @@ export function freshness({ headers }: Pick<GuardedAnswer, 'headers'>, now: Date
   return Math.min(Math.max(Number.isNaN(millis) ? kept.usual : millis, kept.least), kept.most);
 }
 
-/** The most documents that are kept, and fetched at once. */
-const most = { kept: 500, fetched: 8 } as const;
+/** The most documents that are kept, and fetched at once: in all, and for one person, whose hosts may be slow. */
+const most = { kept: 500, fetched: 8, fetchedForOne: 2 } as const;
 
 export interface ClientDocuments {
   /**
@@ -143,12 +143,12 @@ export interface ClientDocuments {
   read(url: string, person: string): Promise<ClientDocument>;
 }
 
-/** The documents of one node. Throws a ConfigError when those put aside cannot be used. */
+/** The documents of one node. Throws a ConfigError when the pinned ones cannot be used. */
 export function openClientDocuments({ config, clock, limits: counts }: Services): ClientDocuments {
   const { mode, guard } = config.clientMetadata;
   const pinned = readPinned(config.clientMetadata);
   const cache = new Map<string, { readonly document: ClientDocument; readonly until: number }>();
-  const underWay = new Map<string, Promise<ClientDocument>>();
+  const underWay = new Map<string, { readonly person: string; readonly document: Promise<ClientDocument> }>();
 
   function keep(document: ClientDocument, millis: number): void {
     cache.delete(document.url);
@@ -174,27 +174,38 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
     return document;
   }
 
+  /** The document when it is fresh, or is being fetched. */
+  function atHand(url: string): ClientDocument | Promise<ClientDocument> | undefined {
+    const known = cache.get(url);
+    return known && known.until > clock().getTime() ? known.document : underWay.get(url)?.document;
+  }
+
   return {
     async read(url, person) {
       const fixed = pinned.get(url);
       if (fixed) return fixed;
       if (mode !== 'on')
-        throw new BadDocument('Only clients that were registered, or put aside by the operator, are let in here.');
-      const known = cache.get(url);
-      if (known && known.until > clock().getTime()) return known.document;
-      const running = underWay.get(url);
-      if (running) return running;
+        throw new BadDocument(
+          'Only clients that were registered, or allowed by whoever runs this service, are let in here.',
+        );
+      const before = atHand(url);
+      if (before) return before;
       const { allowed, retryAfter } = await counts.take('client_metadata', person);
       if (!allowed) throw new BadDocument(`You have asked for too many clients: try again in ${retryAfter} seconds.`);
+      // Another request may have begun to fetch it while this one was counted.
+      const meanwhile = atHand(url);
+      if (meanwhile) return meanwhile;
+      if ([...underWay.values()].filter((one) => one.person === person).length >= most.fetchedForOne)
+        throw new BadDocument('Two clients are being looked up for you already: try again in a moment.');
       if (underWay.size >= most.fetched)
         throw new BadDocument('Too many clients are being looked up: try again in a moment.');
-      const asked = fetched(url)
+      const document = fetched(url)
         .catch((error: unknown) => {
           throw error instanceof NotFetched ? new BadDocument(error.message, { cause: error }) : error;
         })
         .finally(() => underWay.delete(url));
-      underWay.set(url, asked);
-      return asked;
+      underWay.set(url, { person, document });
+      return document;
     },
   };
 }

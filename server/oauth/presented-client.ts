@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
-import { clientOfGrant } from '../domain/clients/authorization.ts';
+import { clientIsByDocument, clientOfGrant } from '../domain/clients/authorization.ts';
 import { digestOf } from '../domain/clients/tokens.ts';
 import { isDocumentUrl } from './client-documents.ts';
 import { countFailure } from './limits.ts';
@@ -11,7 +11,7 @@ import { asClientId, type Parameters } from './parameters.ts';
 
 /**
  * The id of the client's record. A client that says who it is by a document has one for each person: that is the one which the credential was
- * issued to; null when it was issued to none of them. Throws invalid_client for a client_id that no client can have.
+ * issued to; null when it was issued to none of them. Throws invalid_client for a client_id that no client can have, and for the id of such a record.
  */
 export async function presentedClient(
   services: Services,
@@ -23,6 +23,10 @@ export async function presentedClient(
   if (named === undefined || !isDocumentUrl(named) || services.config.clientMetadata.mode === 'off') {
     const id = asClientId(named);
     if (id === null) throw grantError('invalid_client');
+    if (await services.database.run(clientIsByDocument(id))) {
+      await countFailure(services, c, id);
+      throw grantError('invalid_client');
+    }
     return id;
   }
   const id = await services.database.run(clientOfGrant(named, digestOf(credential)));

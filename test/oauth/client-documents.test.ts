@@ -37,6 +37,8 @@ const pinnedUrl = 'https://assistant.example/oauth/client.json';
 const host = {
   documents: new Map<string, { status?: number; headers?: Record<string, string>; body: string }>(),
   asked: [] as string[],
+  /** Nothing is answered before this is. */
+  until: Promise.resolve(),
 };
 let server: https.Server;
 let origin: string;
@@ -63,7 +65,9 @@ describe.runIf(canCertify)('clients by their document', () => {
       const asked = request.url ?? '';
       host.asked.push(asked);
       const { status = 200, headers = {}, body } = host.documents.get(asked) ?? { status: 404, body: '' };
-      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+      void host.until.then(() =>
+        response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body),
+      );
     });
     server.listen(0, 'localhost');
     await once(server, 'listening');
@@ -170,8 +174,8 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(await scopesOf(service, his.access)).toEqual(['mcp:read', 'mcp:write']);
       const renewed = await refresh(service, url, his.refresh);
       expect(renewed.status).toBe(200);
-      // The address of another document does not open it, and neither does the id of the record.
-      for (const other of [publish(), 'https://localhost/unknown.json', client.id]) {
+      // The address of another document does not open it.
+      for (const other of [publish(), 'https://localhost/unknown.json']) {
         const { status, body } = await refresh(service, other, renewed.body.refresh_token ?? '');
         expect([status, body.error]).toEqual([400, 'invalid_grant']);
       }
@@ -180,6 +184,31 @@ describe.runIf(canCertify)('clients by their document', () => {
       ).toBe(200);
       expect((await refresh(service, url, renewed.body.refresh_token ?? '')).body.error).toBe('invalid_grant');
       expect((await post(service, '/api/mcp/revoke', { client_id: url, token: 'dkr_unknown' })).status).toBe(200);
+    });
+
+    test('the id of its record is no client_id: not for consent, not for tokens, and not to give them back', async () => {
+      const url = publish();
+      const grant = await connectBy(url);
+      const id = (await rowsOf(url))[0]?.id ?? '';
+      await refused(id, /There is no client with this client_id/);
+      await refused(id, /There is no client with this client_id/, { redirect_uri: 'https://elsewhere.example/' });
+
+      const verifier = newVerifier();
+      const code = await approve(service, ada, asks(url, { code_challenge: challengeOf(verifier) }));
+      const exchange = (clientId: string) =>
+        askToken(service, {
+          grant_type: 'authorization_code',
+          client_id: clientId,
+          code,
+          code_verifier: verifier,
+          redirect_uri: redirectUri,
+        });
+      expect((await exchange(id)).body.error).toBe('invalid_client');
+      expect((await exchange(url)).status).toBe(200);
+      expect((await refresh(service, id, grant.refresh)).body.error).toBe('invalid_client');
+      const revoked = await post(service, '/api/mcp/revoke', { client_id: id, token: grant.refresh });
+      expect(revoked.body.error).toBe('invalid_client');
+      expect((await refresh(service, url, grant.refresh)).status).toBe(200);
     });
 
     test('agreeing twice at once makes one client', async () => {
@@ -303,6 +332,42 @@ describe.runIf(canCertify)('clients by their document', () => {
     });
   });
 
+  describe('a faulty request', () => {
+    const faults: [Parameters, RegExp, string][] = [
+      [{ response_type: undefined }, /response_type is missing/, 'invalid_request'],
+      [{ scope: 'everything' }, /There are the scopes/, 'invalid_scope'],
+      [{ code_challenge: 'short' }, /code_challenge must be/, 'invalid_request'],
+    ];
+
+    test('of a client that the person has not agreed to is told on a page, and sends nobody anywhere', async () => {
+      const url = publish({ redirect_uris: ['https://evil.example/login', redirectUri] });
+      for (const [changes, says] of faults) {
+        await refused(url, says, { ...changes, redirect_uri: 'https://evil.example/login' });
+        await refused(url, /It says that it is from <strong>localhost<\/strong>/, changes);
+      }
+      // That somebody else has agreed to it changes nothing.
+      await connectBy(url, bert);
+      await refused(url, /response_type is missing/, { response_type: undefined });
+    });
+
+    test('of one that they agreed to goes back to it, but not to an address that it did not have then', async () => {
+      const url = publish({}, { 'cache-control': 'max-age=60' });
+      await connectBy(url);
+      for (const [changes, , error] of faults) {
+        const response = await look(url, changes);
+        expect([response.status, answerOf(response).get('error')]).toEqual([302, error]);
+        expect(response.headers.get('location')).toContain(`${redirectUri}?`);
+      }
+      revise(url, { redirect_uris: [redirectUri, 'https://evil.example/login'] });
+      service.clock.advance(61_000);
+      await refused(url, /response_type is missing/, {
+        response_type: undefined,
+        redirect_uri: 'https://evil.example/login',
+      });
+      expect((await look(url, { response_type: undefined })).status).toBe(302);
+    });
+  });
+
   describe('what is fetched, and for whom', () => {
     test('nothing for somebody who is signed out: they sign in first', async () => {
       const url = publish();
@@ -324,6 +389,34 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect((await look(publish(), {}, bert)).status).toBe(200);
       // What is known costs nothing.
       expect((await look(url)).status).toBe(200);
+    });
+
+    test('a document once, however many ask in the same moment', async () => {
+      const { services } = service.nodes[0] ?? service;
+      const documents = openClientDocuments(services);
+      const url = publish();
+      const read = await Promise.all(Array.from({ length: 5 }, () => documents.read(url, ada.id)));
+      expect(read.map((document) => document.url)).toEqual(Array.from({ length: 5 }, () => url));
+      expect(host.asked.filter((asked) => asked === new URL(url).pathname)).toHaveLength(1);
+    });
+
+    test('two at once for one person, so that slow hosts of a few leave room for others', async () => {
+      const slow = [publish(), publish(), publish()];
+      const { promise: until, resolve: release } = Promise.withResolvers<void>();
+      host.until = until;
+      try {
+        const answers = slow.map((url) => markupOf(look(url)));
+        expect(await Promise.race(answers)).toContain('Two clients are being looked up for you already');
+        // Another person's wait like the first two, instead of being turned away.
+        answers.push(markupOf(look(publish(), {}, bert)));
+        release();
+        const away = (await Promise.all(answers)).map((markup) => markup.includes('being looked up'));
+        expect(away.filter(Boolean)).toHaveLength(1);
+        expect(away[3]).toBe(false);
+      } finally {
+        release();
+        host.until = Promise.resolve();
+      }
     });
 
     test('no redirect is followed, and no answer but 200 is a document', async () => {
@@ -368,6 +461,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       'https://assistant.example/',
       'https://assistant.example/a/../client.json',
       'https://assistant.example/client.json#x',
+      'https://assistant.example/client.json#',
       'https://me@assistant.example/client.json',
       'https://ASSISTANT.example/client.json',
       'https://assistant.example:443/client.json',
@@ -379,7 +473,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       `https://assistant.example/${'x'.repeat(1_000)}`,
     ])('an address like %s is none for a document, and is not asked', async (url) => {
       expect(documentUrlFault(url, { allowLoopback: false })).not.toBeNull();
-      await refused(url, /at which no client can say who it is/);
+      await refused(url, /no client can be identified by a document there/);
     });
 
     test('without the leave of a developer, a host on this machine or in a private network is not asked', async () => {
@@ -435,7 +529,7 @@ describe.runIf(canCertify)('clients by their document', () => {
     });
   });
 
-  describe('documents that the operator has put aside', () => {
+  describe('documents that are pinned', () => {
     test('are not fetched, may offer a key if they can do without, and keep only addresses that a client may have', async () => {
       const markup = await markupOf(look(pinnedUrl, { redirect_uri: 'http://127.0.0.1:40000/' }));
       expect(markup).toContain('<bdi>Pinned assistant</bdi> from <span class="host">assistant.example</span>');
@@ -462,8 +556,8 @@ describe.runIf(canCertify)('clients by their document', () => {
       const of = (mode: 'pinned' | 'off') =>
         openClientDocuments({ ...services, config: { ...services.config, clientMetadata: { mode, file, guard } } });
       expect((await of('pinned').read(pinnedUrl, ada.id)).name).toBe('Pinned assistant');
-      await expect(of('pinned').read(publish(), ada.id)).rejects.toThrow(/put aside by the operator/);
-      await expect(of('off').read(pinnedUrl, ada.id)).rejects.toThrow(/put aside by the operator/);
+      await expect(of('pinned').read(publish(), ada.id)).rejects.toThrow(/allowed by whoever runs this service/);
+      await expect(of('off').read(pinnedUrl, ada.id)).rejects.toThrow(/allowed by whoever runs this service/);
     });
 
     test.each([

@@ -135,6 +135,15 @@ const ofGrant = row<{ id: string | null }, [url: string, presented: Buffer]>(
 export const clientOfGrant = (url: string, presented: Buffer): Statement<string | null> =>
   mapped(ofGrant(url, presented), (found) => found?.id ?? null);
 
+const byDocument = row<{ answer: boolean }, [clientId: string]>(
+  'client_is_by_document',
+  'select app.client_is_by_document($1) as answer',
+);
+
+/** Whether this is the id of the record of a client by its document, whose client_id is the address of the document alone. */
+export const clientIsByDocument = (clientId: string): Statement<boolean> =>
+  mapped(byDocument(clientId), (found) => found?.answer ?? false);
+
 const deny = row<{ outcome: Denial }>('deny_client', 'select app.deny_client($1, $2, $3, $4, $5) as outcome');
 
 /** The caller turns the client down. */

@@ -12,7 +12,14 @@ import { BadDocument, documentUrlFault, isDocumentUrl, type ClientDocuments } fr
 import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
 import { askedScopes, firstError } from './checks.ts';
 import { newShowing, type ConsentRequest } from './consent-request.ts';
-import { consentPage, refusalPage, redirectUriPage, type Asked, type AskingClient } from './pages.ts';
+import {
+  consentPage,
+  refusalPage,
+  redirectUriPage,
+  type Asked,
+  type AskingClient,
+  type DocumentAsking,
+} from './pages.ts';
 import { redirectWithError, signInAndReturn } from './redirect.ts';
 
 /** What is said of a client that is unknown and of one that works for other people alone: no difference. */
@@ -24,6 +31,13 @@ export const otherRedirectUri =
 
 const turnedOff = 'You have turned this client off. Turn it on again under "Connected clients" to connect it.';
 
+/**
+ * Whether the person agreed to this client with this redirect URI before. Anybody can publish a document with any redirect URI: without this a link to us
+ * would lead on to wherever its author wants.
+ */
+const wasAgreedTo = ({ known }: DocumentAsking, redirectUri: string): boolean =>
+  known !== null && redirectUriMatches(known.redirect_uris, redirectUri);
+
 /** The handler of GET and HEAD. */
 export function showConsent(services: Services, documents: ClientDocuments): Handler {
   const { baseUrl, clientMetadata } = services.config;
@@ -34,6 +48,8 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     const error = firstError(parameters, baseUrl);
     const { clientId, redirectUri } = asked;
     const state = parameters.one('state');
+    if (error && client.kind === 'document' && !wasAgreedTo(client, redirectUri))
+      return refusalPage(c, 400, `Its request is faulty: ${error.description}`, new URL(clientId).hostname);
     if (error) return redirectWithError(c, { redirectUri, state, issuer: baseUrl }, error);
     const request: ConsentRequest = {
       clientId,
@@ -89,7 +105,11 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
   ): Promise<Response> {
     const fault = documentUrlFault(url, clientMetadata.guard);
     if (fault !== null)
-      return refusalPage(c, 400, `The client_id is an address at which no client can say who it is. ${fault}`);
+      return refusalPage(
+        c,
+        400,
+        `The client_id is an address, but no client can be identified by a document there. ${fault}`,
+      );
     const session = sessionToken(c);
     const [person, known, brokerages] = await services.database.together(
       enterWithSession(sessionDigest(c)),
@@ -121,7 +141,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     const clientId = asClientId(named);
     const redirectUri = parameters.one('redirect_uri');
     if (clientId === null && url === null) return refusalPage(c, 400, noSuchClient);
-    // A port that no URL can have passes for any port of this machine in the database.
+    // The database leaves out the port of a loopback address, of up to five digits: 99999 would match, and no browser could be sent there.
     if (redirectUri === undefined || !URL.canParse(redirectUri)) return refusalPage(c, 400, otherRedirectUri);
     if (url !== null) return showByDocument(c, parameters, url, redirectUri, here);
     return showRegistered(c, parameters, clientId ?? '', redirectUri, here);

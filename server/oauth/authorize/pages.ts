@@ -143,15 +143,16 @@ function lockup(name: string): Html {
   </div>`;
 }
 
+/** A client that asks and says who it is by a document. */
+export interface DocumentAsking {
+  readonly kind: 'document';
+  readonly document: ClientDocument;
+  /** What the person agreed to of it before. */
+  readonly known: KnownDocumentClient | null;
+}
+
 /** The client that asks: one that somebody registered, or one that says who it is by a document. */
-export type AskingClient =
-  | { readonly kind: 'registered'; readonly client: AuthorizingClient }
-  | {
-      readonly kind: 'document';
-      readonly document: ClientDocument;
-      /** What the person agreed to of it before. */
-      readonly known: KnownDocumentClient | null;
-    };
+export type AskingClient = { readonly kind: 'registered'; readonly client: AuthorizingClient } | DocumentAsking;
 
 /** Who is asked, and for what. */
 export interface Asked {
@@ -174,7 +175,7 @@ const lookAlike = /[^\P{L}\p{Script=Latin}]/u;
 const isInternational = (host: string): boolean => /(^|\.)xn--/.test(host);
 
 /** What is to be known of a client by its document before it is let in. */
-function ofDocument({ document, known }: Extract<AskingClient, { kind: 'document' }>, redirectUri: string): Html {
+function ofDocument({ document, known }: DocumentAsking, redirectUri: string): Html {
   const { hostname } = new URL(document.url);
   const answered = new URL(redirectUri).hostname;
   const elsewhere = !isLoopback(redirectUri) && answered !== hostname && !answered.endsWith(`.${hostname}`);
