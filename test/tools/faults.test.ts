@@ -1,5 +1,6 @@
 /** What goes wrong around a call: the database, the client, the crowd, a node. Clear answers, nothing stuck, nothing lost. */
 
+import { randomUUID } from 'node:crypto';
 import { createConnection } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -36,16 +37,20 @@ afterAll(() => service.close());
 
 test('the database goes away in the middle of a call, stays away, and comes back', async () => {
   const network = await startNetwork(service.connections.server);
-  onTestFinished(network.stop);
   // Longer than a busy machine takes to answer.
   const node = await startNode(service, network.connection, { silenceMillis: 2_000 });
-  onTestFinished(node.stop);
+  onTestFinished(async () => {
+    // First the network: a connection that was begun in the silence waits for its answer until then.
+    await network.stop();
+    await node.stop();
+  });
   const { token } = scene.people['exclusive buyer'];
   expect((await send(node, token, get())).status).toBe(200);
 
   // Silent: the call has arrived, its answer never does.
+  const [into, after] = [`asked into the silence ${randomUUID()}`, `asked after the silence ${randomUUID()}`];
   network.state.silent = true;
-  const lost = await send(node, token, ask('asked into the silence'));
+  const lost = await send(node, token, ask(into));
   expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, '5']);
   expect(lost.body).toMatchObject({
     id: 1,
@@ -60,9 +65,9 @@ test('the database goes away in the middle of a call, stays away, and comes back
   network.state.silent = false;
   const back = await asking(node, scene.people['exclusive buyer']).ok('svc_deals_get', { deal_id: scene.deal });
   expect(back).toMatchObject({ deal: { id: scene.deal } });
-  await send(node, token, ask('asked after the silence'));
-  expect(await asked('asked after the silence')).toBe(1);
-  expect(await asked('asked into the silence')).toBeLessThanOrEqual(1);
+  await send(node, token, ask(after));
+  expect(await asked(after)).toBe(1);
+  expect(await asked(into)).toBeLessThanOrEqual(1);
 });
 
 async function connect(connection: pg.ClientConfig): Promise<pg.Client> {
