@@ -64,6 +64,7 @@ function importsOf([folder, allowed]: [string, readonly string[]]): OxlintOverri
 }
 
 export default {
+  jsPlugins: ['./oxlint.exact.js'],
   plugins: ['typescript', 'import', 'unicorn', 'oxc', 'react', 'jsx-a11y'],
   categories: { correctness: 'error', suspicious: 'error' },
   env: { node: true, es2024: true },
@@ -84,6 +85,7 @@ export default {
   },
   overrides: [
     ...Object.entries(mayImport).map(importsOf),
+    { files: ['server/domain/diligence/**'], rules: { 'exact/no-float': 'error' } },
     restricted(
       'web/src/**',
       {

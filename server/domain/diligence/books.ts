@@ -1,0 +1,115 @@
+/** The uploaded figures of a deal, read whole in one statement, for everything that is computed of them (docs/books.md). */
+
+import { mapped, row, type Statement } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
+import type { Day } from './calendar.ts';
+import { decimal, decimalOrNull, type Decimal } from './decimals.ts';
+import type { AdjustmentCategory } from './normalizations.ts';
+import { plAmounts, type PlAmount } from './snapshots.ts';
+
+/** A completed upload. */
+export interface Upload {
+  readonly id: string;
+  /** RFC 3339 in UTC. */
+  readonly completed_at: string;
+  readonly source_name: string | null;
+}
+
+/** A row of profit and loss as one upload has it. */
+export interface BookedPeriod {
+  readonly id: string;
+  readonly snapshot_id: string;
+  readonly label: string;
+  readonly first: Day;
+  readonly last: Day;
+  readonly currency: string;
+  readonly amounts: Readonly<Record<PlAmount, Decimal | null>>;
+}
+
+/** The revenue of one customer in one period, as one upload has it. */
+export interface BookedCustomer {
+  readonly id: string;
+  readonly snapshot_id: string;
+  readonly name: string;
+  readonly first: Day;
+  readonly last: Day;
+  readonly currency: string;
+  readonly revenue: Decimal;
+}
+
+export interface Adjustment {
+  readonly id: string;
+  readonly period_label: string;
+  readonly category: AdjustmentCategory;
+  readonly amount: Decimal;
+  readonly rationale: string | null;
+}
+
+/** What a deal's books hold, in any order. */
+export interface Books {
+  /** The deal's own, which counts where no figures say another. */
+  readonly currency: string;
+  readonly uploads: readonly Upload[];
+  readonly periods: readonly BookedPeriod[];
+  readonly customers: readonly BookedCustomer[];
+  readonly adjustments: readonly Adjustment[];
+}
+
+/** The most rows that are computed with: of profit and loss, of customers, and of adjustments, the latest first. */
+export const mostRows = { periods: 3000, customers: 20_000, adjustments: 1000 } as const;
+
+type Told<T> = { [K in keyof T]: T[K] extends Decimal ? string : T[K] };
+
+interface Stored {
+  currency: string;
+  uploads: Upload[];
+  periods: (Omit<BookedPeriod, 'amounts'> & { amounts: (string | null)[] })[];
+  customers: Told<BookedCustomer>[];
+  adjustments: Told<Adjustment>[];
+}
+
+const stored = row<Stored, [dealId: string, withCustomers: boolean]>(
+  'books_of_deal',
+  `with deal as materialized (
+     select d.id, d.currency from deals d where d.id = ${seenDeal('$1')}
+   ), uploads as materialized (
+     select s.id, s.completed_at, s.source_name from accounting_snapshots s
+     where s.deal_id = (select id from deal) and s.status = 'completed'
+     order by s.completed_at desc, s.id desc limit 200
+   )
+   select d.currency,
+     (select coalesce(jsonb_agg(jsonb_build_object('id', u.id, 'completed_at', to_char(u.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'source_name', u.source_name)), '[]')
+      from uploads u) as uploads,
+     (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'snapshot_id', p.snapshot_id, 'label', p.period_label,
+        'first', p.period_start_date, 'last', p.period_end_date, 'currency', p.currency,
+        'amounts', jsonb_build_array(${plAmounts.map((name) => `p.${name}::text`).join(', ')}))), '[]')
+      from (select p.* from pl_periods p join uploads u on u.id = p.snapshot_id
+        where p.deal_id = (select id from deal)
+        order by u.completed_at desc, p.period_start_date desc, p.id desc limit ${mostRows.periods}) p) as periods,
+     (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'snapshot_id', c.snapshot_id, 'name', c.customer_name,
+        'first', c.period_start_date, 'last', c.period_end_date, 'currency', c.currency, 'revenue', c.revenue_total::text)), '[]')
+      from (select c.* from customer_revenues c join uploads u on u.id = c.snapshot_id
+        where c.deal_id = (select id from deal) and $2
+        order by u.completed_at desc, c.period_start_date desc, c.revenue_total desc, c.id limit ${mostRows.customers}) c) as customers,
+     (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'period_label', n.period_label,
+        'category', n.adjustment_category, 'amount', n.adjustment_amount::text, 'rationale', n.rationale)), '[]')
+      from (select n.* from normalizations n where n.deal_id = (select id from deal)
+        order by n.created_at desc, n.id desc limit ${mostRows.adjustments}) n) as adjustments
+   from deal d`,
+);
+
+const amountsOf = (values: readonly (string | null)[]): BookedPeriod['amounts'] =>
+  Object.fromEntries(plAmounts.map((name, place) => [name, decimalOrNull(values[place])])) as BookedPeriod['amounts'];
+
+const read = ({ periods, customers, adjustments, ...rest }: Stored): Books => ({
+  ...rest,
+  periods: periods.map((period) => ({ ...period, amounts: amountsOf(period.amounts) })),
+  customers: customers.map((customer) => ({ ...customer, revenue: decimal(customer.revenue) })),
+  adjustments: adjustments.map((adjustment) => ({ ...adjustment, amount: decimal(adjustment.amount) })),
+});
+
+const none: Books = { currency: 'USD', uploads: [], periods: [], customers: [], adjustments: [] };
+
+/** What the caller sees of a deal's books: nothing for who is not in its QoE workspace. Customers only where asked for. */
+export const booksOf = (dealId: string, { withCustomers = true } = {}): Statement<Books> =>
+  mapped(stored(dealId, withCustomers), (found) => (found === null ? none : read(found)));

@@ -1,0 +1,257 @@
+/**
+ * What a business earned, computed from its uploaded profit and loss: the last twelve months, and years, each with its
+ * adjustments (docs/books.md). Whole years only; what has fewer months is a partial year and is named by them.
+ */
+
+import type { Adjustment, BookedPeriod, Books } from './books.ts';
+import { monthAfter, monthOf, monthsFrom, wholeMonths, yearOf, type Day, type Month } from './calendar.ts';
+import { add, compare, divide, isPositive, sum, subtract, zero, type Decimal } from './decimals.ts';
+import { plAmounts, type PlAmount } from './snapshots.ts';
+
+export type EarningsKind = 'ttm' | 'fiscal_year' | 'calendar_year' | 'partial_year';
+
+/** What a period's books came to. Amounts are null where a row that counts does not tell them. */
+export interface Earnings {
+  readonly kind: EarningsKind;
+  /** As normalizations name it: "TTM", "FY2025", "2026, 7 months". */
+  readonly label: string;
+  readonly first: Day;
+  readonly last: Day;
+  /** The months that it is the sum of; none when one row tells of all of it. */
+  readonly months: readonly Month[];
+  /** The rows of profit and loss that it is the sum of. */
+  readonly rows: readonly string[];
+  readonly currency: string;
+  readonly amounts: Readonly<Record<PlAmount, Decimal | null>>;
+  readonly reported_ebitda: Decimal | null;
+  readonly adjustments: readonly Adjustment[];
+  readonly adjusted_ebitda: Decimal | null;
+  /** Seller's discretionary earnings: adjusted EBITDA and what of the owner's pay no adjustment has added back yet. */
+  readonly sde: Decimal | null;
+  readonly owner_pay_added: Decimal | null;
+  /** Of revenue, to six digits. */
+  readonly gross_margin: Decimal | null;
+  readonly ebitda_margin: Decimal | null;
+  readonly adjusted_ebitda_margin: Decimal | null;
+  /** Against the period of the same length that ended a year before, to six digits. */
+  readonly revenue_growth: Decimal | null;
+  /** None where EBITDA was not above zero a year before. */
+  readonly ebitda_growth: Decimal | null;
+}
+
+/** A row that does not count, because another tells of the same dates. */
+export interface Superseded {
+  readonly row: BookedPeriod;
+  readonly by: BookedPeriod;
+}
+
+/** The rows that count, and what became of the others. */
+export interface Resolved {
+  readonly currency: string;
+  /** Each pair of dates once, the earliest first. */
+  readonly rows: readonly BookedPeriod[];
+  readonly superseded: readonly Superseded[];
+  /** Rows in another currency than the latest, which are added to nothing. */
+  readonly otherCurrency: readonly BookedPeriod[];
+}
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const datesOf = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): string => `${first} ${last}`;
+const inOrder = (a: BookedPeriod, b: BookedPeriod): number => byText(a.last, b.last) || byText(a.first, b.first);
+
+/**
+ * Which rows count: of those with the same dates that of the upload completed last, of two completed at once that of the
+ * greater id; and only those in the currency of the row that ends last.
+ */
+export function resolved(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): Resolved {
+  const completed = new Map(books.uploads.map(({ id, completed_at }) => [id, `${completed_at} ${id}`]));
+  const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
+  const newestFirst = books.periods
+    .filter(({ snapshot_id }) => completed.has(snapshot_id))
+    .toSorted((a, b) => byText(age(b), age(a)) || byText(a.id, b.id));
+  const counting = new Map<string, BookedPeriod>();
+  const superseded: Superseded[] = [];
+  for (const row of newestFirst) {
+    const by = counting.get(datesOf(row));
+    if (by) superseded.push({ row, by });
+    else counting.set(datesOf(row), row);
+  }
+  const all = [...counting.values()].toSorted(inOrder);
+  const currency = all.at(-1)?.currency ?? books.currency;
+  return {
+    currency,
+    rows: all.filter((row) => row.currency === currency),
+    superseded: superseded.toSorted((a, b) => inOrder(a.row, b.row) || byText(age(a.row), age(b.row))),
+    otherCurrency: all.filter((row) => row.currency !== currency),
+  };
+}
+
+/** EBITDA as the books say, or what it is by definition where they do not; null where a part is missing. */
+export function ebitdaOf(amounts: BookedPeriod['amounts']): Decimal | null {
+  const parts = [amounts.net_income, amounts.interest_expense, amounts.tax_expense, amounts.depreciation_amortization];
+  return amounts.ebitda ?? together(parts);
+}
+
+/** Gross profit as the books say, or revenue less the cost of goods sold; null where neither is told. */
+export const grossProfitOf = ({ gross_profit, revenue, cost_of_goods_sold }: BookedPeriod['amounts']): Decimal | null =>
+  gross_profit ?? (revenue && cost_of_goods_sold ? subtract(revenue, cost_of_goods_sold) : null);
+
+/** The sum, or null where one of them is missing or there are none. */
+export const together = (values: readonly (Decimal | null)[]): Decimal | null => {
+  const there = values.filter((value) => value !== null);
+  return there.length === values.length && there.length > 0 ? sum(there) : null;
+};
+
+/** How many digits shares, margins and growth have behind the point. */
+export const shareDigits = 6n;
+
+const shareOf = (part: Decimal | null, all: Decimal | null): Decimal | null =>
+  part && all && isPositive(all) ? divide(part, all, shareDigits) : null;
+
+/** Whether a row is of one calendar month. */
+export const isMonthRow = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean =>
+  wholeMonths(first, last) === 1n;
+
+const isYearRow = ({ first, last }: BookedPeriod): boolean => wholeMonths(first, last) === 12n;
+
+interface Span {
+  readonly kind: EarningsKind;
+  readonly label: string;
+  readonly rows: readonly BookedPeriod[];
+}
+
+const less = (a: Decimal, b: Decimal): boolean => compare(a, b) < 0;
+
+function earningsOf({ kind, label, rows }: Span, currency: string, all: readonly Adjustment[]): Earnings {
+  const [first] = rows;
+  const amounts = Object.fromEntries(
+    plAmounts.map((name) => {
+      const of = name === 'ebitda' ? ebitdaOf : name === 'gross_profit' ? grossProfitOf : null;
+      return [name, together(rows.map((row) => (of ? of(row.amounts) : row.amounts[name])))];
+    }),
+  ) as Earnings['amounts'];
+  const adjustments = all.filter(({ period_label }) => period_label === label).toSorted((a, b) => byText(a.id, b.id));
+  const reported = amounts.ebitda;
+  const adjusted = reported && add(reported, sum(adjustments.map(({ amount }) => amount)));
+  const ownerAdded = sum(adjustments.filter(({ category }) => category === 'owner_comp').map(({ amount }) => amount));
+  const pay = amounts.owner_compensation;
+  const ownerPay = pay && (less(pay, ownerAdded) ? zero : subtract(pay, ownerAdded));
+  return {
+    kind,
+    label,
+    first: first?.first ?? '',
+    last: rows.at(-1)?.last ?? '',
+    months: rows.every(isMonthRow) ? rows.map((row) => monthOf(row.first)) : [],
+    rows: rows.map(({ id }) => id),
+    currency,
+    amounts,
+    reported_ebitda: reported,
+    adjustments,
+    adjusted_ebitda: adjusted,
+    sde: adjusted && ownerPay && add(adjusted, ownerPay),
+    owner_pay_added: ownerPay,
+    gross_margin: shareOf(amounts.gross_profit, amounts.revenue),
+    ebitda_margin: shareOf(reported, amounts.revenue),
+    adjusted_ebitda_margin: shareOf(adjusted, amounts.revenue),
+    revenue_growth: null,
+    ebitda_growth: null,
+  };
+}
+
+/** The rows of these months, in their order, or null when one is missing. */
+function ofMonths(months: readonly Month[], byMonth: ReadonlyMap<Month, BookedPeriod>): BookedPeriod[] | null {
+  const rows = months.map((month) => byMonth.get(month)).filter((row) => row !== undefined);
+  return rows.length === months.length ? rows : null;
+}
+
+const named = (count: number): string => (count === 1 ? '1 month' : `${count} months`);
+
+/** Twelve months that end on `last`: a row that is of them, or the sum of the months. */
+function twelveMonths(last: Month, { rows, byMonth }: Ledger): BookedPeriod[] | null {
+  const first = monthAfter(last, -11n);
+  const year = rows.find((row) => isYearRow(row) && monthOf(row.first) === first);
+  return year ? [year] : ofMonths(monthsFrom(first, 12), byMonth);
+}
+
+interface Ledger {
+  readonly rows: readonly BookedPeriod[];
+  readonly byMonth: ReadonlyMap<Month, BookedPeriod>;
+}
+
+function spanned(kind: EarningsKind, label: string, rows: readonly BookedPeriod[] | null): Span[] {
+  return rows ? [{ kind, label, rows }] : [];
+}
+
+/** The twelve months up to the latest month; where there are no months, none. */
+function lastTwelve(ledger: Ledger): Span[] {
+  const last = [...ledger.byMonth.keys()].toSorted(byText).at(-1);
+  const months = last === undefined ? null : ofMonths(monthsFrom(monthAfter(last, -11n), 12), ledger.byMonth);
+  const told = ledger.rows.findLast((row) => isYearRow(row) && /^(ttm|ltm)$/i.test(row.label));
+  return spanned('ttm', 'TTM', told && (last === undefined || monthOf(told.last) >= last) ? [told] : months);
+}
+
+/** Calendar years and what there is of those that have no twelve months. */
+function calendarYears(ledger: Ledger): Span[] {
+  const named12 = new Set(ledger.rows.filter((row) => isYearRow(row)).map(({ label }) => label));
+  const years = new Set([
+    ...[...ledger.byMonth.keys()].map(yearOf),
+    ...ledger.rows.filter((row) => isYearRow(row) && row.first.endsWith('-01-01')).map(({ first }) => yearOf(first)),
+  ]);
+  return [...years].toSorted(byText).flatMap((year): Span[] => {
+    const whole = twelveMonths(`${year}-12`, ledger);
+    const own = whole?.length === 1 ? whole[0]?.label : undefined;
+    const label = own ?? (named12.has(`FY${year}`) ? `CY${year}` : `FY${year}`);
+    if (whole) return spanned('calendar_year', label, whole);
+    const rows = monthsFrom(`${year}-01`, 12).flatMap((month) => ledger.byMonth.get(month) ?? []);
+    return spanned('partial_year', `${year}, ${named(rows.length)}`, rows);
+  });
+}
+
+/** Years that do not end in December, as the books name them; those that only months tell of, by the month they end in. */
+function fiscalYears(ledger: Ledger): Span[] {
+  const told = ledger.rows.filter(
+    (row) => isYearRow(row) && !row.first.endsWith('-01-01') && !/^(ttm|ltm)$/i.test(row.label),
+  );
+  const ends = new Set(told.map(({ last }) => last.slice(5, 7)));
+  const [end] = ends;
+  const own = told.map((row): Span => ({ kind: 'fiscal_year', label: row.label, rows: [row] }));
+  if (end === undefined || ends.size > 1) return own;
+  const years = new Set([...ledger.byMonth.keys()].map(yearOf));
+  const summed = [...years]
+    .filter((year) => !told.some((row) => monthOf(row.last) === `${year}-${end}`))
+    .flatMap((year) =>
+      spanned(
+        'fiscal_year',
+        `FY${year} (to ${year}-${end})`,
+        ofMonths(monthsFrom(monthAfter(`${year}-${end}`, -11n), 12), ledger.byMonth),
+      ),
+    );
+  return [...own, ...summed];
+}
+
+const growth = (now: Decimal | null, before: Decimal | null | undefined): Decimal | null =>
+  now && before && isPositive(before) ? divide(subtract(now, before), before, shareDigits) : null;
+
+/** Every period that there are earnings of, the latest first: the last twelve months, fiscal and calendar years, partial ones. */
+export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>): Earnings[] {
+  const { rows, currency } = resolved(books);
+  const ledger = { rows, byMonth: new Map(rows.filter(isMonthRow).map((row) => [monthOf(row.first), row])) };
+  const spans = [...lastTwelve(ledger), ...fiscalYears(ledger), ...calendarYears(ledger)];
+  const order = ['ttm', 'fiscal_year', 'calendar_year', 'partial_year'];
+  return spans
+    .map((span): Earnings => {
+      const found = earningsOf(span, currency, books.adjustments);
+      const before = span.kind === 'partial_year' ? null : twelveMonths(monthAfter(monthOf(found.last), -12n), ledger);
+      if (!before) return found;
+      return {
+        ...found,
+        revenue_growth: growth(found.amounts.revenue, together(before.map(({ amounts }) => amounts.revenue))),
+        ebitda_growth: growth(found.reported_ebitda, together(before.map(({ amounts }) => ebitdaOf(amounts)))),
+      };
+    })
+    .toSorted((a, b) => byText(b.last, a.last) || order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
+/** What a price is compared with: the last twelve months, or the latest whole year where there are none; null without either. */
+export const basisOf = (periods: readonly Earnings[]): Earnings | null =>
+  periods.find(({ kind }) => kind === 'ttm') ?? periods.find(({ kind }) => kind !== 'partial_year') ?? null;

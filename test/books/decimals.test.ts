@@ -1,0 +1,89 @@
+/** Exact decimals: what every computed figure is made with. */
+
+import { describe, expect, test } from 'vitest';
+import {
+  add,
+  compare,
+  decimal,
+  divide,
+  multiply,
+  round,
+  spoken,
+  subtract,
+  sum,
+  written,
+  writtenOrNull,
+  type Rounding,
+} from '../../server/domain/diligence/decimals.ts';
+import { randomOf } from '../hostile/random.ts';
+
+const d = decimal;
+
+describe('decimals', () => {
+  test('keep every digit of what was written, and write it without zeros at the end', () => {
+    const texts = [
+      '0',
+      '-0.0001',
+      '1234567890123456.7891',
+      '+7',
+      '.5',
+      '5.',
+      '-12.3400',
+      `9${'0'.repeat(38)}.${'0'.repeat(38)}1`,
+    ];
+    expect(texts.map((text) => written(d(text)))).toEqual([
+      '0',
+      '-0.0001',
+      '1234567890123456.7891',
+      '7',
+      '0.5',
+      '5',
+      '-12.34',
+      `9${'0'.repeat(38)}.${'0'.repeat(38)}1`,
+    ]);
+    for (const text of ['', '.', '-', '1e3', 'NaN', 'Infinity', '1,000', ' 1', '0x10', '--1'])
+      expect(() => d(text), text).toThrow(RangeError);
+  });
+
+  test('add what floats cannot', () => {
+    expect(written(sum([d('0.1'), d('0.2')]))).toBe('0.3');
+    expect(written(add(d('9007199254740993'), d('0.0001')))).toBe('9007199254740993.0001');
+    expect(written(sum([]))).toBe('0');
+    expect(written(multiply(d('0.1'), d('-0.3')))).toBe('-0.03');
+  });
+
+  test('round a half away from zero as PostgreSQL does, or down, or up', () => {
+    const of = (rounding: Rounding) =>
+      ['2.5', '-2.5', '2.4', '-2.6', '2'].map((text) => written(round(d(text), 0n, rounding)));
+    expect(of('nearest')).toEqual(['3', '-3', '2', '-3', '2']);
+    expect(of('down')).toEqual(['2', '-2', '2', '-2', '2']);
+    expect(of('up')).toEqual(['3', '-3', '3', '-3', '2']);
+    expect(written(divide(d('2'), d('-3'), 6n) ?? d('9'))).toBe('-0.666667');
+    expect(writtenOrNull(divide(d('1'), d('0.00'), 2n))).toBeNull();
+  });
+
+  test('are said with their thousands apart', () => {
+    expect(['1234567.5', '-999', '1000', '0.12345'].map((text) => spoken(d(text)))).toEqual([
+      '1,234,567.50',
+      '-999',
+      '1,000',
+      '0.12345',
+    ]);
+  });
+
+  test('obey the laws of arithmetic, whatever they are', () => {
+    const chance = randomOf(7);
+    const next = (below: number) => Math.floor(chance() * below);
+    const any = () => ({ units: BigInt(next(2_000_001) - 1_000_000), scale: BigInt(next(7)) });
+    for (let time = 0; time < 300; time += 1) {
+      const [a, b, c] = [any(), any(), any()];
+      expect(written(subtract(add(a, b), b))).toBe(written(a));
+      expect(written(multiply(a, add(b, c)))).toBe(written(add(multiply(a, b), multiply(a, c))));
+      expect(compare(a, b) + compare(b, a)).toBe(0);
+      expect(written(d(written(a)))).toBe(written(a));
+      const quotient = b.units === 0n ? null : divide(a, b, 10n);
+      // What was divided comes back but for half a unit of the last digit.
+      if (quotient) expect(written(round(subtract(multiply(quotient, b), a), 3n))).toBe('0');
+    }
+  });
+});

@@ -1,0 +1,170 @@
+/** Earnings by year and of the last twelve months, and which rows count when several uploads tell of the same dates. */
+
+import { describe, expect, test } from 'vitest';
+import type { BookedPeriod, Books } from '../../server/domain/diligence/books.ts';
+import { monthAfter } from '../../server/domain/diligence/calendar.ts';
+import { add, equals, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
+import { basisOf, earnings, resolved } from '../../server/domain/diligence/earnings.ts';
+import { cents, cleanBooks, d, monthRow, shuffled } from './clean-books.ts';
+
+const lines = {
+  revenue: 100_000_00,
+  cogs: 40_000_00,
+  opex: 30_000_00,
+  owner: 10_000_00,
+  da: 100_00,
+  interest: 50_00,
+  tax: 25_00,
+};
+const months = (first: string, count: number, upload = 'a'): BookedPeriod[] =>
+  Array.from({ length: count }, (_, place) =>
+    monthRow(upload, monthAfter(first, BigInt(place)), { ...lines, revenue: lines.revenue + 100 * place }),
+  );
+const books = (periods: BookedPeriod[], more: Partial<Books> = {}): Books => ({
+  currency: 'USD',
+  uploads: ['a', 'b'].map((id, place) => ({
+    id,
+    completed_at: `2026-01-0${1 + place}T00:00:00.000000Z`,
+    source_name: null,
+  })),
+  periods,
+  customers: [],
+  adjustments: [],
+  ...more,
+});
+const year = (first: string, last: string, label: string, revenue: string, upload = 'a'): BookedPeriod => {
+  const [row] = months(first.slice(0, 7), 1, upload);
+  if (!row) throw new Error('no month');
+  return { ...row, id: `${upload}-${label}`, label, first, last, amounts: { ...row.amounts, revenue: d(revenue) } };
+};
+const labels = (all: Books) => earnings(all).map(({ kind, label, first, last }) => [kind, label, first, last]);
+
+describe('earnings', () => {
+  test('are of whole years only, and of what has fewer months by their number', () => {
+    expect(labels(books(months('2024-01', 31)))).toEqual([
+      ['ttm', 'TTM', '2025-08-01', '2026-07-31'],
+      ['partial_year', '2026, 7 months', '2026-01-01', '2026-07-31'],
+      ['calendar_year', 'FY2025', '2025-01-01', '2025-12-31'],
+      ['calendar_year', 'FY2024', '2024-01-01', '2024-12-31'],
+    ]);
+    const gap = months('2025-01', 12).filter(({ label }) => label !== '2025-05');
+    expect(labels(books(gap))).toEqual([['partial_year', '2025, 11 months', '2025-01-01', '2025-12-31']]);
+    expect(earnings(books(gap))[0]?.months).toHaveLength(11);
+    expect(labels(books(months('2026-02', 1)))).toEqual([
+      ['partial_year', '2026, 1 month', '2026-02-01', '2026-02-28'],
+    ]);
+    expect(labels(books([]))).toEqual([]);
+    expect(basisOf(earnings(books(gap)))).toBeNull();
+  });
+
+  test('of fiscal years end where the uploaded years do, also those that only months tell of', () => {
+    const fiscal = year('2023-07-01', '2024-06-30', 'FY2024', '1000');
+    expect(labels(books([fiscal, ...months('2024-07', 18)]))).toEqual([
+      ['ttm', 'TTM', '2025-01-01', '2025-12-31'],
+      ['calendar_year', 'FY2025', '2025-01-01', '2025-12-31'],
+      ['fiscal_year', 'FY2025 (to 2025-06)', '2024-07-01', '2025-06-30'],
+      ['partial_year', '2024, 6 months', '2024-07-01', '2024-12-31'],
+      ['fiscal_year', 'FY2024', '2023-07-01', '2024-06-30'],
+    ]);
+  });
+
+  test('count a row of a year before the months of its dates, as the bridge does', () => {
+    const [found] = earnings(books([...months('2025-01', 12), year('2025-01-01', '2025-12-31', 'FY2025', '7')])).filter(
+      ({ label }) => label === 'FY2025',
+    );
+    expect([written(found?.amounts.revenue ?? zero), found?.rows]).toEqual(['7', ['a-FY2025']]);
+  });
+
+  test('lead from reported through every adjustment to adjusted EBITDA, and on to SDE without counting pay twice', () => {
+    const adjusted = (amount: string) =>
+      earnings(
+        books(months('2025-01', 12), {
+          adjustments: [
+            { id: '1', period_label: 'FY2025', category: 'owner_comp', amount: d(amount), rationale: null },
+            { id: '2', period_label: 'FY2025', category: 'one_time', amount: d('12.0001'), rationale: null },
+            { id: '3', period_label: 'FY 2025', category: 'other', amount: d('999'), rationale: null },
+          ],
+        }),
+      ).find(({ label }) => label === 'FY2025');
+    const told = (amount: string) => {
+      const found = adjusted(amount);
+      const { reported_ebitda = null, adjusted_ebitda = null, owner_pay_added = null, sde = null } = found ?? {};
+      return [reported_ebitda, adjusted_ebitda, owner_pay_added, sde].map(writtenOrNull);
+    };
+    // Twelve months of 20,000 and 1, 2, … 11 more; the owner is paid 120,000.
+    expect(told('50000')).toEqual(['240066', '290078.0001', '70000', '360078.0001']);
+    expect(told('150000')).toEqual(['240066', '390078.0001', '0', '390078.0001']);
+    expect(told('-30000')).toEqual(['240066', '210078.0001', '150000', '360078.0001']);
+    expect(adjusted('1')?.adjustments.map(({ id }) => id)).toEqual(['1', '2']);
+  });
+
+  test('are not told where a part is missing, and take EBITDA from its parts where it is not told itself', () => {
+    const [first, ...rest] = months('2025-01', 12);
+    if (!first) throw new Error('no month');
+    const without = (...names: (keyof BookedPeriod['amounts'])[]) => {
+      const amounts = { ...first.amounts, ...Object.fromEntries(names.map((name) => [name, null])) };
+      return earnings(books([{ ...first, amounts }, ...rest])).find(({ kind }) => kind === 'calendar_year');
+    };
+    expect(writtenOrNull(without('ebitda')?.reported_ebitda ?? null)).toBe('240066');
+    expect(without('ebitda', 'tax_expense')?.reported_ebitda).toBeNull();
+    expect(without('ebitda', 'tax_expense')?.adjusted_ebitda).toBeNull();
+    expect(without('owner_compensation')?.sde).toBeNull();
+    expect(writtenOrNull(without('gross_profit')?.gross_margin ?? null)).toBe('0.600022');
+  });
+
+  test('grow against the twelve months before', () => {
+    const found = earnings(books(months('2024-01', 24)));
+    const growth = found.map(({ label, revenue_growth, ebitda_growth }) => [
+      label,
+      writtenOrNull(revenue_growth),
+      writtenOrNull(ebitda_growth),
+    ]);
+    expect(growth).toEqual([
+      ['TTM', '0.00012', '0.0006'],
+      ['FY2025', '0.00012', '0.0006'],
+      ['FY2024', null, null],
+    ]);
+  });
+
+  test('count of several uploads the row of the one completed last, and tell what gave way', () => {
+    const [old, again] = [months('2025-01', 12, 'a'), months('2025-12', 2, 'b')];
+    const all = books([...old, ...again]);
+    const { rows, superseded } = resolved(all);
+    expect(rows).toHaveLength(13);
+    expect(superseded.map(({ row, by }) => [row.id, by.id])).toEqual([['a-2025-12', 'b-2025-12']]);
+    const dollars = resolved(books([...old, ...again.map((row) => ({ ...row, currency: 'EUR' }))]));
+    expect([dollars.currency, dollars.rows.length, dollars.otherCurrency.length]).toEqual(['EUR', 2, 11]);
+  });
+
+  test('add up, whatever the books, and do not depend on the order of rows and uploads', () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const clean = cleanBooks(seed);
+      const again = clean.periods
+        .filter((_, place) => place % 5 === seed % 5)
+        .map((row) => ({
+          ...row,
+          id: `again-${row.id}`,
+          snapshot_id: 'again',
+          amounts: { ...row.amounts, revenue: cents(seed) },
+        }));
+      const upload = { id: 'again', completed_at: '2026-02-05T10:00:00.000000Z', source_name: null };
+      const all = { ...clean, uploads: [...clean.uploads, upload], periods: [...clean.periods, ...again] };
+      const found = earnings(all);
+      const mixed = {
+        ...all,
+        uploads: shuffled(all.uploads, seed),
+        periods: shuffled(all.periods, seed),
+        adjustments: shuffled(all.adjustments, seed),
+      };
+      expect(earnings(mixed)).toEqual(found);
+      const counting = new Map(resolved(all).rows.map((row) => [row.id, row]));
+      for (const { rows, amounts, reported_ebitda, adjusted_ebitda, adjustments, sde, owner_pay_added } of found) {
+        const revenue = sum(rows.map((id) => counting.get(id)?.amounts.revenue ?? zero));
+        expect(equals(revenue, amounts.revenue ?? zero)).toBe(true);
+        const walked = sum([reported_ebitda ?? zero, ...adjustments.map(({ amount }) => amount)]);
+        expect(equals(walked, adjusted_ebitda ?? zero)).toBe(true);
+        expect(equals(add(walked, owner_pay_added ?? zero), sde ?? zero)).toBe(true);
+      }
+    }
+  });
+});
